@@ -5,20 +5,20 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
+import type { TaskHold, TaskQueue } from '../kit/task-queue/task-queue.ts';
+import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { taskQueue } from '../redis/job-queue.ts';
-import { ImportRunner } from './import-runner.ts';
-import type { JobStore, UnfinishedJob } from './job-store.ts';
 import { edge } from '../shared/edge.ts';
-import type { TaskQueue } from '../kit/task-queue/task-queue.ts';
+import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
+import { ImportRun } from './member-imports/import-run.ts';
+import { HeldJob, HoldLost } from './store/held-job.ts';
+import { JOB_STORE, type JobStore, JobStoreUnavailable, type UnfinishedJob } from './store/job-store.ts';
 
-/** The token of {@link JobStore}, which has two implementations. */
-export const JOB_STORE = Symbol('JobStore');
-
-/** How often the unfinished jobs are looked at. */
+/** The unfinished jobs are read this often. */
 const LOOK_MS = 2_000;
-/** Imports that this process works on at a time. */
+/** This process works on this many imports at a time. */
 const JOBS_AT_A_TIME = 4;
 
 interface JobTask {
@@ -27,7 +27,7 @@ interface JobTask {
 
 /**
  * Puts each unfinished job on the queue, which gives it to one process at a time until it has ended. A job that is queued is not queued
- * again. The store's list is complete also where a process died between the two, or the queue was lost; and a process that reads it
+ * again. The store's list is complete also if a process died between the two, or the queue was lost. A process that reads the list
  * opens its worker, so that it can take over.
  */
 @Injectable()
@@ -38,15 +38,13 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
 
   constructor(
     @Inject(JOB_STORE) private readonly store: JobStore,
-    runner: ImportRunner,
+    private readonly imports: ImportCallServices,
     private readonly metrics: Metrics,
     config: OrderStoreConfig,
-    log: Log,
+    private readonly log: Log,
   ) {
     const settings = { room: 'imports', name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 };
-    this.#queue = taskQueue<JobTask>(config, log, settings, ({ jobId }, hold) =>
-      runner.run(store, jobId, hold),
-    );
+    this.#queue = taskQueue<JobTask>(config, log, settings, ({ jobId }, hold) => this.#run(jobId, hold));
     if (!config.url)
       log.warn(
         { event: 'jobs-in-process' },
@@ -61,18 +59,39 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     ).unref();
   }
 
-  /** Begins nothing further. What was sent has until its deadline to come back, so that its result is recorded. */
+  /** Begins nothing further. The response to what was sent may come until its deadline, so that the result is recorded. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
     await this.#queue.close();
   }
 
   async offer(...jobIds: string[]): Promise<void> {
-    // What fails is found by the next look.
+    // If this fails, the next look finds the jobs.
     await this.#queue.add(jobIds.map((jobId) => ({ id: jobId, data: { jobId } }))).catch(() => undefined);
   }
 
-  /** One look at a time; a failure means that the store is away, which the log says already. */
+  /** Resolves to whether the job has ended. */
+  async #run(jobId: string, hold: TaskHold): Promise<boolean> {
+    try {
+      const taken = await this.store.take(jobId, hold);
+      if (taken.kind !== 'taken') return taken.kind === 'ended';
+      const held = new HeldJob(this.store, hold, taken.job);
+      const calls = new ImportCalls(this.imports, taken.job.definition);
+      const state = await new ImportRun(held, calls, taken.calls).run();
+      this.metrics.count('gateway_jobs_ended_total', { state });
+      this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
+      return true;
+    } catch (error) {
+      if (!(error instanceof HoldLost) && !(error instanceof JobStoreUnavailable))
+        this.log.error(
+          { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
+          'The work on an import failed inside the gateway, and is tried again',
+        );
+      return false;
+    }
+  }
+
+  /** One look at a time. A failure means that the store is away, which the log says already. */
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;

@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
-import { newTrace } from '../observability/trace-context.ts';
+import { newTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { AliasUsers } from '../session/alias-users.ts';
+import { AliasUsers } from '../session/acting-user.guard.ts';
 import { SessionService } from '../session/session.service.ts';
 import {
   type ActingUser,
+  type AuthorisedIds,
   type CallContext,
   isGranted,
   Progress,
-  type Reach,
 } from '../upstream/call-context.ts';
-import type { JobDefinition, JobUser } from './job-record.ts';
+import type { JobDefinition, JobUser } from './store/job-record.ts';
 
-/** What an import needs for as long as it runs. */
+/** An import needs this scope for as long as it runs. */
 const SCOPE = 'members:write';
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -35,7 +35,7 @@ export class JobUsers {
   }
 
   /** The acting user of a request, as a job keeps it. */
-  async of({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
+  async userOf({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
     if (!user) throw new Error('an import acts as a user');
     if (user.kind === 'session' && sessionId !== undefined) {
       const { record } = await this.sessions.find(sessionId, caller.name);
@@ -47,11 +47,11 @@ export class JobUsers {
 
   /**
    * The context of a call of that job, bound to its enterprise: the gateway sends only ids that it has read from the enterprise's list.
-   * Throws where the caller or the user have lost their rights, or the session has ended.
+   * Throws if the caller or the user has lost its rights, or the session has ended.
    */
   async contextOf(
     { jobId, caller, enterpriseGlobalId, user, isScoped }: JobDefinition,
-    reach: Reach,
+    authorisedIds: AuthorisedIds,
   ): Promise<CallContext> {
     const entry = this.callers.byName(caller);
     const isAllowed =
@@ -69,7 +69,7 @@ export class JobUsers {
         grants: { enterprises: new Set([enterpriseGlobalId]), channels: NOTHING, users: NOTHING },
       },
       user: await this.#actingUser(user, caller),
-      reach,
+      authorisedIds,
       progress: new Progress(),
     };
   }

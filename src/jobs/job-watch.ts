@@ -4,23 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
-import { JOB_STORE } from './job-dispatcher.ts';
-import { isEnded, type JobRecord } from './job-record.ts';
-import type { JobStore } from './job-store.ts';
-import { toJob } from './job.mapper.ts';
+import { toJob } from './jobs.service.ts';
+import { isEnded, type JobRecord } from './store/job-record.ts';
+import { JOB_STORE, type JobStore } from './store/job-store.ts';
 
 const LOOK_MS = 500;
 /** Shorter than the time after which a connection without traffic counts as stalled. */
 const COMMENT_MS = 5_000;
-/** Each looks at the store twice a second. */
-const MOST_WATCHERS = 500;
-const MOST_OF_CALLER = 100;
+/** Each watcher reads the store twice a second. */
+const MAX_WATCHERS = 500;
+const MAX_WATCHERS_OF_CALLER = 100;
 
 /** The progress of jobs as server-sent events (of the HTML standard). */
 @Injectable()
 export class JobWatch implements BeforeApplicationShutdown {
   readonly #shutdown = new AbortController();
-  /** By caller. */
+  /** How many watchers each caller has. */
   readonly #watchers = new Map<string, number>();
 
   constructor(@Inject(JOB_STORE) private readonly store: JobStore) {}
@@ -34,7 +33,7 @@ export class JobWatch implements BeforeApplicationShutdown {
   count(caller: string, response: ServerResponse): void {
     const all = this.#watchers.values().reduce((sum, count) => sum + count, 0);
     const own = this.#watchers.get(caller) ?? 0;
-    if (all >= MOST_WATCHERS || own >= MOST_OF_CALLER)
+    if (all >= MAX_WATCHERS || own >= MAX_WATCHERS_OF_CALLER)
       throw new ProblemException('overloaded', { retryAfter: 1 });
     this.#watchers.set(caller, own + 1);
     const over = edge('end of a watch', () => {

@@ -9,11 +9,10 @@ import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/
 import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
-import { ImportsService } from './imports.service.ts';
-import { jobLocation } from './job.mapper.ts';
 import { JobWatch } from './job-watch.ts';
-import { JobsService } from './jobs.service.ts';
-import { ROW_TYPES, rowStream } from './line-format.ts';
+import { jobLocation, JobsService } from './jobs.service.ts';
+import { ImportsService } from './member-imports/imports.service.ts';
+import { ROW_TYPES, rowStream } from './member-imports/line-format.ts';
 
 const WATCH_SCOPE = 'members:read';
 const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;
@@ -144,14 +143,16 @@ export class JobsController {
       item: NewMemberDto,
     },
   })
-  retryJob(
+  async retryJob(
     @Call() call: CallContext,
     @Param() { jobId }: JobPath,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
     @Req() { headers }: FastifyRequest,
   ): Promise<JobDto> {
-    return this.imports.retryJob(jobId, { call, file, sessionId, idempotencyKey: idempotencyKeyOf(headers) });
+    const job = await this.jobs.find(jobId, call.caller.grants);
+    const idempotencyKey = idempotencyKeyOf(headers);
+    return this.imports.retryJob(job, this.jobs.rows(job), { call, file, sessionId, idempotencyKey });
   }
 
   @Delete(':jobId')

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { AttemptOutcome } from '../observability/metrics.ts';
+import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
@@ -11,18 +11,18 @@ export interface PastAttempt {
   /** In ms since the epoch. */
   readonly at: number;
   readonly result: AttemptOutcome;
-  /** What it found at the platform. */
+  /** The licence orders that it found at the platform. */
   readonly licenseOrders: readonly string[];
-  /** The kind of failure, where it failed. */
+  /** The kind of failure, if it failed. */
   readonly failure?: string;
 }
 
 type Submission = Pick<LedgerRecord, 'name' | 'submittedAt'>;
 
-/** Long enough for an operator to settle the order. */
+/** An operator has this time to settle the order. */
 const KEPT_MS = 30 * 24 * 3_600_000;
-/** Orders whose attempts the process keeps where there is no Redis. */
-const MOST = 1_000;
+/** Without Redis, the process keeps the attempts for this many orders. */
+const MAX_ORDERS = 1_000;
 
 /**
  * What each attempt for an order found, for the operator who has to settle it. It is in the shared Redis, sealed, and may be lost: the
@@ -33,7 +33,7 @@ export class AttemptHistory {
   readonly #prefix: string;
   /** Undefined without Redis. */
   readonly #sealed: SealedStore | undefined;
-  /** Without Redis. */
+  /** The attempts for each order, if there is no Redis. */
   readonly #here = new Map<string, PastAttempt[]>();
 
   constructor(
@@ -45,12 +45,12 @@ export class AttemptHistory {
   }
 
   /** Never fails. */
-  async add(of: Submission, attempt: PastAttempt): Promise<void> {
-    const key = this.#keyOf(of);
+  async add(order: Submission, attempt: PastAttempt): Promise<void> {
+    const key = this.#keyOf(order);
     if (!this.#sealed) {
       this.#here.set(key, [...(this.#here.get(key) ?? []), attempt]);
       const [oldest] = this.#here.keys();
-      if (this.#here.size > MOST && oldest !== undefined) this.#here.delete(oldest);
+      if (this.#here.size > MAX_ORDERS && oldest !== undefined) this.#here.delete(oldest);
       return;
     }
     const sealed = this.#sealed.seal(JSON.stringify(attempt), key);
@@ -62,9 +62,9 @@ export class AttemptHistory {
       .catch(() => undefined);
   }
 
-  /** The oldest first; undefined where Redis is away. */
-  async of(submission: Submission): Promise<readonly PastAttempt[] | undefined> {
-    const key = this.#keyOf(submission);
+  /** The oldest first. Undefined while Redis is away. */
+  async attemptsFor(order: Submission): Promise<readonly PastAttempt[] | undefined> {
+    const key = this.#keyOf(order);
     const sealed = this.#sealed;
     if (!sealed) return this.#here.get(key) ?? [];
     try {
@@ -80,7 +80,7 @@ export class AttemptHistory {
     }
   }
 
-  /** The time of submission belongs to it: after a settlement the same number may be sent again. */
+  /** The key has the time of submission: after a settlement the same number may be sent again. */
   #keyOf({ name, submittedAt }: Submission): string {
     return `${this.#prefix}${sha256(name).slice(0, 32)}:${submittedAt}`;
   }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { newTrace } from '../observability/trace-context.ts';
-import { AliasUsers } from '../session/alias-users.ts';
+import { newTrace } from '../observability/tracing.ts';
+import { AliasUsers } from '../session/acting-user.guard.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -10,10 +10,10 @@ import { assetShape } from '../upstream/wire/order.ts';
 import { type ChannelOrder, type Instance, isFrom, toInstances } from '../upstream/wire/instances.ts';
 import { readList } from '../upstream/wire/reader.ts';
 
-/** A background job has no caller whose user could act. */
+/** The search has no caller whose user could act, so it acts as this one. */
 const ALIAS = 'default';
 const EVERYTHING = new Set(['*']);
-/** Codes about one asset alone: it was deleted, or belongs to another enterprise now. */
+/** The platform refuses a single asset with these codes: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
 /** What the platform has of a channel's order, by the ids of the licence orders. */
@@ -28,16 +28,16 @@ export class PlatformSearch {
     private readonly config: UpstreamConfig,
   ) {}
 
-  /** Only a user of the platform may read products. */
+  /** Whether there is a user: the platform shows products to users only. */
   get possible(): boolean {
     return this.users.find(ALIAS) !== undefined;
   }
 
   /**
-   * Finds all licence orders of that order. It reads one asset after the other, to leave capacity for callers. Rejects where the platform
-   * does not answer. It skips an asset that the platform refuses to show, or whose response violates the interface: that proves nothing.
+   * Finds all licence orders of that order. It reads one asset after the other, to leave capacity for callers. Rejects if the platform
+   * does not respond. It skips an asset that the platform refuses to show, or whose response violates the interface: that proves nothing.
    */
-  async of(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<SearchResult> {
+  async find(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<SearchResult> {
     const call: CallContext = {
       requestId: randomUUID(),
       trace: newTrace(),

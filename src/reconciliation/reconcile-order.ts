@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
-import { type AttemptOutcome, Metrics } from '../observability/metrics.ts';
+import type { AttemptOutcome } from '../observability/metric-tables.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
@@ -19,7 +20,7 @@ const NOT_NEEDED: Attempt = { result: 'not_needed' };
 @Injectable()
 export class OrderReconciler {
   constructor(
-    private readonly keeper: OrderLedgerKeeper,
+    private readonly ledger: ObservedOrderLedger,
     private readonly platform: PlatformSearch,
     private readonly history: AttemptHistory,
     private readonly log: Log,
@@ -31,7 +32,7 @@ export class OrderReconciler {
     let before: LedgerRecord | undefined;
     let attempt: Attempt;
     try {
-      before = await this.keeper.store.read(write);
+      before = await this.ledger.read(write);
       const record = before;
       attempt = record
         ? await inOwnTrace('reconciliation', () => this.#attempt(record, abandon))
@@ -54,7 +55,7 @@ export class OrderReconciler {
     const { order } = before.details;
     if (!isOpen(before) || !order?.search || !this.platform.possible) return NOT_NEEDED;
     const { enterpriseGlobalId, items } = order.search;
-    const all = await this.platform.of(order, enterpriseGlobalId, abandon);
+    const all = await this.platform.find(order, enterpriseGlobalId, abandon);
     const found = notOlder(all, before.submittedAt);
     const licenseOrders = [...found.keys()];
     if (found.size === 0) return { result: 'not_found' };
@@ -67,7 +68,7 @@ export class OrderReconciler {
     }
     if (found.size < items) return { result: 'incomplete', licenseOrders };
     // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
-    const now = await this.keeper.store.read(write);
+    const now = await this.ledger.read(write);
     if (!isOpen(now) || now.submittedAt !== before.submittedAt) return NOT_NEEDED;
     const { caller, order: known } = now.details;
     // The platform named the licence orders when it accepted the order, so others do not belong to it.
@@ -77,7 +78,7 @@ export class OrderReconciler {
     const placed = accepted.length > 0 ? accepted : placedItems(order.search, found);
     const reason = reasonOf(placed, found);
     const details = { caller, order: { ...order, items: placed, reason } };
-    const moved = await this.keeper.store.move({
+    const moved = await this.ledger.move({
       name: write,
       by: 'reconciliation',
       to: 'succeeded',

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { taskQueue } from '../redis/job-queue.ts';
 import { ReconciliationSchedule } from './schedule.ts';
@@ -16,8 +16,8 @@ interface Attempt {
 
 const PAGE = 100;
 /**
- * Longer than it takes until every replica has read the list, so that no other queues it a second time. A replica that starts later may
- * queue an attempt again that is due for longer: that costs one search.
+ * The queue remembers an attempt for this time. Every replica reads the list meanwhile, so that none queues the attempt a second time. A
+ * replica that starts later may do so: that costs one search.
  */
 const REMEMBERED_S = 2 * 3_600;
 
@@ -36,7 +36,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly keeper: OrderLedgerKeeper,
+    private readonly ledger: ObservedOrderLedger,
     reconciler: OrderReconciler,
     private readonly times: ReconciliationSchedule,
     config: OrderStoreConfig,
@@ -73,7 +73,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     const at = performance.now();
     const isOfAll = at - this.#scannedAllAt >= this.times.scanOfOlder;
     const young = Date.now() - this.times.listed - this.times.scanOfOlder;
-    // What the scan leaves out keeps its attempt.
+    // An order that the scan leaves out keeps its attempt.
     const due = new Map(isOfAll ? [] : this.#queued);
     for (const record of await this.#open(isOfAll ? undefined : young)) {
       const attempt = this.times.due(Date.now() - record.submittedAt);
@@ -92,7 +92,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     const query = { states: ['in_doubt', 'accepted'], ...(from !== undefined && { from }) } as const;
     const found: LedgerRecord[] = [];
     for (let offset = 0, total = 1; offset < total; offset += PAGE) {
-      const page = await this.keeper.store.list(query, offset, PAGE);
+      const page = await this.ledger.list(query, offset, PAGE);
       found.push(...page.records.filter(({ details }) => details.order?.search));
       total = page.total;
     }

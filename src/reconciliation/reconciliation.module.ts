@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { OrderStoreModule } from '../order-store/order-store.module.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { ReconciliationJob } from './reconciliation.job.ts';
@@ -10,7 +10,7 @@ import { PlatformSearch } from './platform-search.ts';
 
 /** Searches the platform for orders with an unknown outcome. */
 @Module({
-  imports: [OrderLedgerModule, SessionModule, UpstreamClientModule],
+  imports: [OrderStoreModule, SessionModule, UpstreamClientModule],
   providers: [AttemptHistory, ReconciliationSchedule, PlatformSearch, OrderReconciler, ReconciliationJob],
   exports: [AttemptHistory, PlatformSearch, ReconciliationSchedule],
 })

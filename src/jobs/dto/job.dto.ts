@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { EnterprisePath } from '../../member/dto/member.dto.ts';
-import { Count, OpenWord, Time } from '../../operation/answer-fields.ts';
+import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
+import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { outcomes, problemCodes } from '../../problem/catalogue.ts';
 import { Names } from '../../tenancy/names.ts';
@@ -14,8 +14,8 @@ import {
   type JobState,
   type RowStatus,
   rowStatuses,
-} from '../job-record.ts';
-import { type CellForm, cellForms } from '../line-format.ts';
+} from '../store/job-record.ts';
+import { type CellForm, cellForms } from '../member-imports/line-format.ts';
 
 /** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';

@@ -1,36 +1,40 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { ImportConfig } from '../config/app-config.ts';
-import type { RequestFile } from '../operation/request-stages.ts';
-import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
-import { Slices } from '../shared/slices.ts';
-import { type CallContext, isGranted } from '../upstream/call-context.ts';
-import { type CheckedFile, readFile } from './checked-file.ts';
-import type { ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
-import { plannedRow, surplus } from './import-plan.ts';
-import { JOB_STORE, JobDispatcher } from './job-dispatcher.ts';
+import { ImportConfig } from '../../config/app-config.ts';
+import { MemberSearch } from '../../member/member-search.ts';
+import type { RequestFile } from '../../operation/request-stages.ts';
+import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
+import { inBackground } from '../../shared/edge.ts';
+import { Slices } from '../../shared/slices.ts';
+import type { CallContext } from '../../upstream/call-context.ts';
+import type { ImportPlanDto, ImportQuery, JobDto, JobRowDto } from '../dto/job.dto.ts';
+import { JobDispatcher } from '../job-dispatcher.ts';
+import { JobUsers } from '../job-user.ts';
+import { jobLocation, toJob } from '../jobs.service.ts';
 import {
   type ImportOptions,
   isEnded,
   type JobDefinition,
+  type JobRecord,
   type JobUser,
-  type RowResult,
   unpacked,
   type WaitingRow,
-} from './job-record.ts';
-import type { JobStore, Reservation } from './job-store.ts';
-import { JobUsers } from './job-user.ts';
-import { jobLocation, toJob } from './job.mapper.ts';
-import { MemberDirectory } from './member-directory.ts';
-import { inBackground } from '../shared/edge.ts';
+} from '../store/job-record.ts';
+import { JOB_STORE, type JobStore, type Reservation } from '../store/job-store.ts';
+import { type CheckedFile, readFile } from './checked-file.ts';
+import { membersByAccount } from './import-calls.ts';
+import { plannedRow, surplus } from './import-plan.ts';
 
 const ID_BYTES = 16;
-/** A row takes at most so much room in the store, and this part of its file: rows are packed. */
+/** The rows are packed, so they take at most this part of their file in the store. */
 const PART_OF_FILE = 2;
-/** Statuses of rows that a retry may send again. */
+/** A retry may send rows with these statuses again. */
 const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);
+const FULL = {
+  caller: 'The caller has too many imports that have not ended.',
+  store: 'All imports together take as much room as they may have.',
+};
 
-/** How a request names itself and its user. */
 export interface ImportRequest {
   readonly call: CallContext;
   readonly enterpriseGlobalId: string;
@@ -39,39 +43,37 @@ export interface ImportRequest {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Takes files: room is reserved first, then the rows are read and checked, and only then there is a job. */
+/** Accepts files: it reserves room first, then reads and checks the rows, and only then makes a job. */
 @Injectable()
 export class ImportsService {
   constructor(
     @Inject(JOB_STORE) private readonly store: JobStore,
     private readonly dispatcher: JobDispatcher,
     private readonly users: JobUsers,
-    private readonly directory: MemberDirectory,
+    private readonly search: MemberSearch,
     private readonly config: ImportConfig,
   ) {}
 
   async importMembers(request: ImportRequest, query: ImportQuery): Promise<JobDto | ImportPlanDto> {
     const options = optionsOf(query);
-    const user = await this.users.of(request.call, request.sessionId);
+    const user = await this.users.userOf(request.call, request.sessionId);
     if (query.validateOnly) return this.#plan(request, await this.#read(request), options, user);
     return this.#accept(request, options, user);
   }
 
-  /** A new job of rows that failed in an earlier one. */
-  async retryJob(jobId: string, request: Omit<ImportRequest, 'enterpriseGlobalId'>): Promise<JobDto> {
-    const job = await this.store.read(jobId);
-    const granted = request.call.caller.grants.enterprises;
-    if (!job || !isGranted(granted, job.definition.enterpriseGlobalId))
-      throw new ProblemException('job-not-found');
-    const { enterpriseGlobalId, mode } = job.definition;
-    if (!isEnded(job.state)) throw inProgress(jobId);
+  /** Makes a new job of rows that failed in an earlier one. `rows`: all rows of that job. */
+  async retryJob(
+    { definition, state }: JobRecord,
+    rows: AsyncIterable<JobRowDto>,
+    request: Omit<ImportRequest, 'enterpriseGlobalId'>,
+  ): Promise<JobDto> {
+    const { jobId, enterpriseGlobalId, mode } = definition;
+    if (!isEnded(state)) throw inProgress(jobId);
     const wanted = new Set<string>();
-    for (let chunk = 0; chunk < job.chunks; chunk++) {
-      const stored = await this.store.chunk(jobId, chunk);
-      for (const { account, status, was } of stored ? unpacked<RowResult>(stored.results) : [])
-        if (AGAIN.has(status) && was !== 'surplus') wanted.add(account);
-    }
-    const user = await this.users.of(request.call, request.sessionId);
+    // A row without a number is no row of the file, but a member who was to be deleted.
+    for await (const { row, account, status } of rows)
+      if (row !== null && AGAIN.has(status)) wanted.add(account);
+    const user = await this.users.userOf(request.call, request.sessionId);
     return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
   }
 
@@ -83,24 +85,18 @@ export class ImportsService {
   ): Promise<JobDto> {
     const { call, enterpriseGlobalId } = request;
     const jobId = await this.#newId(request, wanted ? 'retryJob' : 'importMembers');
-    const owner = drawn();
-    const room: Reservation = {
-      jobId,
-      owner,
-      enterpriseGlobalId,
-      caller: call.caller.name,
-      bytes: Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE),
-    };
+    const owner = randomId();
+    const named = { jobId, enterpriseGlobalId, caller: call.caller.name };
+    const bytes = Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE);
+    const room: Reservation = { ...named, owner, bytes };
     await this.#reserve(room);
     try {
       const file = await this.#read(request, wanted);
       if (options.deletes) await this.#plan(request, file, options, user);
       await this.#reserve(room);
       const definition: JobDefinition = {
-        jobId,
-        enterpriseGlobalId,
-        caller: call.caller.name,
-        isScoped: this.users.hasScope(call.caller.name),
+        ...named,
+        isScoped: this.users.hasScope(named.caller),
         user,
         requestId: call.requestId,
         trace: call.trace,
@@ -118,7 +114,8 @@ export class ImportsService {
   async #reserve(room: Reservation): Promise<void> {
     const reserved = await this.store.reserve(room);
     if (reserved.kind === 'in-progress') throw inProgress(reserved.jobId);
-    if (reserved.kind === 'full') throw full(reserved.of);
+    if (reserved.kind === 'full')
+      throw new ProblemException('overloaded', { detail: FULL[reserved.limit], retryAfter: 10 });
   }
 
   #read({ file }: ImportRequest, wanted?: ReadonlySet<string>): Promise<CheckedFile> {
@@ -130,14 +127,14 @@ export class ImportsService {
     return readFile(file, this.config, wanted);
   }
 
-  /** What an import of the file would do with the members that are there now. */
+  /** What an import of the file would do with the members who are there now. */
   async #plan(
     { call, enterpriseGlobalId }: ImportRequest,
     { chunks }: CheckedFile,
     options: ImportOptions,
     { username }: JobUser,
   ): Promise<ImportPlanDto> {
-    const members = await this.directory.all(call, enterpriseGlobalId);
+    const members = await membersByAccount(this.search, call, enterpriseGlobalId);
     const accounts = new Set<string>();
     const plan = { add: 0, update: 0, unchanged: 0 };
     const failing: string[] = [];
@@ -158,25 +155,25 @@ export class ImportsService {
   }
 
   /**
-   * Made of the `Idempotency-Key` where there is one, so that the examples of the document name a job that is there; and of all else that
-   * keeps two requests apart: callers choose keys alike.
+   * An id that is made of the `Idempotency-Key`, if there is one: the examples of the document can then name a job that is there. Callers
+   * may choose the same key, so the id also has what else makes two requests different.
    */
   async #newId(
     { call, enterpriseGlobalId, idempotencyKey }: ImportRequest,
     operation: string,
   ): Promise<string> {
-    if (idempotencyKey === undefined) return drawn();
+    if (idempotencyKey === undefined) return randomId();
     const named = JSON.stringify([call.caller.name, enterpriseGlobalId, operation, idempotencyKey]);
     const known = jobIdOf(createHash('sha256').update(named).digest());
-    return (await this.store.read(known)) ? drawn() : known;
+    return (await this.store.read(known)) ? randomId() : known;
   }
 }
 
-function drawn(): string {
+function randomId(): string {
   return jobIdOf(randomBytes(ID_BYTES));
 }
 
-/** Of the first bytes. A command line takes what begins with a dash for an option. */
+/** An id of the first bytes. It has no dash at its beginning: a command line would take it for an option. */
 export function jobIdOf(bytes: Buffer): string {
   return bytes.subarray(0, ID_BYTES).toString('base64url').replace(/^-/, '_');
 }
@@ -205,12 +202,4 @@ function inProgress(jobId: string): ProblemException {
     detail: `The job ${jobId} of this enterprise has not ended.`,
     location: jobLocation({ jobId }),
   });
-}
-
-function full(of: 'caller' | 'store'): ProblemException {
-  const detail =
-    of === 'caller'
-      ? 'The caller has too many imports that have not ended.'
-      : 'All imports together take as much room as they may have.';
-  return new ProblemException('overloaded', { detail, retryAfter: 10 });
 }

@@ -1,12 +1,18 @@
-import { NewMemberDto } from '../member/dto/member.dto.ts';
-import type { RequestFile } from '../operation/request-stages.ts';
-import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
-import { Slices } from '../shared/slices.ts';
-import { MAX_FAULTS, validated } from '../validation/compiled-validation.ts';
-import { csvRows, type FileColumns } from './csv-rows.ts';
-import { EMPTY, type FileRow, limited, MAX_NAME, ndjsonRows } from './file-rows.ts';
-import { packed, ROWS_PER_CHUNK, type RowResult, type WaitingMember, type WaitingRow } from './job-record.ts';
-import type { StoredChunk } from './job-store.ts';
+import { NewMemberDto } from '../../member/dto/member.dto.ts';
+import type { RequestFile } from '../../operation/request-stages.ts';
+import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
+import { Slices } from '../../shared/slices.ts';
+import { MAX_FAULTS, validated } from '../../validation/compiled-validation.ts';
+import {
+  packed,
+  ROWS_PER_CHUNK,
+  type RowResult,
+  type WaitingMember,
+  type WaitingRow,
+} from '../store/job-record.ts';
+import type { StoredChunk } from '../store/job-store.ts';
+import { csvRows, type FileColumns, MAX_NAME, type RowFault } from './csv-rows.ts';
+import { ndjsonRows } from './ndjson-rows.ts';
 
 /** The columns of a file are the fields of a new member. */
 const REQUIRED = ['account', 'password', 'name'];
@@ -28,8 +34,8 @@ export interface CheckedFile {
 
 /**
  * Reads a file as it arrives, and checks every row with the rules of a new member. It keeps the rows packed, so the memory that it needs
- * does not grow with what the client sends at once. Throws `validation-failed` with the first faults. `wanted`: the accounts that the
- * file may name, where it may not name others.
+ * does not grow with what the client sends at once. Throws `validation-failed` with the first faults. `wanted`: the file may have only
+ * these accounts.
  */
 export async function readFile(
   file: RequestFile,
@@ -48,34 +54,46 @@ export async function readFile(
     if (open.length > 0) chunks.push(chunkOf(open));
     open = [];
   };
-  for await (const each of file.kind === 'csv' ? csvRows(bytes, COLUMNS, slices) : ndjsonRows(bytes)) {
-    const { row, line, values } = each;
+  const all = file.kind === 'csv' ? csvRows(bytes, COLUMNS, slices) : ndjsonRows(bytes);
+  for await (const { row, line, values, faults: unread = [] } of all) {
     rows = row;
     if (row > maxRows)
       throw new ProblemException('payload-too-large', {
         detail: `The file may have at most ${maxRows} rows.`,
       });
-    const { member, found } = values ? checked(row, values, rowOf, wanted) : unread(each);
-    faults.push(...found.map((fault) => ({ ...fault, ...(line !== undefined && { line }) })));
+    const { member, found }: Checked = values ? checked(row, values, rowOf, wanted) : { found: unread };
+    faults.push(...found.map((fault) => ({ row, ...fault, ...(line !== undefined && { line }) })));
     if (faults.length >= MAX_FAULTS) break;
     if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
     if (row % ROWS_PER_CHUNK === 0) close();
     await slices.rest();
   }
   close();
-  if (rows === 0 && faults.length === 0) faults.push({ row: 0, detail: EMPTY });
+  if (rows === 0 && faults.length === 0) faults.push({ row: 0, detail: 'must have at least one row' });
   if (faults.length > 0)
     throw new ProblemException('validation-failed', { errors: faults.slice(0, MAX_FAULTS) });
   return { rows, chunks };
 }
 
-interface Checked {
-  readonly member?: WaitingMember;
-  readonly found: readonly RequestFault[];
+/** The bytes of a file, up to the limit. It does not destroy the stream, because the response uses the same connection. */
+async function* limited(file: RequestFile, maxBytes: number, slices: Slices): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    file.digest.update(chunk);
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new ProblemException('payload-too-large', {
+        detail: `The file may have at most ${maxBytes} bytes.`,
+      });
+    yield chunk;
+    await slices.rest();
+  }
 }
 
-function unread({ row, faults = [] }: FileRow): Checked {
-  return { found: faults.map((fault) => ({ row, ...fault })) };
+/** `member` is there if nothing is wrong. */
+interface Checked {
+  readonly member?: WaitingMember;
+  readonly found: readonly RowFault[];
 }
 
 /** `rowOf` has the row of each account so far. */
@@ -86,8 +104,7 @@ function checked(
   wanted: ReadonlySet<string> | undefined,
 ): Checked {
   const { instance, faults } = validated(NewMemberDto, values);
-  const found: RequestFault[] = faults.map(({ path, allowed }) => ({
-    row,
+  const found: RowFault[] = faults.map(({ path, allowed }) => ({
     column: path.join('.').slice(0, MAX_NAME),
     detail: allowed ?? 'is not a known column',
   }));
@@ -96,9 +113,9 @@ function checked(
     const first = rowOf.get(account);
     if (first === undefined) rowOf.set(account, row);
     if (first !== undefined)
-      found.push({ row, column: 'account', detail: `must not be given twice: row ${first} has it too` });
+      found.push({ column: 'account', detail: `must not be given twice: row ${first} has it too` });
     else if (wanted && !wanted.has(account))
-      found.push({ row, column: 'account', detail: 'must be the account of a row that failed' });
+      found.push({ column: 'account', detail: 'must be the account of a row that failed' });
   }
   return found.length > 0 ? { found } : { found, member: { ...instance } };
 }

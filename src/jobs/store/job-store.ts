@@ -1,23 +1,26 @@
+import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import { type ProblemBody, ProblemException } from '../../problem/problem.exception.ts';
 import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
-import { ProblemException, type ProblemBody } from '../problem/problem.exception.ts';
-import type { TaskHold } from '../kit/task-queue/task-queue.ts';
+
+/** The token of {@link JobStore}, which has two implementations. */
+export const JOB_STORE = Symbol('JobStore');
 
 export const DAY_MS = 24 * 3_600_000;
-/** Jobs and the results of their rows are kept so long. */
+/** Jobs and the results of their rows are kept for this time. */
 export const KEPT_MS = 7 * DAY_MS;
-/** From its acceptance a job's rows wait so long at most, with their passwords. */
-export const WAITING_MS = 24 * 3_600_000;
-/** A caller may have so many unfinished imports. */
-export const MOST_OF_CALLER = 5;
-/** The part of the store's memory that all jobs together may take. */
+/** The rows of an accepted job wait for this time at most, with their passwords. */
+export const WAITING_MS = DAY_MS;
+/** A caller may have this many unfinished imports. */
+export const MAX_OF_CALLER = 5;
+/** All jobs together may take this part of the store's memory. */
 export const PART_OF_STORE = 0.1;
-/** For this time room stays reserved while the file is read, which takes less; a process may die meanwhile. */
+/** Room stays reserved for this time while the file is read, which takes less. The process may die meanwhile. */
 export const RESERVED_MS = 30_000;
 
 /** The room that an import needs, before its file is read. */
 export interface Reservation {
   readonly jobId: string;
-  /** Of this request alone: another one has no use of the room, also under the same id. */
+  /** Names this request alone: another request cannot use the room, not even under the same id. */
   readonly owner: string;
   readonly enterpriseGlobalId: string;
   readonly caller: string;
@@ -28,30 +31,27 @@ export type Reserved =
   | { readonly kind: 'reserved' }
   | { readonly kind: 'in-progress'; readonly jobId: string }
   /** The caller has too many unfinished imports, or all jobs together take too much memory. */
-  | { readonly kind: 'full'; readonly of: 'caller' | 'store' };
+  | { readonly kind: 'full'; readonly limit: 'caller' | 'store' };
 
-/** A chunk as the store keeps it; `waiting` is absent once nothing of it is to be sent. Both are packed. */
+/** A chunk as the store keeps it: both parts are packed. `waiting` is absent when nothing of the chunk is to be sent any more. */
 export interface StoredChunk {
   readonly results: Buffer;
   readonly waiting?: Buffer | undefined;
 }
 
-/** A job and the chunks of which a call was recorded, with the number of those calls. */
+/** A job, and how many calls were recorded for each of its chunks that has any. */
 export type Taken =
   | { readonly kind: 'taken'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
   | { readonly kind: 'lost' | 'ended' };
 
-/** What became of a step: `lost`, so without effect, where another process has the job. */
+/** What became of a step. `lost`: another process has the job, so the step had no effect. */
 export type StepResult = 'done' | 'cancelled' | 'lost';
 
-export interface ChunkChange {
+export interface ChunkChange extends StoredChunk {
   readonly jobId: string;
   readonly owner: string;
   readonly chunk: number;
-  readonly results: Buffer;
   readonly counts: Counts;
-  /** What still waits; absent: nothing. */
-  readonly waiting?: Buffer | undefined;
 }
 
 export interface UnfinishedJob {
@@ -60,22 +60,28 @@ export interface UnfinishedJob {
   readonly state: JobState;
 }
 
-/** Undefined: of every enterprise, in every state. */
+/** Undefined stands for every enterprise, and for every state. */
 export interface JobQuery {
   readonly enterprises: ReadonlySet<string> | undefined;
   readonly state: JobState | undefined;
 }
 
+export interface JobList {
+  /** Newest first. */
+  readonly jobs: readonly JobRecord[];
+  readonly total: number;
+}
+
 /**
- * Jobs, in Redis for all replicas or in the process for one. Each call is one atomic step on the store's own clock. Where it rejects
+ * Jobs, in Redis for all replicas or in the process for one. Each call is one atomic step by the store's own clock. When a call rejects
  * with {@link JobStoreUnavailable}, nothing may be sent.
  */
 export interface JobStore {
-  /** The same owner may reserve again, to have its room for longer. */
+  /** The same owner may reserve again, to keep its room for longer. */
   reserve(wanted: Reservation): Promise<Reserved>;
-  /** The file was refused: its room is free again. Without effect where there is a job, also one whose creation got no response. */
+  /** Frees the room of a file that was refused. Without effect if there is a job: the creation may have succeeded without a reply. */
   release(jobId: string, owner: string): Promise<void>;
-  /** In the room that this owner has reserved; it may be repeated. */
+  /** Uses the room that this owner has reserved. May be repeated. */
   create(
     owner: string,
     definition: JobDefinition,
@@ -83,28 +89,23 @@ export interface JobStore {
     rows: number,
   ): Promise<JobRecord>;
   read(jobId: string): Promise<JobRecord | undefined>;
-  /** Newest first. */
-  list(
-    query: JobQuery,
-    offset: number,
-    count: number,
-  ): Promise<{ jobs: readonly JobRecord[]; total: number }>;
+  list(query: JobQuery, offset: number, count: number): Promise<JobList>;
   chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined>;
   unfinished(): Promise<readonly UnfinishedJob[]>;
 
-  /** Makes the process with this hold the only one that may change the job. Its token is the owner of what follows. */
+  /** Makes the process with this hold the only one that may change the job. The owner of the hold is the owner of the steps below. */
   take(jobId: string, hold: TaskHold): Promise<Taken>;
   /**
-   * Records that a call for this chunk is about to be sent. Resolves when the record is durable. Without effect for a cancelled job, and
-   * where the lock has ended: results may come late, and a call may not.
+   * Records that a call for this chunk is about to be sent. Resolves when the record is durable. Without effect if the job is cancelled
+   * or the lock of the hold has ended: a result may come late, but a call may not.
    */
   begin(jobId: string, hold: TaskHold, chunk: number, calls: number): Promise<StepResult>;
-  /** Repeatable. `cancelled`: saved, and the job is cancelled. */
+  /** May be repeated. `cancelled`: the chunk is saved, and the job is cancelled. */
   save(change: ChunkChange): Promise<StepResult>;
-  /** The plan is made: the rows and the members to delete are in so many chunks. */
+  /** Records that the plan is made: the rows and the members to delete are in this many chunks. */
   prepared(jobId: string, owner: string, chunks: number, total: number): Promise<StepResult>;
   finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<StepResult>;
-  /** A job that has not begun ends at once, another one when what was sent is settled. */
+  /** A job that has not begun ends at once. Another one ends when what was sent is settled. */
   cancel(jobId: string): Promise<void>;
 }
 

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { setImmediate as handedOver } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
-import { ProblemException } from '../problem/problem.exception.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
-import { enumeration, type WordOf } from '../shared/enumeration.ts';
-import { acceptedType } from '../validation/accepted-type.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
+import { asProblem } from '../../upstream/problems/as-problem.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
+import { acceptedType } from '../../validation/accepted-type.ts';
 
-/** The media types of rows; the first is that of a request without `Accept`. */
+/** The media types of rows. A request without `Accept` gets the first. */
 export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;
 
 export const cellForms = enumeration(
@@ -16,14 +16,14 @@ export const cellForms = enumeration(
 );
 export type CellForm = WordOf<typeof cellForms>;
 
-/** A spreadsheet takes a cell that begins so for a formula. */
+/** A spreadsheet takes a cell that begins with one of these for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 type Cell = string | number | boolean | null | readonly string[];
 
 /**
- * Rows as a stream, in the type that the client likes best. The first row is made before the response begins, so that a failure until
- * then is a problem. A later one is the last line, and then the connection is closed before the end of the response.
+ * Rows as a stream, in the type that the client likes best. The first row is read before the response begins, so that a failure until
+ * then is a problem. A later failure is the last line, and then the connection is closed before the end of the response.
  */
 export async function rowStream<T extends object>(
   accept: string | undefined,

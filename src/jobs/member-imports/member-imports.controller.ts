@@ -1,19 +1,19 @@
 import { Controller, Get, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { MemberDto, NewMemberDto } from '../member/dto/member.dto.ts';
-import { MemberService } from '../member/member.service.ts';
-import { Operation } from '../operation/operation.decorator.ts';
-import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-stages.ts';
-import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
-import type { CallContext } from '../upstream/call-context.ts';
-import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from './dto/job.dto.ts';
+import { MemberDto, NewMemberDto } from '../../member/dto/member.dto.ts';
+import { MemberSearch } from '../../member/member-search.ts';
+import { Operation } from '../../operation/operation.decorator.ts';
+import { Call, HeaderValue, type RequestFile, UploadedFile } from '../../operation/request-stages.ts';
+import { idempotencyKeyOf } from '../../order-ledger/keyed-writes.ts';
+import type { CallContext } from '../../upstream/call-context.ts';
+import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from '../dto/job.dto.ts';
+import { jobLocation } from '../jobs.service.ts';
 import { ImportsService } from './imports.service.ts';
-import { jobLocation } from './job.mapper.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 
 const OK = 200;
-/** In the file; the names of addMembers are among them. */
+/** The columns of an exported file. The names of addMembers are among them, so that the file can be imported. */
 const EXPORTED = [
   'memberGlobalId',
   'userName',
@@ -35,7 +35,7 @@ const EXPORTED = [
 export class MemberImportsController {
   constructor(
     private readonly imports: ImportsService,
-    private readonly members: MemberService,
+    private readonly members: MemberSearch,
   ) {}
 
   @Post('member-imports')

@@ -1,9 +1,9 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { TraceContext } from '../observability/trace-context.ts';
-import type { ProblemBody } from '../problem/problem.exception.ts';
-import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { TraceContext } from '../../observability/tracing.ts';
+import type { ProblemBody } from '../../problem/problem.exception.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
-/** As many rows as the platform takes in one call (interface section 8). A chunk is what is recorded, sent and settled together. */
+/** A chunk is what is recorded, sent and settled together. It has as many rows as the platform takes in one call (interface section 8). */
 export const ROWS_PER_CHUNK = 100;
 
 export const jobKinds = enumeration('JobKind', ['import'], 'What a job does');
@@ -30,12 +30,11 @@ export const rowStatuses = enumeration(
 );
 export type RowStatus = WordOf<typeof rowStatuses>;
 
-/** The statuses in which a row stays. */
+/** A row with one of these statuses keeps it. Counts are stored in this order. */
 const DONE = ['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'] as const;
 export type Counts = Readonly<Record<(typeof DONE)[number], number>>;
-const NO_COUNTS: Counts = { added: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0, unknown: 0 };
 
-/** The platform's user on whose behalf a job acts: the one of its request. */
+/** A job acts on behalf of this user of the platform: the user of its request. */
 export type JobUser =
   | { readonly alias: string; readonly username: string }
   | { readonly sessionId: string; readonly username: string };
@@ -46,23 +45,23 @@ export interface ImportOptions {
   readonly deletes: { readonly most: number; readonly keep: readonly string[] } | undefined;
 }
 
-/** What a job was asked for; it never changes. */
+/** What the caller asked for. It never changes. */
 export interface JobDefinition extends ImportOptions {
   readonly jobId: string;
   readonly enterpriseGlobalId: string;
   readonly caller: string;
-  /** The caller's entry had the scope of imports; it must keep it. */
+  /** The entry of the caller had the scope of imports, and must keep it. */
   readonly isScoped: boolean;
   readonly user: JobUser;
   readonly requestId: string;
-  /** Of the request, as the caller's other services see it. */
+  /** The trace of the request, as the caller's other services see it. */
   readonly trace?: TraceContext;
 }
 
 export interface JobRecord {
   readonly definition: JobDefinition;
   readonly state: JobState;
-  /** Rows of the file and, once the plan is made, members to delete. */
+  /** The rows of the file and, once the plan is made, the members to delete. */
   readonly total: number;
   readonly counts: Counts;
   /** In ms since the epoch, by the store's clock. */
@@ -72,25 +71,26 @@ export interface JobRecord {
   readonly problem: ProblemBody | null;
   /** Grows with every change. */
   readonly version: number;
-  /** Whether the rows have been compared with the enterprise's members. Nothing is sent before. */
+  /** Whether the plan is made: the rows were compared with the enterprise's members. Nothing is sent before. */
   readonly prepared: boolean;
   readonly chunks: number;
   readonly isCancelled: boolean;
 }
 
-/** What is known about a row, for callers, and what the plan says about it. */
+/** What callers see of a row, and what the plan says about it. */
 export interface RowResult {
   readonly account: string;
   readonly status: RowStatus;
   readonly code?: string;
   readonly message?: string;
   readonly memberGlobalId?: string;
-  /** Before anything was sent the member was there with other data, or is to be deleted. Absent: it was not there. */
+  /** Before anything was sent, the member had other data (`different`), or is to be deleted (`surplus`). Absent: there was no member. */
   readonly was?: 'different' | 'surplus';
 }
 
-/** A row that waits, with its password, at its place in the chunk. */
+/** A row that waits, with its password. */
 export interface WaitingRow {
+  /** The index of the row in its chunk. */
   readonly at: number;
   readonly member: WaitingMember;
 }
@@ -109,27 +109,25 @@ export function isEnded(state: JobState): boolean {
 }
 
 export function countsOf(results: readonly RowResult[]): Counts {
-  const counts: Record<string, number> = { ...NO_COUNTS };
-  for (const { status } of results) if (status !== 'pending') counts[status] = (counts[status] ?? 0) + 1;
-  return counts as Counts;
+  return countsFrom(DONE.map((done) => results.filter(({ status }) => status === done).length));
 }
 
 export function sumOf(counts: Counts): number {
-  return DONE.reduce((sum, status) => sum + counts[status], 0);
+  return countList(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** As the store keeps them: in this order. */
 export function countList(counts: Counts): number[] {
   return DONE.map((status) => counts[status]);
 }
 
+/** The opposite of {@link countList}. A missing count is 0. */
 export function countsFrom(list: readonly number[]): Counts {
   return Object.fromEntries(DONE.map((status, index) => [status, list[index] ?? 0])) as unknown as Counts;
 }
 
 const FAST = { level: 3 };
 
-/** Compact: a row takes a fifth of its JSON. */
+/** A packed row takes a fifth of its JSON. */
 export function packed(value: readonly object[]): Buffer {
   return deflateRawSync(JSON.stringify(value), FAST);
 }

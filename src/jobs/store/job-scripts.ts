@@ -1,11 +1,52 @@
-import { LEASE } from '../kit/lease/lease.ts';
-import { Script } from '../kit/redis-script/redis-script.ts';
+import { LEASE } from '../../kit/lease/lease.ts';
+import { Script } from '../../kit/redis-script/redis-script.ts';
+import type { ProblemBody } from '../../problem/problem.exception.ts';
+import { countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 
-/**
- * The steps of jobs in Redis, each one script on the server's clock. KEYS begin with those of {@link jobKeys} in the script's order;
- * the hash of a job has its definition (sealed), state, counters, times, version and owner: the token of the queue's lock under which a
- * process took the job last. No other process changes it.
+/*
+ * Jobs as Redis has them, and their steps: each is one script, by the clock of the server. The hash of a job has its definition (sealed),
+ * state, counts, times and version, and its owner: the token of the queue's lock under which a process took the job last. No other process
+ * changes the job.
  */
+
+/** The keys of a job. `problem` is no key: it is the name under which the problem in the hash is sealed. */
+export function jobKeys(prefix: string, jobId: string) {
+  const keyOf = (kind: string) => `${prefix}${kind}:${jobId}`;
+  return {
+    job: keyOf('job'),
+    waiting: keyOf('waiting'),
+    results: keyOf('results'),
+    counts: keyOf('counts'),
+    calls: keyOf('calls'),
+    problem: `${keyOf('job')}:problem`,
+  };
+}
+
+/** The hash of a job. A field that is not set is missing. */
+export type JobFields = Readonly<Record<string, string>>;
+
+/** `definition` and `problem` are no longer sealed. */
+export function recordOf(definition: string, fields: JobFields, problem: string | undefined): JobRecord {
+  const { state, added, updated, unchanged, deleted, failed, unknown } = fields;
+  const numberOf = (field: string) => Number(fields[field]);
+  const timeOf = (field: string) => (fields[field] === undefined ? null : numberOf(field));
+  return {
+    definition: JSON.parse(definition) as JobDefinition,
+    state: state as JobState,
+    total: numberOf('total'),
+    counts: countsFrom(
+      [added, updated, unchanged, deleted, failed, unknown].map((count) => Number(count ?? 0)),
+    ),
+    createdAt: numberOf('createdAt'),
+    startedAt: timeOf('startedAt'),
+    finishedAt: timeOf('finishedAt'),
+    problem: problem ? (JSON.parse(problem) as ProblemBody) : null,
+    version: numberOf('version'),
+    prepared: fields['prepared'] !== undefined,
+    chunks: numberOf('chunks'),
+    isCancelled: fields['cancelled'] !== undefined,
+  };
+}
 
 const NOW = `
 local time = redis.call('TIME')
@@ -20,7 +61,7 @@ local function changed(key)
   redis.call('HSET', key, 'changedAt', now)
 end`;
 
-/** KEYS: slots. ARGV: id, enterprise, caller, bytes, limit of all bytes, life, most of a caller, owner. */
+/** KEYS: slots. ARGV: id, enterprise, caller, bytes, limit of all bytes, life, limit of imports of a caller, owner. */
 export const RESERVE = new Script(`${NOW}
 local bytes, own = tonumber(ARGV[4]), 0
 local all = redis.call('HGETALL', KEYS[1])
@@ -55,8 +96,8 @@ redis.call('DEL', KEYS[3], KEYS[4])
 return 1`);
 
 /**
- * KEYS: waiting or results. ARGV: life, and each chunk with what it has. One step, so that nothing stays for good where the gateway or
- * Redis dies before the job exists.
+ * KEYS: waiting or results. ARGV: life, then the number of each chunk and its bytes. The life is set in the same step, so that nothing
+ * stays for good if the gateway or Redis dies before there is a job.
  */
 export const UPLOAD = new Script(`
 redis.call('HSET', KEYS[1], unpack(ARGV, 2))
@@ -65,7 +106,7 @@ return 1`);
 
 /**
  * KEYS: slots, job, unfinished, all, of the enterprise, waiting, results. ARGV: id, definition, chunks, rows, bytes, waiting life, job
- * life, slot life, owner. Answers 0 where the room is not reserved for this owner any more.
+ * life, slot life, owner. Returns 0 if the room is not reserved for this owner any more.
  */
 export const CREATE = new Script(`${NOW}${SLOT}
 if not slot or slot.owner ~= ARGV[9] then return 0 end
@@ -106,8 +147,8 @@ redis.call('PEXPIRE', KEYS[2], redis.call('PTTL', KEYS[1]))
 return 'done'`);
 
 /**
- * KEYS: job, waiting, results, counts, calls. ARGV: owner, chunk, results, counts, what waits or nothing. The counters of the job change
- * by the difference to the chunk's last counts, so a repeat changes nothing.
+ * KEYS: job, waiting, results, counts, calls. ARGV: owner, chunk, results, counts, the rows that wait or ''. The counts of the job change
+ * by the difference to the last counts of the chunk, so a repeat changes nothing.
  */
 export const SAVE = new Script(`${NOW}${OWNER}
 if not owned(KEYS[1], ARGV[1]) then return 'lost' end
@@ -154,13 +195,13 @@ local function finish(id, state, problem, life)
   changed(KEYS[1])
 end`;
 
-/** KEYS: job, waiting, calls, slots, unfinished. ARGV: owner, id, state, problem or nothing, life of the job. */
+/** KEYS: job, waiting, calls, slots, unfinished. ARGV: owner, id, state, problem or '', life of the job. */
 export const FINISH = new Script(`${NOW}${OWNER}${END}
 if not owned(KEYS[1], ARGV[1]) then return 'lost' end
 finish(ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))
 return 'done'`);
 
-/** KEYS as of FINISH. ARGV: id, life of the job. */
+/** KEYS: those of FINISH. ARGV: id, life of the job. Returns 0 if the job has ended. */
 export const CANCEL = new Script(`${NOW}${OWNER}${END}
 local state, started = unpack(redis.call('HMGET', KEYS[1], 'state', 'startedAt'))
 if state ~= 'queued' and state ~= 'running' then return 0 end

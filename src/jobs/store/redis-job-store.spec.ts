@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
-import { newEncryptionKey } from '../../test/support/canary.ts';
-import { endings } from '../../test/support/endings.ts';
-import { connect, PatientOrderLedgerRedis } from '../../test/support/patient-redis.ts';
-import { ask, startRedis } from '../../test/support/redis.ts';
-import { RecordedLog, settings } from '../../test/support/settings.ts';
-import { Metrics } from '../observability/metrics.ts';
+import { newEncryptionKey } from '../../../test/support/canary.ts';
+import { endings } from '../../../test/support/endings.ts';
+import { connect, PatientOrderStoreRedis } from '../../../test/support/patient-redis.ts';
+import { ask, startRedis } from '../../../test/support/redis.ts';
+import { RecordedLog, settings } from '../../../test/support/settings.ts';
+import { Metrics } from '../../observability/metrics.ts';
 import { countsFrom, type JobDefinition, packed } from './job-record.ts';
 import { RedisJobStore } from './redis-job-store.ts';
 
@@ -13,7 +13,7 @@ const { atEnd, ended } = endings();
 it('J16 only the process that took the job last, with the lock of the queue, records calls and results', async () => {
   const redis = ended(await startRedis());
   const { orderStore } = settings({ ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
-  const connection = new PatientOrderLedgerRedis(orderStore, new RecordedLog().log, new Metrics());
+  const connection = new PatientOrderStoreRedis(orderStore, new RecordedLog().log, new Metrics());
   atEnd(() => connection.onApplicationShutdown());
   await connect(connection);
   const store = new RedisJobStore(connection, 'env');

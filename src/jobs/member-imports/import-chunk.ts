@@ -1,0 +1,242 @@
+import { describe } from '../../member/member-failure.ts';
+import { inOwnTrace } from '../../observability/tracing.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
+import type { ChunkRows, HeldJob } from '../store/held-job.ts';
+import type { RowResult, WaitingRow } from '../store/job-record.ts';
+import type { ImportCalls } from './import-calls.ts';
+import { foundOutcome } from './import-plan.ts';
+import {
+  callProblem,
+  isFinal,
+  MAX_UNREADABLE,
+  refusesRows,
+  type RowOutcome,
+  UNKNOWN,
+  UNREADABLE,
+  UNREADABLE_CODES,
+} from './row-outcomes.ts';
+
+/** Results of single calls are saved this often. */
+const SAVE_EVERY_MS = 1_000;
+const FIRST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 10_000;
+/** Enough to find several rows that the platform refuses among a hundred. */
+const MAX_CALLS = 60;
+/** After this many calls each sixteenth of the rows was refused by itself. */
+const HOPELESS_CALLS = 31;
+
+/**
+ * One chunk of a job, until each of its rows has a result. Every call is recorded before its first byte. After a call whose outcome is
+ * not known, of this process or of one that died, the rows are looked up among the enterprise's members before anything is sent again.
+ */
+export class ImportChunk {
+  readonly #results: RowResult[];
+  /** The rows without a result, by their index. */
+  readonly #open: Map<number, WaitingRow>;
+  #savedAt = performance.now();
+  /** Some open rows may have been carried out. */
+  #isDoubtful: boolean;
+  /** The outcome of some call was not known, so the platform may refuse a row because of that call. */
+  #wasDoubtful: boolean;
+  /** The responses that the gateway could not read, after which no row was there. */
+  #unreadable = 0;
+
+  constructor(
+    private readonly held: HeldJob,
+    private readonly calls: ImportCalls,
+    private readonly chunk: number,
+    { results, waiting }: ChunkRows,
+    /** The calls that are recorded, also those of processes that had the job before. */
+    private recorded: number,
+  ) {
+    this.#results = [...results];
+    this.#open = new Map(waiting.map((row) => [row.at, row]));
+    this.#isDoubtful = recorded > 0;
+    this.#wasDoubtful = recorded > 0;
+  }
+
+  /** Throws if the job is lost, or cannot go on ({@link ProblemException}). */
+  async run(): Promise<void> {
+    const { held } = this;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      held.assertHeld();
+      if (held.isOverdue) return this.close(new ProblemException('upstream-unavailable'));
+      const problem = await inOwnTrace('import', () => this.#attempt(), held.job.definition.trace);
+      if (this.#open.size === 0 || (held.isCancelled && !this.#isDoubtful)) return this.#save([]);
+      await this.#save(this.#waiting());
+      if (problem && isFinal(problem)) throw problem;
+      const afterS = Number(problem?.headers['retry-after'] ?? 0);
+      await held.pause(Math.min(MAX_PAUSE_MS, Math.max(pauseMs, afterS * 1_000)));
+    }
+  }
+
+  /** Ends the chunk before all of its rows were sent. */
+  async close(problem: ProblemException): Promise<void> {
+    const unsent = { status: 'failed', code: problem.body.code, message: describe(problem) } as const;
+    for (const at of this.#open.keys()) this.#settle(at, this.#isDoubtful ? UNKNOWN : unsent);
+    await this.#save([]);
+  }
+
+  /** Looks up what is doubtful, then sends what is still open. Returns why something stays open, if there is a reason. */
+  async #attempt(): Promise<ProblemException | undefined> {
+    try {
+      if (this.#isDoubtful) await this.#lookUp();
+      if (this.#open.size === 0 || this.held.isCancelled || !(await this.#begin())) return undefined;
+      return (await this.#add()) ?? (await this.#changeOneByOne());
+    } catch (error) {
+      return callProblem(error);
+    }
+  }
+
+  /** Records that a call is about to be sent. False: the job is cancelled. */
+  async #begin(): Promise<boolean> {
+    const isBegun = await this.held.begin(this.chunk, this.recorded + 1);
+    if (isBegun) this.recorded++;
+    return isBegun;
+  }
+
+  /** Compares the open rows with the enterprise's members as they are now. */
+  async #lookUp(): Promise<void> {
+    const rows = this.#waiting();
+    const found = await this.calls.find(rows.map(({ member }) => member.account));
+    for (const { at, member } of rows) this.#settle(at, foundOutcome(member, this.#result(at), found));
+    this.#isDoubtful = false;
+    if (this.#unreadable >= MAX_UNREADABLE) for (const at of this.#open.keys()) this.#settle(at, UNREADABLE);
+  }
+
+  /**
+   * Adds all new rows in one call. If the platform refuses the call as a whole, a single row may be the reason. So each half is sent by
+   * itself, as long as that helps.
+   */
+  async #add(): Promise<ProblemException | undefined> {
+    const rows = this.#waiting().filter(({ at }) => this.#result(at).was === undefined);
+    if (rows.length === 0) return undefined;
+    const { refusedWhole } = this.calls;
+    const parts = [rows];
+    let hasHelped = false;
+    try {
+      for (let part = parts.shift(), calls = 1; part; part = parts.shift(), calls++) {
+        if (calls > 1 && !(await this.#begin())) return undefined;
+        const problem = await this.#send(part);
+        if (!problem) {
+          hasHelped = true;
+          continue;
+        }
+        if (!refusesRows(problem)) return problem;
+        const reason = describe(problem);
+        if (calls >= HOPELESS_CALLS && !hasHelped) refusedWhole.add(reason);
+        if (part.length > 1 && calls < MAX_CALLS && !refusedWhole.has(reason)) {
+          const half = Math.ceil(part.length / 2);
+          parts.push(part.slice(0, half), part.slice(half));
+          continue;
+        }
+        // All rows were in the first call, so those that are left were refused too.
+        const isHopeless = refusedWhole.has(reason) && !hasHelped;
+        const refused = isHopeless ? [part, ...parts.splice(0)].flat() : part;
+        const count = isHopeless ? rows.length : part.length;
+        const message = count === 1 ? reason : `${reason} (the platform refused ${count} rows in one call)`;
+        const refusal = { status: 'failed', code: problem.body.code, message } as const;
+        await this.#refuse(new Map(refused.map(({ at }) => [at, refusal])));
+      }
+    } finally {
+      await this.calls.written();
+    }
+    return undefined;
+  }
+
+  /** Sends one call. Returns why it was not carried out, or why that is not known. */
+  async #send(rows: readonly WaitingRow[]): Promise<ProblemException | undefined> {
+    const refusals = new Map<number, RowOutcome>();
+    try {
+      const { added, failed } = await this.calls.add(rows.map(({ member }) => member));
+      const failures = new Map(failed.map((failure) => [failure.account, failure]));
+      for (const { at, member } of rows) {
+        const failure = failures.get(member.account);
+        const memberGlobalId = added.get(member.account)?.memberGlobalId;
+        if (failure?.outcome === 'unknown') this.#doubt(failure.code);
+        else if (failure)
+          refusals.set(at, { status: 'failed', code: failure.code, message: failure.message });
+        else this.#settle(at, { status: 'added', ...(memberGlobalId !== undefined && { memberGlobalId }) });
+      }
+    } catch (error) {
+      const problem = callProblem(error);
+      if (problem.body.outcome === 'unknown') this.#doubt(problem.body.code);
+      return problem;
+    }
+    await this.#refuse(refusals);
+    return undefined;
+  }
+
+  /** The platform refuses an account that is taken. An earlier call of ours may have taken it. */
+  async #refuse(refusals: ReadonlyMap<number, RowOutcome>): Promise<void> {
+    const accounts = [...refusals.keys()].map((at) => this.#result(at).account);
+    const found = this.#wasDoubtful && accounts.length > 0 ? await this.calls.find(accounts) : undefined;
+    for (const [at, refusal] of refusals) {
+      const member = found?.get(this.#result(at).account);
+      this.#settle(at, member ? { status: 'added', memberGlobalId: member.memberGlobalId } : refusal);
+    }
+  }
+
+  /** Updates and deletes members. A repeated call has the same effect. */
+  async #changeOneByOne(): Promise<ProblemException | undefined> {
+    const { held } = this;
+    let last: ProblemException | undefined;
+    for (const row of this.#waiting()) {
+      if (this.#result(row.at).was === undefined) continue;
+      if (held.isCancelled || held.over.aborted) return undefined;
+      try {
+        this.#settle(row.at, await this.#change(row));
+      } catch (error) {
+        last = callProblem(error);
+        const { code, outcome } = last.body;
+        if (outcome === 'unknown') this.#doubt(code);
+        else if (!refusesRows(last)) return last;
+        else this.#settle(row.at, { status: 'failed', code, message: describe(last) });
+      }
+      if (performance.now() - this.#savedAt > SAVE_EVERY_MS) await this.#save(this.#waiting());
+    }
+    await this.calls.written();
+    return last;
+  }
+
+  async #change({ at, member }: WaitingRow): Promise<RowOutcome> {
+    const { was, memberGlobalId = '' } = this.#result(at);
+    if (was === 'different') await this.calls.update(memberGlobalId, member);
+    else await this.calls.delete(memberGlobalId);
+    return { status: was === 'different' ? 'updated' : 'deleted', memberGlobalId };
+  }
+
+  #doubt(code: string): void {
+    if (UNREADABLE_CODES.has(code)) this.#unreadable++;
+    this.#isDoubtful = true;
+    this.#wasDoubtful = true;
+  }
+
+  #waiting(): readonly WaitingRow[] {
+    return [...this.#open.values()];
+  }
+
+  #result(at: number): RowResult {
+    return this.#results[at] as RowResult;
+  }
+
+  /** Without an outcome the row stays open. */
+  #settle(at: number, outcome: RowOutcome): void {
+    if (!outcome) return;
+    const { account, memberGlobalId, was } = this.#result(at);
+    this.#results[at] = {
+      account,
+      // A member to delete stays known as one.
+      ...(was === 'surplus' && { was }),
+      ...(memberGlobalId !== undefined && { memberGlobalId }),
+      ...outcome,
+    };
+    this.#open.delete(at);
+  }
+
+  /** Rows that do not wait any more lose their passwords. */
+  async #save(waiting: readonly WaitingRow[]): Promise<void> {
+    await this.held.save(this.chunk, { results: this.#results, waiting });
+    this.#savedAt = performance.now();
+  }
+}

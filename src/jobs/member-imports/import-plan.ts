@@ -1,0 +1,155 @@
+import { inOwnTrace } from '../../observability/tracing.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
+import type { ChunkRows, HeldJob } from '../store/held-job.ts';
+import {
+  type ImportOptions,
+  ROWS_PER_CHUNK,
+  type RowResult,
+  type WaitingMember,
+  type WaitingRow,
+} from '../store/job-record.ts';
+import type { ImportCalls, KnownMember, MembersByAccount } from './import-calls.ts';
+import { callProblem, type RowOutcome } from './row-outcomes.ts';
+
+/** Pauses between attempts to read the members. */
+const PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+const COMPARED = ['name', 'departmentId', 'remark', 'passwordMobile'] as const;
+
+/** Whether a row changes the member. What the row leaves out stays, and an empty text is the same as none. */
+function differs(row: WaitingMember, member: KnownMember): boolean {
+  return COMPARED.some(
+    (field) => row[field] !== undefined && (row[field] || null) !== (member[field] || null),
+  );
+}
+
+/** What is to be done with a row, before anything is sent. It has its result at once if there is nothing to do. */
+export function plannedRow(
+  row: WaitingMember,
+  members: MembersByAccount,
+  mode: ImportOptions['mode'],
+): RowResult {
+  const { account } = row;
+  const member = members.get(account);
+  if (!member) return { account, status: 'pending' };
+  const { memberGlobalId } = member;
+  if (mode === 'add')
+    return {
+      account,
+      status: 'failed',
+      code: 'upstream-rejected',
+      message: 'A member with this account exists already.',
+      memberGlobalId,
+    };
+  if (!differs(row, member)) return { account, status: 'unchanged', memberGlobalId };
+  return { account, status: 'pending', was: 'different', memberGlobalId };
+}
+
+/**
+ * The members who are not in the file, without the acting user and the accounts to keep. Throws `too-many-deletes` if there are more
+ * than the request allows. A name that differs only in case protects its member too: the platform does not say whether it tells them
+ * apart, and a deleted member cannot be brought back.
+ */
+export function surplus(
+  members: MembersByAccount,
+  accounts: ReadonlySet<string>,
+  { deletes }: ImportOptions,
+  actingUser: string,
+): readonly KnownMember[] {
+  if (!deletes) return [];
+  const kept = new Set([...accounts, ...deletes.keep].map((account) => account.toLowerCase()));
+  const user = actingUser.toLowerCase();
+  const found = [...members.values()].filter(
+    ({ account, userName }) => !kept.has(account.toLowerCase()) && userName.toLowerCase() !== user,
+  );
+  if (found.length > deletes.most)
+    throw new ProblemException('too-many-deletes', {
+      detail: `${found.length} members are not in the file, and maxDeletes allows to delete ${deletes.most}.`,
+    });
+  return found;
+}
+
+/** What became of a row whose call may have been carried out, as the members show it. */
+export function foundOutcome(
+  row: WaitingMember,
+  { was, memberGlobalId }: RowResult,
+  members: MembersByAccount,
+): RowOutcome {
+  const member = members.get(row.account);
+  switch (was) {
+    case undefined:
+      return member && { status: 'added', memberGlobalId: member.memberGlobalId };
+    case 'surplus':
+      return member?.memberGlobalId === memberGlobalId ? undefined : { status: 'deleted' };
+    case 'different':
+      return member && !differs(row, member)
+        ? { status: 'updated', memberGlobalId: member.memberGlobalId }
+        : undefined;
+  }
+}
+
+/**
+ * Compares the rows of a job with the enterprise's members, and adds chunks with the members to delete. Resolves to the number of chunks.
+ * May be repeated as long as nothing was sent.
+ */
+export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
+  const { definition, total } = held.job;
+  const members = await readMembers(held, calls);
+  const accounts = new Set<string>();
+  let isComplete = true;
+  for (let chunk = 0; chunk < held.job.chunks; chunk++) {
+    const rows = await held.chunk(chunk);
+    for (const { account } of rows?.results ?? []) accounts.add(account);
+    if (rows) await planChunk(held, chunk, rows, members);
+    else isComplete = false;
+  }
+  // Without every row it is not known who is missing from the file.
+  const deletions = isComplete ? surplus(members, accounts, definition, definition.user.username) : [];
+  let { chunks } = held.job;
+  for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK)
+    await held.save(chunks++, deletionRows(deletions.slice(from, from + ROWS_PER_CHUNK)));
+  await held.prepared(chunks, total + deletions.length);
+  return chunks;
+}
+
+async function planChunk(
+  held: HeldJob,
+  chunk: number,
+  { results, waiting }: ChunkRows,
+  members: MembersByAccount,
+): Promise<void> {
+  const planned = [...results];
+  for (const { at, member } of waiting) planned[at] = plannedRow(member, members, held.job.definition.mode);
+  // The chunk says already that a row is new.
+  if (planned.every(({ status, was }) => status === 'pending' && was === undefined)) return;
+  const open = waiting.filter(({ at }) => planned[at]?.status === 'pending');
+  await held.save(chunk, { results: planned, waiting: open });
+}
+
+function deletionRows(members: readonly KnownMember[]): ChunkRows {
+  const results = members.map(({ account, memberGlobalId }): RowResult => {
+    return { account, memberGlobalId, status: 'pending', was: 'surplus' };
+  });
+  return { results, waiting: members.map(({ account }, at) => withoutValues(account, at)) };
+}
+
+/** A row that has no values: of a member to delete, or one whose values are gone. */
+export function withoutValues(account: string, at: number): WaitingRow {
+  return { at, member: { account, password: '', name: '' } };
+}
+
+/** Asks until the platform gives the whole list, or the job may not go on. No members if the job is cancelled meanwhile. */
+async function readMembers(held: HeldJob, calls: ImportCalls): Promise<MembersByAccount> {
+  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    held.assertHeld();
+    try {
+      return await inOwnTrace('import', () => calls.all(), held.job.definition.trace);
+    } catch (error) {
+      const problem = callProblem(error);
+      const { outcome, status } = problem.body;
+      if (held.isOverdue || outcome !== 'not_processed' || status < 500) throw problem;
+      await held.pause(pauseMs);
+      if ((await held.read()).isCancelled) return new Map();
+    }
+  }
+}

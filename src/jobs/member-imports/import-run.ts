@@ -1,0 +1,117 @@
+import { ProblemException } from '../../problem/problem.exception.ts';
+import type { HeldJob } from '../store/held-job.ts';
+import { type EndState, type RowResult, sumOf } from '../store/job-record.ts';
+import type { ImportCalls } from './import-calls.ts';
+import { ImportChunk } from './import-chunk.ts';
+import { makePlan, withoutValues } from './import-plan.ts';
+import { GONE } from './row-outcomes.ts';
+
+/** Enough to halve the time of an import, and few enough for the platform to serve other requests too. */
+const CHUNKS_AT_A_TIME = 2;
+
+const LOST = 'The order store has lost rows of this import. What became of them is unknown.';
+
+/** An import in the process that has it: the plan, then chunk by chunk, then the end. */
+export class ImportRun {
+  #chunks: number;
+  /** The chunks that this process works on. They know which rows may have been carried out. */
+  readonly #begun = new Map<number, ImportChunk>();
+  /** The chunks of which the store has lost the rows that wait. */
+  readonly #lost = new Map<number, readonly RowResult[]>();
+  /** The chunks of which the store has lost everything, also the accounts. */
+  readonly #nameless = new Set<number>();
+
+  constructor(
+    private readonly held: HeldJob,
+    private readonly calls: ImportCalls,
+    /** How many calls were recorded for each chunk before this process had the job. */
+    private readonly recorded: ReadonlyMap<number, number>,
+  ) {
+    this.#chunks = held.job.chunks;
+  }
+
+  /** Resolves to the state in which the job has ended. Rejects if this process has the job no longer. */
+  async run(): Promise<EndState> {
+    const { held } = this;
+    try {
+      if (!held.job.prepared && !held.isCancelled) this.#chunks = await makePlan(held, this.calls);
+      await this.#runChunks();
+    } catch (error) {
+      if (!(error instanceof ProblemException) || error.body.code === 'dependency-unavailable') throw error;
+      return this.#fail(error);
+    }
+    if (this.#nameless.size + this.#lost.size === 0) return held.finish(await this.#endState(), null);
+    await this.#settleLost();
+    return held.finish('failed', new ProblemException('outcome-unknown', { detail: LOST }));
+  }
+
+  /** Waits also after a failure, so that no chunk is still at work, and throws the first one. */
+  async #runChunks(): Promise<void> {
+    const next = Array.from({ length: this.#chunks }).keys();
+    const work = async () => {
+      for (const chunk of next) {
+        const open = await this.#open(chunk);
+        if (open) this.#begun.set(chunk, open);
+        await open?.run();
+        this.#begun.delete(chunk);
+      }
+    };
+    for (const result of await Promise.allSettled(Array.from({ length: CHUNKS_AT_A_TIME }, work)))
+      if (result.status === 'rejected') throw result.reason;
+  }
+
+  /** Undefined for a chunk in which there is nothing to do. */
+  async #open(chunk: number): Promise<ImportChunk | undefined> {
+    const { held, calls } = this;
+    held.assertHeld();
+    const rows = await held.chunk(chunk);
+    if (!rows) {
+      this.#nameless.add(chunk);
+      return undefined;
+    }
+    const { results } = rows;
+    calls.authorise(results.flatMap(({ memberGlobalId }) => memberGlobalId ?? []));
+    const pending = results.flatMap(({ status, account }, at) =>
+      status === 'pending' ? [withoutValues(account, at)] : [],
+    );
+    if (pending.length === 0) return undefined;
+    const areGone = rows.waiting.length === 0;
+    if (areGone && !held.isOverdue) {
+      if (!held.isCancelled) this.#lost.set(chunk, results);
+      return undefined;
+    }
+    // No process was running for a day, so the rows are gone. Only their results can be written.
+    const waiting = areGone ? pending : rows.waiting;
+    return new ImportChunk(held, calls, chunk, { results, waiting }, this.recorded.get(chunk) ?? 0);
+  }
+
+  /** Nothing more can be done: what was not sent fails, and the job says why. */
+  async #fail(problem: ProblemException): Promise<EndState> {
+    for (let chunk = 0; chunk < this.#chunks; chunk++)
+      await (this.#begun.get(chunk) ?? (await this.#open(chunk)))?.close(problem);
+    await this.#settleLost();
+    return this.held.finish('failed', problem);
+  }
+
+  /** Settles the rows that the store has lost. Not even the accounts of a nameless chunk are known. */
+  async #settleLost(): Promise<void> {
+    const { held } = this;
+    for (const [chunk, rows] of this.#lost) {
+      const results = rows.map((row) => (row.status === 'pending' ? { ...row, ...GONE } : row));
+      await held.save(chunk, { results, waiting: [] });
+    }
+    const [nameless] = this.#nameless;
+    if (nameless === undefined) return;
+    const { total, counts } = await held.read();
+    const length = Math.max(0, total - sumOf(counts));
+    const results = Array.from({ length }, () => ({ account: '', ...GONE }));
+    await held.save(nameless, { results, waiting: [] });
+  }
+
+  async #endState(): Promise<EndState> {
+    const { counts, total, isCancelled } = await this.held.read();
+    const { added, updated, unchanged, deleted } = counts;
+    if (added + updated + unchanged + deleted === total) return 'succeeded';
+    return isCancelled ? 'cancelled' : 'completed';
+  }
+}

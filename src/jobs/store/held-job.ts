@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import type { ProblemException } from '../../problem/problem.exception.ts';
+import {
+  countsOf,
+  type EndState,
+  type JobRecord,
+  packed,
+  type RowResult,
+  unpacked,
+  type WaitingRow,
+} from './job-record.ts';
+import type { JobStore, StepResult } from './job-store.ts';
+
+/** A step is repeated for this time while the store is away. Then another process takes the job, and finds out what was sent. */
+const PATIENCE_MS = 10_000;
+const RETRY_MS = 200;
+/** The rows of a job are deleted a day after its acceptance. Each of them gets a result before. */
+const OVERDUE_MS = 23.5 * 3_600_000;
+
+/** This process has the job no longer, or may not go on with it. */
+export class HoldLost extends Error {
+  override readonly name = 'HoldLost';
+}
+
+/** The rows of a chunk: what is known of each, and those that still wait. */
+export interface ChunkRows {
+  readonly results: readonly RowResult[];
+  readonly waiting: readonly WaitingRow[];
+}
+
+/**
+ * A job in the process that may work on it, because the queue gave it the job. While the store is away, a step is repeated: that has no
+ * further effect. A step throws {@link HoldLost} when another process has taken the job.
+ */
+export class HeldJob {
+  /** Aborted when nothing further may be begun. */
+  readonly over: AbortSignal;
+  readonly #lost = new AbortController();
+  #isCancelled: boolean;
+
+  constructor(
+    private readonly store: JobStore,
+    private readonly hold: TaskHold,
+    /** As it was when this process took it. */
+    readonly job: JobRecord,
+  ) {
+    this.over = AbortSignal.any([this.#lost.signal, hold.over]);
+    this.#isCancelled = job.isCancelled;
+  }
+
+  /** Whether one of the steps so far has found that the job is cancelled. */
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /** Whether it is too late to try anything more. */
+  get isOverdue(): boolean {
+    return Date.now() >= this.job.createdAt + OVERDUE_MS;
+  }
+
+  assertHeld(): void {
+    if (this.over.aborted) throw new HoldLost('the job is given back');
+  }
+
+  /** Throws if the job is lost meanwhile. */
+  async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.over }).catch(() => undefined);
+    this.assertHeld();
+  }
+
+  /** The job as it is now. */
+  async read(): Promise<JobRecord> {
+    const job = await this.#persist(() => this.store.read(this.#jobId));
+    if (!job) throw this.#loss();
+    if (job.isCancelled) this.#isCancelled = true;
+    return job;
+  }
+
+  /** Undefined if the store has lost the chunk. If it has lost only the rows that wait, there are none. */
+  async chunk(chunk: number): Promise<ChunkRows | undefined> {
+    const stored = await this.#persist(() => this.store.chunk(this.#jobId, chunk));
+    if (!stored) return undefined;
+    const { results, waiting } = stored;
+    return { results: unpacked<RowResult>(results), waiting: waiting ? unpacked<WaitingRow>(waiting) : [] };
+  }
+
+  /** Records that a call for the chunk is about to be sent: it is the call of this number. False: the job is cancelled. */
+  async begin(chunk: number, number: number): Promise<boolean> {
+    const isBegun = await this.#change(() => this.store.begin(this.#jobId, this.hold, chunk, number));
+    this.assertHeld();
+    return isBegun;
+  }
+
+  /** Rows that are not in `waiting` lose their passwords. */
+  async save(chunk: number, { results, waiting }: ChunkRows): Promise<void> {
+    const { owner } = this.hold;
+    const counts = countsOf(results);
+    const parts = { results: packed(results), waiting: waiting.length > 0 ? packed(waiting) : undefined };
+    await this.#change(() => this.store.save({ jobId: this.#jobId, owner, chunk, counts, ...parts }));
+  }
+
+  /** Records that the plan is made. */
+  async prepared(chunks: number, total: number): Promise<void> {
+    await this.#change(() => this.store.prepared(this.#jobId, this.hold.owner, chunks, total));
+  }
+
+  async finish(state: EndState, problem: ProblemException | null): Promise<EndState> {
+    const body = problem && problem.bodyFor(this.job.definition.requestId);
+    await this.#change(() => this.store.finish(this.#jobId, this.hold.owner, state, body));
+    return state;
+  }
+
+  get #jobId(): string {
+    return this.job.definition.jobId;
+  }
+
+  #loss(): HoldLost {
+    this.#lost.abort();
+    return new HoldLost('another process has the job');
+  }
+
+  /** False: the job is cancelled. */
+  async #change(step: () => Promise<StepResult>): Promise<boolean> {
+    const result = await this.#persist(step);
+    if (result === 'lost') throw this.#loss();
+    if (result === 'cancelled') this.#isCancelled = true;
+    return result === 'done';
+  }
+
+  async #persist<T>(step: () => Promise<T>): Promise<T> {
+    const giveUpAt = performance.now() + PATIENCE_MS;
+    for (;;) {
+      try {
+        return await step();
+      } catch (error) {
+        if (performance.now() >= giveUpAt || this.#lost.signal.aborted) throw error;
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+}
