@@ -21,8 +21,8 @@ export interface OperationSpec extends Policies, OperationDescription {
   readonly scope: Scope | 'none';
   /** Whether the platform is called on behalf of a user; default: if the operation behind it is a member operation. */
   readonly actsAsUser?: boolean;
-  /** How long a response of a read may be cached; default: as configured where the platform is called, else not at all. */
-  readonly cacheMs?: number;
+  /** A read that calls the platform, and whose response must not be cached. */
+  readonly isUncached?: boolean;
   /** A read whose response must not be stored, not even by the caller: it has no `ETag`. */
   readonly noStore?: boolean;
 }
@@ -33,12 +33,11 @@ export interface OperationSpec extends Policies, OperationDescription {
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   const policy = policyOf(spec);
-  const isCached = policy.handling === 'read' && policy.cacheMs !== 0;
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
     HttpCode(spec.success[0].status),
     // What the hooks have to know before Nest has found the handler. The body of a file is not read before the handler.
-    RouteConfig({ isCached, takesFile: policy.takesFile }),
+    RouteConfig({ isCached: policy.isCached, takesFile: policy.takesFile }),
     ...described(spec, policy),
   );
 }
@@ -46,14 +45,15 @@ export function Operation(spec: OperationSpec): MethodDecorator {
 function policyOf(spec: OperationSpec): OperationPolicy {
   const upstream = spec.upstream && operations[spec.upstream];
   const { streams } = spec.success[0];
+  const handling = handlingOf(spec);
   return {
     operationId: spec.id,
     scope: spec.scope,
     alsoScopes: spec.alsoScopes,
-    handling: handlingOf(spec),
+    handling,
     actsAsUser: spec.actsAsUser ?? upstream?.module === 'member',
     looksUpAsUser: spec.looksUpAsUser,
-    cacheMs: spec.cacheMs ?? (upstream ? undefined : 0),
+    isCached: handling === 'read' && upstream !== undefined && !spec.isUncached,
     idempotency: spec.idempotency,
     answersRepeats: spec.answersRepeats,
     locationOf: spec.locationOf,

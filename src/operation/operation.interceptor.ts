@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { isNamed } from '../read-cache/etag.ts';
-import { ageOf, ReadCache, type Served } from '../read-cache/read-cache.ts';
+import { ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { type Response, responseOf } from './response.ts';
 
@@ -44,9 +44,9 @@ export class OperationInterceptor implements NestInterceptor {
   }
 
   async #handled(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
-    const { handling } = request.stages.of('authorised').policy;
+    const { handling } = request.stages.get('authorised').policy;
     if (handling === 'write') return this.#write(request, reply, handle);
-    // Before the cache: it may have responses that this caller may not reach.
+    // The lookup comes before the cache, which may have responses that this caller may not reach.
     await request.stages.reached?.lookUp?.();
     if (handling === 'read') return this.#read(request, reply, handle);
     return handling === 'stream' ? stream(request, reply, handle) : handle();
@@ -54,12 +54,12 @@ export class OperationInterceptor implements NestInterceptor {
 
   /** Serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304 where the caller has it. */
   async #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<string | undefined> {
-    const { value, ageSeconds } = await this.#served(request, handle);
-    const { body, etag, link } = value;
+    const { response, askedAt } = await this.#served(request, handle);
+    const { body, etag, link } = response;
     // The caller may keep the response, and has to ask with its ETag before each use.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (link !== undefined) void reply.header('link', link);
-    if (ageSeconds !== undefined) void reply.header('age', String(ageSeconds));
+    if (askedAt !== undefined) void reply.header('age', String(secondsSince(askedAt)));
     if (isNamed(request.headers['if-none-match'], etag)) {
       void reply.status(304);
       return undefined;
@@ -68,40 +68,34 @@ export class OperationInterceptor implements NestInterceptor {
     return body;
   }
 
-  /** The response stays in this process: it is made of what Redis has. */
   async #served({ stages, params, query, url }: FastifyRequest, handle: Handle): Promise<Served<Response>> {
-    const { policy } = stages.of('authorised');
-    const { call } = stages.of('reached');
-    const load = async (held?: Response) => {
-      const value = responseOf(await handle(), url, held);
-      return { value, length: value.body.length, askedAt: call.progress.oldestPart };
-    };
-    const lifeMs = this.cache.lifeOf(policy.cacheMs);
-    if (lifeMs === 0) {
-      const { value, askedAt } = await load();
-      return askedAt === undefined ? { value } : { value, ageSeconds: ageOf(askedAt) };
+    const { policy } = stages.get('authorised');
+    const { call } = stages.get('reached');
+    const respond = (result: unknown) => responseOf(result, url);
+    if (policy.isCached && this.cache.isOn) {
+      const { operationId: operation } = policy;
+      return this.cache.page(
+        { operation, params: params as object, query: query as object, call },
+        handle,
+        respond,
+      );
     }
-    const read = {
-      operation: policy.operationId,
-      params: params as object,
-      query: query as object,
-      call,
-      lifeMs,
-    };
-    return this.cache.read(read, call.fresh ?? false, load);
+    // The response may be made of cached lists all the same, so it may have an age.
+    const response = respond(await handle());
+    return { response, askedAt: call.progress.oldestPart };
   }
 
   /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
   async #write(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
-    const { policy } = request.stages.of('authorised');
-    const { call, lookUp } = request.stages.of('reached');
+    const { policy } = request.stages.get('authorised');
+    const { call, lookUp } = request.stages.get('reached');
     try {
-      const result = await this.writes.answer(request, reply, { lookUp, run: handle });
+      const result = await this.writes.run(request, reply, { lookUp, run: handle });
       const location = policy.locationOf?.(result);
       if (location !== undefined) void reply.header('location', location);
       return result;
     } finally {
-      // Also after a failure, because the platform may have carried it out. A request that was refused before anything was sent changed
+      // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
       // nothing, and must not drop the cached reads of other callers.
       if (call.progress.upstreamMs > 0) await this.cache.written(request.params as object);
     }
@@ -125,6 +119,10 @@ async function stream(
   // not that of the response to GET (RFC 9110, section 8.6).
   file.getStream().destroy();
   return new StreamableFile(Readable.from([]), { type: file.options.type ?? 'application/octet-stream' });
+}
+
+function secondsSince(ms: number): number {
+  return Math.max(0, Math.floor((Date.now() - ms) / 1000));
 }
 
 function throwProblem(error: unknown): never {

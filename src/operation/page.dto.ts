@@ -1,13 +1,13 @@
 import { WholeNumberParameter } from '../validation/parameter-rules.ts';
 import { Optional } from '../validation/rules.ts';
-import { Count } from './answer-fields.ts';
+import { Count } from './response-fields.ts';
 
 const MAX_PAGE = 1_000_000;
 const MAX_PAGE_SIZE = 1_000;
 const DEFAULT_PAGE_SIZE = 100;
 
 /** The page of a list that a caller asks for. */
-export abstract class PageQuery {
+export class PageQuery {
   @Optional()
   @WholeNumberParameter(1, MAX_PAGE, { example: 1 })
   page: number = 1;

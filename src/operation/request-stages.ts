@@ -4,8 +4,7 @@ import type { Readable } from 'node:stream';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Span } from '@opentelemetry/api';
-import { traceContext, type TraceContext } from '../observability/trace-context.ts';
-import { contextOf } from '../observability/tracing.ts';
+import { contextOf, traceContext, type TraceContext } from '../observability/tracing.ts';
 import type { ActingUser, AskedGenerations, CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
@@ -23,15 +22,15 @@ interface Stages {
     /** What is undone when the response is closed, also before it is complete. */
     readonly atEnd: (() => void)[];
   };
-  /** Hook, before the body is read: who calls, within its limits. Not on public routes. */
+  /** Hook, before the body is read: who calls, within its limits. Public routes do not have this stage. */
   readonly identified: {
     readonly caller: Caller;
-    /** Of cached reads: asked together with the rate of the caller. */
+    /** The generations of a cached read: Redis is asked for them together with the rate of the caller. */
     readonly generations: AskedGenerations | undefined;
   };
   /** Hook: the body is a file, of which nothing has been read yet. A body of JSON is the request's. */
   readonly parsed: { readonly file: RequestFile };
-  /** `CallerGuard`: what the route declares, and that the caller has its scopes. A refusal has it for its log line. */
+  /** `CallerGuard`: what the route declares, and that the caller has its scopes. Also a refused request has the stage, for its log line. */
   readonly authorised: { readonly policy: OperationPolicy };
   /** `ValidationGuard`: path, query and body as instances of their DTO classes, without a fault. */
   readonly validated: { readonly parameters: readonly object[]; readonly body: object | undefined };
@@ -65,7 +64,7 @@ export class RequestStages implements Partial<Stages> {
   }
 
   /** What a stage has added. Throws where the request has not passed it. */
-  of<Name extends keyof Stages>(stage: Name): Stages[Name] {
+  get<Name extends keyof Stages>(stage: Name): Stages[Name] {
     const added = this[stage] as Stages[Name] | undefined;
     if (!added) throw new Error(`the request has not passed the stage ${stage}`);
     return added;
@@ -75,9 +74,9 @@ export class RequestStages implements Partial<Stages> {
 /** A file in the body of a request, of which nothing has been read yet. */
 export interface RequestFile {
   readonly kind: 'csv' | 'ndjson';
-  /** As the request names it; undefined where it does not. */
+  /** In bytes, as the request says; undefined where it does not say it. */
   readonly length: number | undefined;
-  /** Of the bytes that were read so far; the reader adds them. */
+  /** The digest of the bytes that were read so far; the reader adds them. */
   readonly digest: Hash;
   /** Asks the client for the body where it waits for that. The reader must not destroy the stream, because the response uses its connection. */
   open(): Readable;
@@ -86,7 +85,7 @@ export interface RequestFile {
 declare module 'fastify' {
   interface FastifyRequest {
     stages: RequestStages;
-    /** Where spans are collected. */
+    /** Set where spans are collected. */
     span?: Span;
   }
   /** What `@Operation` says of a route before its handler is known to Nest. */
@@ -129,10 +128,10 @@ export const UploadedFile = createParamDecorator(
 
 /** The caller of an authorised request, as in the callers file. */
 export const CurrentCaller = createParamDecorator(
-  (_: unknown, context: ExecutionContext): Caller => stagesOf(context).of('identified').caller,
+  (_: unknown, context: ExecutionContext): Caller => stagesOf(context).get('identified').caller,
 );
 
 /** The call context of an authorised request, for a controller's parameter. */
 export const Call = createParamDecorator(
-  (_: unknown, context: ExecutionContext): CallContext => stagesOf(context).of('reached').call,
+  (_: unknown, context: ExecutionContext): CallContext => stagesOf(context).get('reached').call,
 );

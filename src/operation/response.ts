@@ -2,47 +2,15 @@ import { etagOf } from '../read-cache/etag.ts';
 
 /** A result as it is sent. Node sends a text together with the headers in one write, and bytes in a second one. */
 export interface Response {
-  readonly result: unknown;
   readonly body: string;
   readonly etag: string;
   readonly link: string | undefined;
 }
 
-/** `url` is that of the request, `held` the last response to an equal request. A result of the same parts gives the same response. */
-export function responseOf(result: unknown, url: string, held?: Response): Response {
-  if (held && hasSameParts(held.result, result)) return held;
+/** `url` is that of the request. */
+export function responseOf(result: unknown, url: string): Response {
   const body = JSON.stringify(result);
-  const etag = held?.body === body ? held.etag : etagOf(body);
-  return { result, body, etag, link: pageLinks(result, url) };
-}
-
-/**
- * Whether two results give the same JSON because their fields, and the items of their lists, are the same objects. Results are made of cached
- * values that are never changed, so no item has to be looked into. False where that would be necessary.
- */
-export function hasSameParts(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (Array.isArray(one) || Array.isArray(other)) return hasSameItems(one, other);
-  if (!isObject(one) || !isObject(other)) return false;
-  const names = Object.keys(one);
-  return (
-    Object.keys(other).every((name, index) => name === names[index]) &&
-    Object.keys(other).length === names.length &&
-    names.every((name) => one[name] === other[name] || hasSameItems(one[name], other[name]))
-  );
-}
-
-function hasSameItems(one: unknown, other: unknown): boolean {
-  return (
-    Array.isArray(one) &&
-    Array.isArray(other) &&
-    one.length === other.length &&
-    one.every((item, index) => item === other[index])
-  );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  return { body, etag: etagOf(body), link: pageLinks(result, url) };
 }
 
 interface Page {

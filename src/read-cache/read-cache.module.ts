@@ -2,12 +2,9 @@ import { CacheModule } from '@nestjs/cache-manager';
 import { Module } from '@nestjs/common';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
-import { ResponseStore } from './response-store.ts';
-import { Generations } from './generations.ts';
+import { ListStore, redisStore } from './list-store.ts';
 import { ReadCache } from './read-cache.ts';
-import { ReadKeys } from './read-keys.ts';
-import { SharedReads } from './shared-reads.ts';
-import { redisStore } from './redis-store.ts';
+import { Generations, ReadKeys } from './read-keys.ts';
 
 @Module({
   imports: [
@@ -17,7 +14,7 @@ import { redisStore } from './redis-store.ts';
       useFactory: (redis: SharedRedis) => ({ stores: redisStore(redis) }),
     }),
   ],
-  providers: [Generations, ReadKeys, ResponseStore, ReadCache, SharedReads],
-  exports: [SharedReads, ReadCache],
+  providers: [Generations, ReadKeys, ListStore, ReadCache],
+  exports: [ReadCache],
 })
 export class ReadCacheModule {}

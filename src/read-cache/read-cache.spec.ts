@@ -7,15 +7,14 @@ import { connect, PatientRedis } from '../../test/support/patient-redis.ts';
 import { startRedis, type RunningRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { newTrace } from '../observability/trace-context.ts';
+import { newTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
-import { ResponseStore, type Content, type TextForm } from './response-store.ts';
-import { Generations } from './generations.ts';
-import { ReadCache } from './read-cache.ts';
-import { ReadKeys } from './read-keys.ts';
-import { redisStore } from './redis-store.ts';
+import type { UpstreamClient } from '../upstream/upstream.client.ts';
+import { ListStore, redisStore, type TextForm } from './list-store.ts';
+import { type ListSpec, ReadCache } from './read-cache.ts';
+import { Generations, ReadKeys } from './read-keys.ts';
 
 const config = settings();
 const LIFE_MS = 60_000;
@@ -30,35 +29,47 @@ const someRedis = () => {
   return new SharedRedis(redis, new RecordedLog().log, new Metrics());
 };
 
+/** Lists are given to the cache here, so it asks no platform. */
+const NO_UPSTREAM = {} as UpstreamClient;
+
 function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
   const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
-  const store = new ResponseStore(cache, shared ? redis : noRedis(), { ttlMs: LIFE_MS });
-  return new ReadCache(store, keys, new Metrics());
+  const lists = new ListStore(cache, shared ? redis : noRedis(), { ttlMs: LIFE_MS });
+  return new ReadCache(lists, keys, NO_UPSTREAM, new Metrics());
+}
+
+type Load = ListSpec<string>['load'];
+interface Reading {
+  readonly spec: Omit<ListSpec<string>, 'load'>;
+  readonly call: CallContext;
 }
 
 function reading(
   user?: { kind: 'alias' | 'session'; name: string },
   enterprises = ['*'],
-  params: object = {},
-) {
+  enterpriseGlobalId?: string,
+): Reading {
   const grants = { enterprises: new Set(enterprises), channels: new Set<string>(), users: new Set<string>() };
   const caller = { name: 'c', grants };
   const call = { requestId: 'r', trace: newTrace(), caller, user, progress: new Progress() } as CallContext;
-  return { operation: 'listMembers', params, query: {}, call, lifeMs: LIFE_MS, form: FORM };
+  return { spec: { name: 'listMembers', enterpriseGlobalId, query: {}, form: FORM }, call };
 }
 
-const contentOf = (value: string): Content<string> => ({ value, length: value.length });
+const read = (cache: ReadCache, { spec, call }: Reading, fresh: boolean, load: Load) =>
+  cache.list({ ...spec, load }, call, fresh);
 
-/** A platform that counts: its answers say which call they are. */
+const loaded = (value: string) => ({ value, length: value.length });
+
+/** A platform that counts: its responses say which call they are. */
 function platform(size = 1) {
   let calls = 0;
-  const load = () => Promise.resolve(contentOf(String(++calls).padEnd(size)));
+  const load = () => Promise.resolve(loaded(String(++calls).padEnd(size)));
   return { load, calls: () => calls };
 }
 
-describe('a cached answer', () => {
+describe('a cached list', () => {
   it('is for one user with one set of rights only', async () => {
     const cache = cacheOf();
     const { load, calls } = platform();
@@ -71,20 +82,20 @@ describe('a cached answer', () => {
       () => reading(undefined, ['a,b']),
       () => reading(undefined, []),
     ];
-    for (const asker of askers) await cache.read(asker(), false, load);
+    for (const asker of askers) await read(cache, asker(), false, load);
     expect(calls()).toBe(askers.length);
-    for (const asker of askers) await cache.read(asker(), false, load);
+    for (const asker of askers) await read(cache, asker(), false, load);
     expect(calls()).toBe(askers.length);
     // The same rights in another order are the same.
-    await cache.read(reading(undefined, ['b', 'a']), false, load);
+    await read(cache, reading(undefined, ['b', 'a']), false, load);
     expect(calls()).toBe(askers.length);
   });
 
   it('is dropped by a write to its enterprise or to none in particular, and not by one to another', async () => {
     const cache = cacheOf();
     const { load, calls } = platform();
-    const ofOne = () => cache.read(reading(undefined, ['*'], { enterpriseGlobalId: 'one' }), false, load);
-    const ofNone = () => cache.read(reading(), false, load);
+    const ofOne = () => read(cache, reading(undefined, ['*'], 'one'), false, load);
+    const ofNone = () => read(cache, reading(), false, load);
     await ofOne();
     await ofNone();
     await cache.written({ enterpriseGlobalId: 'two' });
@@ -100,15 +111,16 @@ describe('a cached answer', () => {
     expect(calls()).toBe(5);
   });
 
-  it('lives as long as its own operation says, or the configuration, give or take a tenth', async () => {
+  it('lives as long as its own read says, or the configuration, give or take a tenth', async () => {
     let now = performance.now();
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
     const chance = jest.spyOn(Math, 'random');
     const cache = cacheOf();
     const { load } = platform();
-    const isKept = async (read: ReturnType<typeof reading>) =>
-      (await cache.read(read, false, load)).ageSeconds !== undefined;
-    const short = { ...reading(), operation: 'short', lifeMs: 3_000 };
+    const isKept = async (each: Reading) =>
+      (await read(cache, each, false, load)).part?.askedAt !== undefined;
+    const { spec, call } = reading();
+    const short = { spec: { ...spec, name: 'short', lifeMs: 3_000 }, call };
     try {
       for (const [drawn, livesMs] of [
         [0, 2_700],
@@ -116,8 +128,8 @@ describe('a cached answer', () => {
         [0.999_999, 3_299],
       ] as const) {
         chance.mockReturnValue(drawn);
-        await cache.read(reading(), true, load);
-        await cache.read(short, true, load);
+        await read(cache, reading(), true, load);
+        await read(cache, short, true, load);
         now += livesMs - 1;
         expect([drawn, await isKept(short)]).toEqual([drawn, true]);
         now += 2;
@@ -127,14 +139,13 @@ describe('a cached answer', () => {
       clock.mockRestore();
       chance.mockRestore();
     }
-    expect([cache.lifeOf(undefined), cache.lifeOf(50), cache.lifeOf(0)]).toEqual([LIFE_MS, 50, 0]);
   });
 
   it('is not kept where it is huge', async () => {
     const cache = cacheOf();
     const { load, calls } = platform(2_000_000);
-    await cache.read(reading(), false, load);
-    await cache.read(reading(), false, load);
+    await read(cache, reading(), false, load);
+    await read(cache, reading(), false, load);
     expect(calls()).toBe(2);
   });
 
@@ -143,10 +154,10 @@ describe('a cached answer', () => {
     const broken = new Keyv({ store: { get: fail, set: fail, delete: fail, clear: fail } });
     const cache = cacheOf(broken);
     const { load, calls } = platform();
-    const read = async (fresh: boolean) => (await cache.read(reading(), fresh, load)).value;
-    expect(await read(false)).toBe('1');
-    expect(await read(false)).toBe('1');
-    expect(await read(true)).toBe('2');
+    const valueOf = async (fresh: boolean) => (await read(cache, reading(), fresh, load)).value;
+    expect(await valueOf(false)).toBe('1');
+    expect(await valueOf(false)).toBe('1');
+    expect(await valueOf(true)).toBe('2');
     expect(calls()).toBe(2);
   });
 });
@@ -154,9 +165,9 @@ describe('a cached answer', () => {
 describe('reads at the same time', () => {
   /** A platform that answers each call when the test says so. */
   function held() {
-    const asked: PromiseWithResolvers<Content<string>>[] = [];
+    const asked: PromiseWithResolvers<Awaited<ReturnType<Load>>>[] = [];
     const load = () => {
-      const call = Promise.withResolvers<Content<string>>();
+      const call = Promise.withResolvers<Awaited<ReturnType<Load>>>();
       asked.push(call);
       return call.promise;
     };
@@ -166,41 +177,91 @@ describe('reads at the same time', () => {
   it('share one call, but not with one past the cache, whose value then stays', async () => {
     const cache = cacheOf();
     const { load, asked } = held();
-    const equal = [1, 2, 3].map(() => cache.read(reading(), false, load));
+    const equal = [1, 2, 3].map(() => read(cache, reading(), false, load));
     await until('the platform is asked', () => asked.length === 1);
-    const fresh = cache.read(reading(), true, load);
+    const fresh = read(cache, reading(), true, load);
     await until('the platform is asked again', () => asked.length === 2);
-    asked[1]?.resolve(contentOf('fresh'));
+    asked[1]?.resolve(loaded('fresh'));
     expect((await fresh).value).toBe('fresh');
-    expect((await cache.read(reading(), false, load)).value).toBe('fresh');
-    asked[0]?.resolve(contentOf('slow'));
+    expect((await read(cache, reading(), false, load)).value).toBe('fresh');
+    asked[0]?.resolve(loaded('slow'));
     expect((await Promise.all(equal)).map(({ value }) => value)).toEqual(['slow', 'slow', 'slow']);
-    expect((await cache.read(reading(), false, load)).value).toBe('fresh');
+    expect((await read(cache, reading(), false, load)).value).toBe('fresh');
     expect(asked).toHaveLength(2);
   });
 
   it('share a failure of all callers, which is not kept', async () => {
     const cache = cacheOf();
     const { load, asked } = held();
-    const both = Promise.allSettled([1, 2].map(() => cache.read(reading(), false, load)));
+    const both = Promise.allSettled([1, 2].map(() => read(cache, reading(), false, load)));
     await until('the platform is asked', () => asked.length === 1);
     asked[0]?.reject(new ProblemException('upstream-unavailable'));
     expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    const next = cache.read(reading(), false, load);
+    const next = read(cache, reading(), false, load);
     await until('the platform is asked again', () => asked.length === 2);
-    asked[1]?.resolve(contentOf('2'));
+    asked[1]?.resolve(loaded('2'));
     expect((await next).value).toBe('2');
   });
 
   it('share no failure of one session', async () => {
     const cache = cacheOf();
     const { load, asked } = held();
-    const both = Promise.allSettled([1, 2].map(() => cache.read(reading(), false, load)));
+    const both = Promise.allSettled([1, 2].map(() => read(cache, reading(), false, load)));
     await until('the platform is asked', () => asked.length === 1);
     asked[0]?.reject(new ProblemException('session-expired'));
     await until('the platform is asked for the other', () => asked.length === 2);
-    asked[1]?.resolve(contentOf('2'));
+    asked[1]?.resolve(loaded('2'));
     expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  });
+});
+
+describe('the text of a response', () => {
+  /** Reads the response that shows the list `listMembers`, as the interceptor does. */
+  function pages(cache: ReadCache, load: Load) {
+    let made = 0;
+    const get = async (fresh = false, lists = 1) => {
+      const { spec, call } = reading();
+      const handle = async () => {
+        const values: string[] = [];
+        for (let list = 0; list < lists; list++) {
+          const each = { ...spec, name: `list-${list}`, load };
+          const { value, part } = await cache.list(each, call, fresh);
+          call.progress.uses(part);
+          values.push(value);
+        }
+        return values;
+      };
+      const respond = (result: unknown) => ({ body: JSON.stringify(result), number: ++made });
+      const request = { operation: `pageOf${lists}`, params: {}, query: {}, call: { ...call, fresh } };
+      const { response, askedAt } = await cache.page(request, handle, respond);
+      return { ...response, isOld: askedAt !== undefined };
+    };
+    return { get, made: () => made };
+  }
+
+  it('is made once for the same lists, also where they were read again and have not changed', async () => {
+    const { get, made } = pages(cacheOf(), () => Promise.resolve(loaded('same')));
+    const both = await Promise.all([get(), get()]);
+    expect(both).toEqual([1, 1].map((number) => ({ body: '["same"]', number, isOld: false })));
+    expect(await get()).toEqual({ body: '["same"]', number: 1, isOld: true });
+    expect(await get(true)).toEqual({ body: '["same"]', number: 1, isOld: false });
+    expect(made()).toBe(1);
+  });
+
+  it('is made again when one of its lists has changed, by whichever request', async () => {
+    const cache = cacheOf();
+    const { load } = platform();
+    const { get } = pages(cache, load);
+    expect(await get(false, 2)).toEqual({ body: '["1","2"]', number: 1, isOld: false });
+    expect(await get(true, 1)).toEqual({ body: '["3"]', number: 2, isOld: false });
+    expect(await get(false, 2)).toEqual({ body: '["3","2"]', number: 3, isOld: true });
+  });
+
+  it('is not kept where it is made of no list', async () => {
+    const { get, made } = pages(cacheOf(), () => Promise.reject(new Error('not asked')));
+    await get(false, 0);
+    await get(false, 0);
+    expect(made()).toBe(2);
   });
 });
 
@@ -245,31 +306,20 @@ describe('with Redis', () => {
   });
 
   it('a value that did not change is not stored again, and one that did is', async () => {
-    const unchanged = () => Promise.resolve(contentOf('the same'));
+    const unchanged = () => Promise.resolve(loaded('the same'));
     const { load: changed } = platform();
     const cache = cacheOf(storeIn(redis), redis);
     const stored = async () => {
       const [key = ''] = await direct.keys('r3:*');
       return direct.get(key);
     };
-    await cache.read(reading(), true, unchanged);
+    await read(cache, reading(), true, unchanged);
     await until('Redis has the answer', async () => (await stored()) !== null);
     const before = await stored();
-    await cache.read(reading(), true, unchanged);
+    await read(cache, reading(), true, unchanged);
     expect(await stored()).toBe(before);
-    await cache.read(reading(), true, changed);
+    await read(cache, reading(), true, changed);
     await until('Redis has the changed answer', async () => (await stored()) !== before);
-  });
-
-  it('a value without a form for Redis stays in the process', async () => {
-    const shared = storeIn(redis);
-    const [cache, other] = [cacheOf(shared, redis), cacheOf(shared, redis)];
-    const { load, calls } = platform();
-    const { form: _, ...own } = { ...reading(), operation: 'own' };
-    const before = await direct.keys('r3:*');
-    for (const each of [cache, cache, other]) await each.read(own, false, load);
-    expect(calls()).toBe(2);
-    expect(await direct.keys('r3:*')).toEqual(before);
   });
 
   it('a write that Redis did not take is made up for before anything is read again', async () => {

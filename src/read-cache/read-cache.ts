@@ -2,49 +2,94 @@ import { Injectable } from '@nestjs/common';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { AskedGenerations } from '../upstream/call-context.ts';
+import type { AskedGenerations, CachedPart, CallContext } from '../upstream/call-context.ts';
+import type { LastResponse } from '../upstream/classify.ts';
+import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import { type Content, type Entry, type Keeping, ResponseStore } from './response-store.ts';
+import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
+import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
+import { BoundedStore } from './bounded-store.ts';
+import { type List, ListStore, MAX_LENGTH, type TextForm } from './list-store.ts';
 import { type KeyParts, ReadKeys } from './read-keys.ts';
 
-/** One request for a cacheable read. */
-export interface Read<T> extends KeyParts, Keeping<T> {}
+/** A read of the platform, and how its response is read. */
+export interface Source<T> {
+  readonly operation: OperationName;
+  readonly ids?: UpstreamRequest['ids'];
+  readonly query?: UpstreamRequest['query'];
+  readonly decode: Decode<T>;
+  /** Where several results are made of the same operation: which of them. */
+  readonly result?: string;
+  /** The enterprise whose data it has, where the ids do not say it. */
+  readonly enterpriseGlobalId?: string;
+}
+
+/** A list that the cache keeps, and how it is made. */
+export interface ListSpec<T> {
+  /** The label of the metric. */
+  readonly name: string;
+  readonly enterpriseGlobalId: string | undefined;
+  readonly query: object;
+  readonly form: TextForm<T>;
+  /** Default: as configured. */
+  readonly lifeMs?: number;
+  /** `held`: the list that the new one replaces. */
+  readonly load: (held: List<T> | undefined) => Promise<Loaded<T>>;
+}
+
+type Loaded<T> = Pick<List<T>, 'value' | 'length' | 'last'>;
+
+/** A value, and which list of the cache it is; no part where the cache was not used. */
+export interface Cached<T> {
+  readonly value: T;
+  readonly part?: CachedPart;
+}
+
+/** The text of a response, with the lists that it was made of. */
+interface Page<T> {
+  readonly response: T;
+  readonly parts: readonly CachedPart[];
+}
+
+/** A response, with the time of its oldest list where that was not read for this request, in ms since the epoch. */
+export interface Served<T> {
+  readonly response: T;
+  readonly askedAt: number | undefined;
+}
 
 interface Found<T> {
-  readonly entry: Entry<T>;
-  readonly cached: boolean;
-  /** The value was made of parts that are cached themselves. */
-  readonly aged?: boolean;
+  readonly list: List<T>;
+  /** Another process had asked the platform for it. */
+  readonly isOld: boolean;
 }
 
-/** A value, with its age where it was not made for this request. */
-export interface Served<T> {
-  readonly value: T;
-  readonly ageSeconds?: number;
-  /** When the platform was asked, where the value was not made for this request. In ms since the epoch. */
-  readonly askedAt?: number;
-}
-
-/** `held`: the cached value that the new one replaces. `askedAt`: that of the oldest part, where the value was made of cached parts. */
-type Load<T> = (held: T | undefined) => Promise<Content<T> & { readonly askedAt?: number | undefined }>;
+const JSON_FORM: TextForm<unknown> = { toText: JSON.stringify, fromText: JSON.parse };
+const MAX_PAGES = 1_000;
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Caches what reads give for a few seconds: in the process, then in Redis. Equal reads at the same time share one call. Every
- * failure of the cache is a miss.
+ * Caches what the platform responds to reads for a few seconds: one entry for each list, in the process, then in Redis. All operations,
+ * filters and pages use it. Equal reads at the same time share one call. The texts of responses are kept beside the lists that they were
+ * made of, for as long as these are the same. Every failure of the cache is a miss.
  */
 @Injectable()
 export class ReadCache {
   readonly #flights = new SingleFlight<Found<unknown>>();
+  readonly #pages = new BoundedStore<Page<{ readonly body: string }>>({
+    entries: MAX_PAGES,
+    bytes: MAX_PAGE_BYTES,
+    sizeOf: ({ response }) => 2 * response.body.length,
+  });
 
   constructor(
-    private readonly store: ResponseStore,
+    private readonly lists: ListStore,
     private readonly keys: ReadKeys,
+    private readonly upstream: UpstreamClient,
     private readonly metrics: Metrics,
   ) {}
 
-  /** How long responses of an operation with that `cacheMs` are kept; 0: not at all. */
-  lifeOf(cacheMs: number | undefined): number {
-    return this.store.lifeOf(cacheMs);
+  get isOn(): boolean {
+    return this.lists.lifeMs > 0;
   }
 
   /**
@@ -52,84 +97,193 @@ export class ReadCache {
    * caller at once. Undefined where the cache is off.
    */
   ask(params: object): AskedGenerations | undefined {
-    return this.lifeOf(undefined) > 0 ? this.keys.ask(params) : undefined;
-  }
-
-  /** `fresh`: bypasses the cache and stores the new value. */
-  async read<T>(read: Read<T>, fresh: boolean, load: Load<T>): Promise<Served<T>> {
-    const key = await this.keys.of(read);
-    if (key === undefined) {
-      this.metrics.readCache(read.operation, 'error');
-      return { value: (await load(undefined)).value };
-    }
-    if (fresh) {
-      this.metrics.readCache(read.operation, 'bypass');
-      return { value: await this.#refresh(read, key, load) };
-    }
-    const held = this.store.getLocal<T>(key);
-    return held ? this.#hit(read, held) : this.#join(read, key, load);
+    return this.isOn ? this.keys.ask(params) : undefined;
   }
 
   /** Called when a write on this path has succeeded or failed, before its response. */
   async written(params: object): Promise<void> {
-    if (this.lifeOf(undefined) > 0) await this.keys.written(params);
+    if (this.isOn) await this.keys.written(params);
   }
 
-  #hit<T>({ operation }: Read<T>, { value, askedAt }: Entry<T>): Served<T> {
+  /** The response to a read: as kept where its lists are the same, else `respond` makes it of what `handle` returns. */
+  async page<T extends { readonly body: string }>(
+    read: KeyParts,
+    handle: () => Promise<unknown>,
+    respond: (result: unknown) => T,
+  ): Promise<Served<T>> {
+    const { operation, call } = read;
+    const key = await this.keys.find(read);
+    if (key === undefined) {
+      this.metrics.readCache(operation, 'error');
+      return { response: respond(await handle()), askedAt: undefined };
+    }
+    const kept = this.#pages.get(key) as Page<T> | undefined;
+    const keptAt = kept && !call.fresh ? this.#askedAt(kept.parts) : undefined;
+    if (kept && keptAt !== undefined) {
+      this.metrics.readCache(operation, 'hit');
+      return { response: kept.response, askedAt: keptAt };
+    }
+    const result = await handle();
+    const { parts, oldestPart: askedAt } = call.progress;
+    this.metrics.readCache(operation, call.fresh ? 'bypass' : originOf(parts));
+    // The lists may not have changed, and another reader may have made it of them meanwhile.
+    const made = this.#pages.get(key) as Page<T> | undefined;
+    if (made && isSame(made.parts, parts)) return { response: made.response, askedAt };
+    const response = respond(result);
+    if (parts.length > 0 && response.body.length <= MAX_LENGTH) this.#pages.set(key, { response, parts });
+    return { response, askedAt };
+  }
+
+  /** `fresh`: bypasses the cache and stores the new result; by default as the request asks. The response is made of this result. */
+  async read<T>(source: Source<T>, call: CallContext, fresh?: boolean): Promise<T> {
+    const { value, part } = await this.list(this.#listOf(source, call), call, fresh);
+    call.progress.uses(part);
+    return value;
+  }
+
+  /**
+   * Returns what `find` finds in the result. Where a cached result lacks it, the result is read again past the cache, because the item may be new.
+   */
+  async find<T, Item>(
+    source: Source<T>,
+    call: CallContext,
+    find: (result: T) => Item | undefined,
+  ): Promise<Item | undefined> {
+    const { value, part } = await this.list(this.#listOf(source, call), call);
+    const found = find(value);
+    if (found === undefined && part?.askedAt !== undefined) return find(await this.read(source, call, true));
+    call.progress.uses(part);
+    return found;
+  }
+
+  /** Asks the platform itself: the result is neither taken from the cache nor kept in it. */
+  readUncached<T>({ operation, ids, query, decode }: Source<T>, call: CallContext): Promise<T> {
+    return this.upstream.call(operation, call, { ids, query }, decode);
+  }
+
+  /** A list that the request looks at, without being made of it. `fresh`: as in {@link read}. */
+  async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
+    if (!this.isOn) return { value: (await spec.load(undefined)).value };
+    const { name: operation, enterpriseGlobalId, query } = spec;
+    const key = await this.keys.find({ operation, params: { enterpriseGlobalId }, query, call });
+    if (key === undefined) {
+      this.metrics.readCache(operation, 'error');
+      return { value: (await spec.load(undefined)).value };
+    }
+    if (fresh) {
+      this.metrics.readCache(operation, 'bypass');
+      return cached(key, await this.#refresh(spec, key));
+    }
+    const held = this.lists.held<T>(key);
+    return held ? this.#hit(operation, key, held) : this.#join(spec, call, key);
+  }
+
+  #listOf<T>(source: Source<T>, call: CallContext): ListSpec<T> {
+    const { operation, ids, query, decode, result = operation } = source;
+    return {
+      name: `source:${result}`,
+      enterpriseGlobalId: source.enterpriseGlobalId ?? ids?.['enterpriseGlobalId'],
+      query: { ...ids, ...query },
+      form: JSON_FORM as TextForm<T>,
+      load: async (held) => {
+        const last: LastResponse = held?.last ?? {};
+        const value = await this.upstream.call(operation, call, { ids, query, last }, decode);
+        return { value, length: last.known?.body.length ?? 0, last };
+      },
+    };
+  }
+
+  /** The time of the oldest of these lists; undefined where one of them is not held any more, or another version of it. */
+  #askedAt(parts: readonly CachedPart[]): number | undefined {
+    let oldest = Infinity;
+    for (const { key, version } of parts) {
+      const list = this.lists.held(key);
+      if (list?.version !== version) return undefined;
+      oldest = Math.min(oldest, list.askedAt);
+    }
+    return oldest;
+  }
+
+  #hit<T>(operation: string, key: string, list: List<T>): Cached<T> {
     this.metrics.readCache(operation, 'hit');
-    return { value, askedAt, ageSeconds: ageOf(askedAt) };
+    return cached(key, list, { askedAt: list.askedAt });
   }
 
-  async #join<T>(read: Read<T>, key: string, load: Load<T>): Promise<Served<T>> {
+  async #join<T>(spec: ListSpec<T>, call: CallContext, key: string): Promise<Cached<T>> {
     const running = this.#flights.get(key) as Promise<Found<T>> | undefined;
-    const flight = running ?? this.#begin(read, key, load);
+    const flight = running ?? this.#begin(spec, key);
     const started = performance.now();
     const found = await flight.catch((error: unknown) => {
       if (running && isOfOneCaller(error)) return undefined;
       throw error;
     });
-    if (!found) return { value: (await load(undefined)).value };
-    if (found.cached || found.aged) return this.#hit(read, found.entry);
-    this.metrics.readCache(read.operation, running ? 'shared' : 'miss');
-    if (running) read.call.progress.upstreamMs += performance.now() - started;
-    return { value: found.entry.value };
+    if (!found) return { value: (await spec.load(undefined)).value };
+    if (found.isOld) return this.#hit(spec.name, key, found.list);
+    this.metrics.readCache(spec.name, running ? 'shared' : 'miss');
+    if (running) call.progress.upstreamMs += performance.now() - started;
+    return cached(key, found.list, { isJoined: running !== undefined });
   }
 
-  /** One lookup and at most one call for all readers until the value is stored, so that no second call can start in between. */
-  #begin<T>(read: Read<T>, key: string, load: Load<T>): Promise<Found<T>> {
-    const flight = this.#find(read, key, load);
-    const kept = flight.then((found) => (found.cached ? undefined : this.#keep(read, key, found)));
+  /** One lookup and at most one call for all readers until the list is stored, so that no second call can start in between. */
+  #begin<T>(spec: ListSpec<T>, key: string): Promise<Found<T>> {
+    const flight = this.#find(spec, key);
+    const kept = flight.then(({ list, isOld }) => (isOld ? undefined : this.#keep(spec, key, list)));
     return this.#flights.begin(key, flight, kept) as Promise<Found<T>>;
   }
 
-  async #find<T>(read: Read<T>, key: string, load: Load<T>): Promise<Found<T>> {
-    const held = await this.store.get(key, read);
-    return held ? { entry: held, cached: true } : { ...(await this.#ask(key, load)), cached: false };
+  async #find<T>(spec: ListSpec<T>, key: string): Promise<Found<T>> {
+    const found = await this.lists.find(key, this.#storing(spec));
+    return found ? { list: found, isOld: true } : { list: await this.#load(spec, key), isOld: false };
   }
 
-  async #refresh<T>(read: Read<T>, key: string, load: Load<T>): Promise<T> {
-    const asked = await this.#ask(key, load);
-    // A reader has seen this value now, so no reader may join an older call.
+  async #refresh<T>(spec: ListSpec<T>, key: string): Promise<List<T>> {
+    const list = await this.#load(spec, key);
+    // A reader has seen this list now, so no reader may join an older call.
     this.#flights.forget(key);
-    void this.#keep(read, key, asked).catch(() => undefined);
-    return asked.entry.value;
+    void this.#keep(spec, key, list).catch(() => undefined);
+    return list;
   }
 
-  /** What was made of cached parts expires with the oldest of them. */
-  async #keep<T>(
-    { lifeMs, form }: Read<T>,
-    key: string,
-    { entry, aged }: Pick<Found<T>, 'entry' | 'aged'>,
-  ): Promise<void> {
-    const leftMs = aged ? Math.min(lifeMs, lifeMs - (Date.now() - entry.askedAt)) : lifeMs;
-    if (leftMs >= 1) await this.store.keep(key, entry, { lifeMs: leftMs, form });
+  async #load<T>(spec: ListSpec<T>, key: string): Promise<List<T>> {
+    const held = this.lists.held<T>(key);
+    const askedAt = Date.now();
+    const loaded = await spec.load(held);
+    return {
+      ...loaded,
+      askedAt,
+      version: held?.value === loaded.value ? held.version : this.lists.newVersion(),
+    };
   }
 
-  async #ask<T>(key: string, load: Load<T>): Promise<{ entry: Entry<T>; aged: boolean }> {
-    const now = Date.now();
-    const { value, length, askedAt = now } = await load(this.store.getLocal<T>(key)?.value);
-    return { entry: { value, length, askedAt }, aged: askedAt < now };
+  #keep<T>(spec: ListSpec<T>, key: string, list: List<T>): Promise<void> {
+    return this.lists.keep(key, list, this.#storing(spec));
   }
+
+  #storing<T>({ form, lifeMs = this.lists.lifeMs }: ListSpec<T>) {
+    return { form, lifeMs };
+  }
+}
+
+/** `askedAt`: where the list was not read for this request. */
+function cached<T>(
+  key: string,
+  { value, version }: List<T>,
+  { askedAt, isJoined = false }: Partial<CachedPart> = {},
+): Cached<T> {
+  return { value, part: { key, version, askedAt, isJoined } };
+}
+
+/** Where a response comes from that was made for this request. */
+function originOf(parts: readonly CachedPart[]): 'hit' | 'shared' | 'miss' {
+  if (parts.some(({ askedAt }) => askedAt !== undefined)) return 'hit';
+  return parts.some(({ isJoined }) => isJoined) ? 'shared' : 'miss';
+}
+
+function isSame(some: readonly CachedPart[], others: readonly CachedPart[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ key, version }, at) => others[at]?.key === key && others[at].version === version)
+  );
 }
 
 /**
@@ -139,9 +293,4 @@ export class ReadCache {
 function isOfOneCaller(error: unknown): boolean {
   const problem = asProblem(error);
   return problem instanceof ProblemException && problem.body.status === 401;
-}
-
-/** In whole seconds. `askedAt` is in ms since the epoch. */
-export function ageOf(askedAt: number): number {
-  return Math.max(0, Math.floor((Date.now() - askedAt) / 1000));
 }

@@ -1,8 +1,158 @@
-import { hash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { hash, randomUUID } from 'node:crypto';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { Batcher } from '../kit/batcher/batcher.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { edge } from '../shared/edge.ts';
 import type { AskedGenerations, CallContext, Grants } from '../upstream/call-context.ts';
-import { Generations } from './generations.ts';
+import { BoundedStore } from './bounded-store.ts';
+
+/** Longer than the life of any cached response. The end of a generation only causes misses. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/** Tags with a colon, and the few short ones, cannot be mistaken for a hash. */
+const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
+const LOCAL_ENTRIES = 10_000;
+const LOCAL_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The generation of each tag, which is part of the keys of cached responses. A write makes a new one, so that no replica finds a
+ * response that was fetched before the write.
+ *
+ * A generation is a random word, not a counter. Where one is lost (expiry, eviction, a restarted Redis), the next is a word that
+ * was never used, whereas a counter would start again and return old responses.
+ */
+@Injectable()
+export class Generations implements OnModuleInit {
+  readonly #local = new BoundedStore<string>({
+    entries: LOCAL_ENTRIES,
+    bytes: LOCAL_BYTES,
+    sizeOf: () => 100,
+  });
+  /** Tags whose new generation Redis has not stored yet, each with the number of the write that needs it. */
+  readonly #owed = new Map<string, number>();
+  readonly #prefix: string;
+  #writes = 0;
+  /**
+   * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
+   * after the last of them has ended, so no read finds a response that was fetched before it.
+   */
+  readonly #settling = new Batcher<void, void>(
+    'cache',
+    (writes) => this.#settle().then(() => writes),
+    (send) => this.redis.atEndOfTurn(send),
+  );
+  /** At the end of a turn of the event loop, with the readers that it still brings and in one write with the rates of their callers. */
+  readonly #words = new Batcher<readonly string[], readonly (string | null)[]>(
+    'cache',
+    (readers) => this.#lookUp(readers),
+    (send) => this.redis.atEndOfTurn(send),
+  );
+
+  constructor(
+    upstream: UpstreamConfig,
+    private readonly redis: SharedRedis,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {
+    // The part in braces decides the slot: MGET needs all keys in one.
+    this.#prefix = `{${environmentName(upstream.baseUrl)}:gen}:`;
+  }
+
+  onModuleInit(): void {
+    this.redis.onReady(edge('cache', () => this.#settle().catch(() => undefined)));
+  }
+
+  /** The generations in the order of the tags; undefined where Redis is not available, and then nothing may be cached. */
+  async current(tags: readonly string[]): Promise<readonly string[] | undefined> {
+    if (!this.redis.configured) return tags.map((tag) => this.#localOf(tag));
+    try {
+      if (this.#owed.size > 0) await this.#settle();
+      const keys = tags.map((tag) => this.#key(tag));
+      const found = await this.#words.add(keys);
+      if (found.every(isWord)) return found;
+      // Two readers may find the same generation missing: the first word stays.
+      await this.#setAll(keys, 'NX');
+      const made = await this.#words.add(keys);
+      if (made.every(isWord)) return made;
+      // A key has a value of another type. The next reader finds a word.
+      this.metrics.count('gateway_redis_unreadable_total', { store: 'cache' });
+      await this.#setAll(keys.filter((_, index) => !isWord(made[index])));
+      return undefined;
+    } catch (error) {
+      this.log.debug(
+        { event: 'cache-generations', reason: (error as Error).name },
+        'Redis did not serve the cache; reads go to the platform',
+      );
+      return undefined;
+    }
+  }
+
+  /**
+   * Called after a write, before its response. Never fails: while Redis is away this replica reads from the platform, and renews
+   * the tags before it reads from the cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
+   */
+  async advance(tags: readonly string[]): Promise<void> {
+    if (!this.redis.configured) {
+      for (const tag of tags) this.#local.set(tag, randomUUID());
+      return;
+    }
+    const write = ++this.#writes;
+    for (const tag of tags) this.#owed.set(tag, write);
+    await this.#settling.add().catch((error: unknown) => {
+      this.log.warn(
+        { event: 'cache-not-advanced', reason: (error as Error).name },
+        'Redis did not store the invalidation of a write; other replicas may serve old responses until the end of their lifetime',
+      );
+    });
+  }
+
+  async #lookUp(readers: readonly (readonly string[])[]): Promise<(string | null)[][]> {
+    const all = [...new Set(readers.flat())];
+    const found = await this.redis.run((client) => client.mget(all));
+    const words = new Map(all.map((key, index) => [key, found[index] ?? null]));
+    return readers.map((keys) => keys.map((key) => words.get(key) ?? null));
+  }
+
+  async #settle(): Promise<void> {
+    if (this.#owed.size === 0) return;
+    const owed = [...this.#owed];
+    await this.#setAll(owed.map(([tag]) => this.#key(tag)));
+    // A write that came in between may have ended on the platform after the command, so its tag stays owed.
+    for (const [tag, write] of owed) if (this.#owed.get(tag) === write) this.#owed.delete(tag);
+  }
+
+  #setAll(keys: readonly string[], onlyNew?: 'NX'): Promise<unknown> {
+    return this.redis.run((client) =>
+      Promise.all(
+        keys.map((key) =>
+          onlyNew
+            ? client.set(key, randomUUID(), 'PX', KEPT_MS, onlyNew)
+            : client.set(key, randomUUID(), 'PX', KEPT_MS),
+        ),
+      ),
+    );
+  }
+
+  #localOf(tag: string): string {
+    const known = this.#local.get(tag);
+    if (known !== undefined) return known;
+    const made = randomUUID();
+    this.#local.set(tag, made);
+    return made;
+  }
+
+  /** Tags contain ids as callers sent them, of any length and with any character. */
+  #key(tag: string): string {
+    return this.#prefix + (PLAIN_TAG.test(tag) ? tag : hash('sha256', tag, 'base64url').slice(0, 22));
+  }
+}
+
+function isWord(found: string | null | undefined): found is string {
+  return typeof found === 'string';
+}
 
 /** One request for a cacheable read, as its key sees it. */
 export interface KeyParts {
@@ -35,7 +185,7 @@ export class ReadKeys {
   }
 
   /** Undefined where the generations are not available. */
-  async of({ operation, params, query, call }: KeyParts): Promise<string | undefined> {
+  async find({ operation, params, query, call }: KeyParts): Promise<string | undefined> {
     const asked = call.generations;
     const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
     const generations = await (isAsked ? asked : this.ask(params)).words;

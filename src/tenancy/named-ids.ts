@@ -4,22 +4,22 @@ import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 
 /** The location of a value in a request, from the outside in. It is made a text only for a fault. */
-export interface Place {
-  readonly of: Place | undefined;
+export interface IdLocation {
+  readonly of: IdLocation | undefined;
   readonly key: string | number;
 }
 
 export interface NamedId {
   readonly id: string;
   /** In the body; undefined in the path or the query. */
-  readonly place: Place | undefined;
+  readonly location: IdLocation | undefined;
 }
 
 /** A part of a request that names an enterprise, with all ids that it names: the whole request, or one item of an order. */
 export interface EnterpriseScope {
   readonly enterprise: NamedId | undefined;
   /** The location of the enterprise or the customer, or where it would have to be. */
-  readonly placeOf: (name: Name) => Place | undefined;
+  readonly locationOf: (name: Name) => IdLocation | undefined;
   readonly ids: ReadonlyMap<Name, readonly NamedId[]>;
 }
 
@@ -50,18 +50,18 @@ export function scopesOf(
     const given = part as Record<string, unknown>;
     for (const [field, name] of shapeOf(part.constructor as Type).names) {
       const id = given[field];
-      if (typeof id === 'string') add(request, name, { id, place: undefined });
+      if (typeof id === 'string') add(request, name, { id, location: undefined });
     }
   }
   if (body) collect(body, undefined, request, found);
   return found;
 }
 
-export function pointerOf({ of, key }: Place): string {
+export function pointerOf({ of, key }: IdLocation): string {
   return (of ? pointerOf(of) : '') + pointerToken(key);
 }
 
-function collect(value: object, at: Place | undefined, outer: OpenScope, found: OpenScope[]): void {
+function collect(value: object, at: IdLocation | undefined, outer: OpenScope, found: OpenScope[]): void {
   const { names, nested, isScope } = shapeOf(value.constructor as Type);
   const fields = value as Record<string, unknown>;
   let scope = outer;
@@ -73,19 +73,19 @@ function collect(value: object, at: Place | undefined, outer: OpenScope, found: 
   for (const [field, name] of names) {
     const given = fields[field];
     if (given === undefined) continue;
-    const place = { of: at, key: field };
-    if (typeof given === 'string') add(scope, name, { id: given, place });
+    const location = { of: at, key: field };
+    if (typeof given === 'string') add(scope, name, { id: given, location });
     else if (Array.isArray(given))
       for (const [index, id] of (given as string[]).entries())
-        add(scope, name, { id, place: { of: place, key: index } });
+        add(scope, name, { id, location: { of: location, key: index } });
   }
   for (const field of nested) {
     const inner = fields[field];
-    const place = { of: at, key: field };
+    const location = { of: at, key: field };
     if (Array.isArray(inner))
       for (const [index, item] of (inner as object[]).entries())
-        collect(item, { of: place, key: index }, scope, found);
-    else if (inner) collect(inner, place, scope, found);
+        collect(item, { of: location, key: index }, scope, found);
+    else if (inner) collect(inner, location, scope, found);
   }
 }
 
@@ -96,21 +96,22 @@ function add(scope: OpenScope, name: Name, named: NamedId): void {
   else scope.ids.set(name, [named]);
 }
 
-function openScope(at: Place | undefined, parts: readonly object[]): OpenScope {
-  const placeOf = (name: Name) =>
-    parts.map((part) => placeIn(part, name, at)).find((place) => place !== undefined);
-  return { enterprise: undefined, placeOf, ids: new Map() };
+function openScope(at: IdLocation | undefined, parts: readonly object[]): OpenScope {
+  const locationOf = (name: Name) =>
+    parts.map((part) => locationIn(part, name, at)).find((location) => location !== undefined);
+  return { enterprise: undefined, locationOf, ids: new Map() };
 }
 
 /** The field of that name in an object, or in an object in it. */
-function placeIn(value: object, name: Name, at: Place | undefined): Place | undefined {
+function locationIn(value: object, name: Name, at: IdLocation | undefined): IdLocation | undefined {
   const { names, nested } = shapeOf(value.constructor as Type);
   const [own] = names.find((each) => each[1] === name) ?? [];
   if (own !== undefined) return { of: at, key: own };
   for (const field of nested) {
     const inner = (value as Record<string, unknown>)[field];
-    const place = inner && !Array.isArray(inner) ? placeIn(inner, name, { of: at, key: field }) : undefined;
-    if (place) return place;
+    const location =
+      inner && !Array.isArray(inner) ? locationIn(inner, name, { of: at, key: field }) : undefined;
+    if (location) return location;
   }
   return undefined;
 }

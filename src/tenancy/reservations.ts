@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
-import { OrderLedgerRedis } from '../order-ledger/order-ledger-redis.ts';
+import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
@@ -56,13 +56,13 @@ return found`);
 @Injectable()
 export class Reservations {
   readonly #local = new Map<string, Map<string, number>>();
-  /** Without Redis: the enterprise and the order of each number, by its key. */
+  /** The enterprise and the order of each number by its key, where there is no Redis. */
   readonly #bound = new Map<string, { readonly enterprise: string; readonly order: string }>();
   readonly #prefix: string;
 
   constructor(
     config: UpstreamConfig,
-    private readonly redis: OrderLedgerRedis,
+    private readonly redis: OrderStoreRedis,
     private readonly log: Log,
   ) {
     this.#prefix = `${environmentName(config.baseUrl)}:reserved:`;
@@ -100,15 +100,19 @@ export class Reservations {
   }
 
   /** The numbers that this caller reserved and that no order has used for another enterprise. */
-  async of(caller: string, enterprise: string, assetNums: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  async findOwn(
+    caller: string,
+    enterprise: string,
+    assetNums: ReadonlySet<string>,
+  ): Promise<ReadonlySet<string>> {
     const now = Date.now();
     const local = this.#local.get(caller);
     const reserved = new Set([...assetNums].filter((assetNum) => (local?.get(assetNum) ?? 0) > now));
-    const asked = [...assetNums.difference(reserved)];
+    const unknown = [...assetNums.difference(reserved)];
     try {
-      if (asked.length > 0 && this.redis.configured) {
-        const ends = await this.redis.run((client) => client.zmscore(this.#keyOf(caller), ...asked));
-        for (const [index, assetNum] of asked.entries())
+      if (unknown.length > 0 && this.redis.configured) {
+        const ends = await this.redis.run((client) => client.zmscore(this.#keyOf(caller), ...unknown));
+        for (const [index, assetNum] of unknown.entries())
           if (Number(ends[index] ?? 0) > now) reserved.add(assetNum);
       }
       const numbers = [...reserved];
@@ -170,7 +174,7 @@ export class Reservations {
     return true;
   }
 
-  /** Of the caller in braces, so that a cluster has all numbers of an order in one slot. */
+  /** The caller stands in braces, so that a cluster has all numbers of an order in one slot. */
   #numberKey(caller: string, assetNum: string): string {
     return `${this.#prefix}{${sha256(caller)}}:${assetNum}`;
   }

@@ -9,12 +9,12 @@ import {
   type CallContext,
   isBound,
   isGranted,
-  type OwnKind,
+  type IdKind,
   Progress,
-  Reach,
+  AuthorisedIds,
 } from '../upstream/call-context.ts';
-import { Belongings, type Question } from './belongings.ts';
-import { type Place, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
+import { OwnershipCheck, type OwnershipLookup } from './ownership-check.ts';
+import { type IdLocation, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
 import type { Name } from './names.ts';
 import { Reservations } from './reservations.ts';
 
@@ -25,27 +25,26 @@ const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERY
  * The names that are looked up, their kinds, and the problem for a missing id. Without a problem the id is left out (the results of
  * locks report it).
  */
-const LOOKED_UP: readonly { readonly name: Name; readonly kind: OwnKind; readonly problem?: ProblemSlug }[] =
-  [
-    { name: 'member', kind: 'member', problem: 'member-not-found' },
-    { name: 'customer', kind: 'customer', problem: 'customer-not-found' },
-    { name: 'channelCustomer', kind: 'channelCustomer', problem: 'customer-not-found' },
-    { name: 'asset', kind: 'asset', problem: 'asset-not-found' },
-    { name: 'assetNum', kind: 'assetNum', problem: 'asset-not-found' },
-    { name: 'newAssetNum', kind: 'assetNum', problem: 'asset-not-found' },
-    { name: 'lock', kind: 'assetNum' },
-    { name: 'lentLock', kind: 'lentLock', problem: 'asset-not-found' },
-    { name: 'order', kind: 'order', problem: 'order-not-found' },
-  ];
+const LOOKED_UP: readonly { readonly name: Name; readonly kind: IdKind; readonly problem?: ProblemSlug }[] = [
+  { name: 'member', kind: 'member', problem: 'member-not-found' },
+  { name: 'customer', kind: 'customer', problem: 'customer-not-found' },
+  { name: 'channelCustomer', kind: 'channelCustomer', problem: 'customer-not-found' },
+  { name: 'asset', kind: 'asset', problem: 'asset-not-found' },
+  { name: 'assetNum', kind: 'assetNum', problem: 'asset-not-found' },
+  { name: 'newAssetNum', kind: 'assetNum', problem: 'asset-not-found' },
+  { name: 'lock', kind: 'assetNum' },
+  { name: 'lentLock', kind: 'lentLock', problem: 'asset-not-found' },
+  { name: 'order', kind: 'order', problem: 'order-not-found' },
+];
 
 type Stages = FastifyRequest['stages'];
 
 /** One kind of id of one enterprise, with the locations of its ids in the request. */
-interface Lookup extends Question {
+interface Lookup extends OwnershipLookup {
   readonly problem: ProblemSlug | undefined;
   readonly reservable: boolean;
   readonly ids: Set<string>;
-  readonly places: Map<string, Place | undefined>;
+  readonly locations: Map<string, IdLocation | undefined>;
   readonly assetNums: Set<string>;
 }
 
@@ -57,7 +56,7 @@ interface Lookup extends Question {
 @Injectable()
 export class TenancyGuard implements CanActivate {
   constructor(
-    private readonly belongings: Belongings,
+    private readonly ownership: OwnershipCheck,
     private readonly reservations: Reservations,
   ) {}
 
@@ -65,10 +64,10 @@ export class TenancyGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const { stages } = request;
-    const { policy } = stages.of('authorised');
+    const { policy } = stages.get('authorised');
     if (policy.scope === 'public') return true;
     const call = callOf(request, http.getResponse<FastifyReply>());
-    stages.pass('reached', this.#reached(call, policy, stages.of('validated')));
+    stages.pass('reached', this.#reached(call, policy, stages.get('validated')));
     return true;
   }
 
@@ -84,15 +83,16 @@ export class TenancyGuard implements CanActivate {
     if (!isBound(call.caller.grants)) return { call, lookUp: undefined };
     for (const scope of scopes) assertComplete(scope);
     const lookups = lookupsOf(scopes);
-    const reach = new Reach();
-    const bound = { ...call, reach };
-    const lookUp = lookups.length === 0 ? undefined : () => this.#lookUp(lookups, reach, bound, policy);
+    const authorisedIds = new AuthorisedIds();
+    const bound = { ...call, authorisedIds };
+    const lookUp =
+      lookups.length === 0 ? undefined : () => this.#lookUp(lookups, authorisedIds, bound, policy);
     return { call: bound, lookUp };
   }
 
   async #lookUp(
     lookups: readonly Lookup[],
-    reach: Reach,
+    authorisedIds: AuthorisedIds,
     call: CallContext,
     policy: OperationPolicy,
   ): Promise<void> {
@@ -107,25 +107,29 @@ export class TenancyGuard implements CanActivate {
     const ofOrders: CallContext = policy.actsAsUser ? own : { ...own, user: undefined };
     const started = performance.now();
     const missing = await settleAll(
-      lookups.map((lookup) => this.#missing(lookup, lookup.kind === 'order' ? own : ofOrders, reach)),
+      lookups.map((lookup) => this.#missing(lookup, lookup.kind === 'order' ? own : ofOrders, authorisedIds)),
     );
     if (own.progress.upstreamMs > 0) call.progress.lookupMs += performance.now() - started;
     const problem = problemOf(lookups, missing);
     if (!problem) return;
     if (!policy.answersRepeats) throw problem;
-    reach.refuse(problem);
+    authorisedIds.refuse(problem);
   }
 
-  /** Returns the missing ids and adds the others to the reach. */
-  async #missing(lookup: Lookup, call: CallContext, reach: Reach): Promise<ReadonlySet<string>> {
+  /** Returns the missing ids and adds the others to the authorised ids. */
+  async #missing(
+    lookup: Lookup,
+    call: CallContext,
+    authorisedIds: AuthorisedIds,
+  ): Promise<ReadonlySet<string>> {
     const reserved = lookup.reservable
-      ? await this.reservations.of(call.caller.name, lookup.enterprise, lookup.ids)
+      ? await this.reservations.findOwn(call.caller.name, lookup.enterprise, lookup.ids)
       : new Set<string>();
-    for (const assetNum of reserved) reach.reserved.push({ assetNum, enterprise: lookup.enterprise });
+    for (const assetNum of reserved) authorisedIds.reserved.push({ assetNum, enterprise: lookup.enterprise });
     const ids = lookup.ids.difference(reserved);
-    const missing = ids.size === 0 ? ids : await this.belongings.missing({ ...lookup, ids }, call);
-    reach.add(lookup.kind, lookup.ids.difference(missing));
-    if (lookup.problem === undefined) for (const id of missing) reach.left.add(id);
+    const missing = ids.size === 0 ? ids : await this.ownership.missing({ ...lookup, ids }, call);
+    authorisedIds.add(lookup.kind, lookup.ids.difference(missing));
+    if (lookup.problem === undefined) for (const id of missing) authorisedIds.notFound.add(id);
     return missing;
   }
 }
@@ -143,36 +147,36 @@ function assertGranted({ ids }: EnterpriseScope, { grants }: CallContext['caller
   for (const name of ['enterprise', 'enterpriseFilter', 'channel'] as const) {
     const [what, granted] =
       name === 'channel' ? ['channel', grants.channels] : ['enterprise', grants.enterprises];
-    for (const { id, place } of ids.get(name) ?? []) {
+    for (const { id, location } of ids.get(name) ?? []) {
       if (isGranted(granted, id)) continue;
       throw new ProblemException('forbidden', {
         detail: `This ${what} is not granted to the caller.`,
-        errors: place && [{ pointer: pointerOf(place), detail: 'is not granted to the caller' }],
+        errors: location && [{ pointer: pointerOf(location), detail: 'is not granted to the caller' }],
       });
     }
   }
 }
 
 /** A bound caller's request can be looked up: it names the enterprise of what it names, and an order its customer. */
-function assertComplete({ enterprise, placeOf, ids }: EnterpriseScope): void {
+function assertComplete({ enterprise, locationOf, ids }: EnterpriseScope): void {
   const [crm] = ids.get('crmCustomer') ?? [];
   if (crm)
     throw refused(
-      crm.place,
+      crm.location,
       'cannot be looked up, so a caller with a limited set of enterprises must not name it',
     );
   const lookedUp = LOOKED_UP.some(({ name }) => ids.has(name));
-  const enterprisePlace = placeOf('enterprise');
-  if (!enterprise && (lookedUp || enterprisePlace))
-    throw refused(enterprisePlace, 'must name an enterprise that is granted');
-  const customerPlace = placeOf('customer');
-  if (customerPlace && !ids.has('customer')) throw refused(customerPlace, 'must name the customer');
+  const enterpriseLocation = locationOf('enterprise');
+  if (!enterprise && (lookedUp || enterpriseLocation))
+    throw refused(enterpriseLocation, 'must name an enterprise that is granted');
+  const customerLocation = locationOf('customer');
+  if (customerLocation && !ids.has('customer')) throw refused(customerLocation, 'must name the customer');
 }
 
-function refused(place: Place | undefined, detail: string): ProblemException {
+function refused(location: IdLocation | undefined, detail: string): ProblemException {
   return new ProblemException('forbidden', {
     detail: 'A caller with a limited set of enterprises may name only ids that belong to one of them.',
-    errors: place && [{ pointer: pointerOf(place), detail }],
+    errors: location && [{ pointer: pointerOf(location), detail }],
   });
 }
 
@@ -199,13 +203,13 @@ function lookupsOf(scopes: readonly EnterpriseScope[]): Lookup[] {
           problem,
           reservable: name === 'newAssetNum',
           ids: new Set(),
-          places: new Map(),
+          locations: new Map(),
           assetNums: new Set(),
         };
         lookups.set(key, lookup);
       }
-      for (const { id, place } of named) {
-        if (!lookup.ids.has(id)) lookup.places.set(id, place);
+      for (const { id, location } of named) {
+        if (!lookup.ids.has(id)) lookup.locations.set(id, location);
         lookup.ids.add(id);
       }
       if (kind === 'order')
@@ -223,11 +227,11 @@ function problemOf(
 ): ProblemException | undefined {
   const slug = lookups.find(({ problem }, index) => problem && (missing[index]?.size ?? 0) > 0)?.problem;
   if (!slug) return undefined;
-  const errors = lookups.flatMap(({ problem, places }, index) =>
+  const errors = lookups.flatMap(({ problem, locations }, index) =>
     problem === slug
       ? [...(missing[index] ?? [])].flatMap((id) => {
-          const place = places.get(id);
-          return place ? [{ pointer: pointerOf(place), detail: 'does not exist' }] : [];
+          const location = locations.get(id);
+          return location ? [{ pointer: pointerOf(location), detail: 'does not exist' }] : [];
         })
       : [],
   );
@@ -239,13 +243,13 @@ const MAX_ERRORS = 100;
 /** What the handler gets, before the check of its ids. */
 function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
   const { requestId, trace } = stages.arrived;
-  const { caller, generations } = stages.of('identified');
-  const isRead = stages.of('authorised').policy.handling === 'read';
+  const { caller, generations } = stages.get('identified');
+  const isRead = stages.get('authorised').policy.handling === 'read';
   return {
     requestId,
     trace,
     caller,
-    user: stages.of('acting').user,
+    user: stages.get('acting').user,
     generations,
     fresh: isRead && asksForFresh(headers['cache-control']),
     // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.

@@ -88,7 +88,7 @@ function tellDefault(field: Schema): void {
 }
 
 /**
- * Every enumeration is a schema of its own. A request refers to it; so does an answer, which allows any other text beside, since
+ * Every enumeration is a schema of its own. A request refers to it; so does a response, which allows any other text beside, since
  * the platform may extend it: the known words then stand in `x-extensible-enum` as well.
  */
 function withNamedEnumeration(schema: Schema, isOpen: boolean, named: Schemas): Schema {

@@ -69,7 +69,7 @@ export interface Success {
   readonly status: number;
   readonly description: string;
   readonly type?: Type;
-  /** A response that is a stream: its media types. */
+  /** The media types of a response that is a stream. */
   readonly streams?: readonly StreamDoc[];
   /** Which later operations take what from this response. */
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
@@ -112,7 +112,7 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
       description: text,
       ...(spec.file && { requestBody: fileBody(operationId, spec.file) }),
     }),
-    // Either of the two.
+    // A caller sends a key or a token.
     ApiSecurity(API_KEY),
     ApiSecurity(BEARER),
     ...(shown ? [ApiExtension('x-upstream', upstreamRoute(shown))] : []),

@@ -131,7 +131,7 @@ function exampleName(slug: ProblemSlug, status: number): string {
 }
 
 function example(slug: ProblemSlug, status: number): { summary: string; value: object } {
-  const answer = new ProblemException(slug, {
+  const sent = new ProblemException(slug, {
     status,
     errors:
       slug === 'validation-failed'
@@ -141,7 +141,7 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
       slug === 'asset-assigned-twice'
         ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
-  }).answer('example-1');
-  // As it is sent: without absent members.
-  return { summary: answer.title, value: JSON.parse(JSON.stringify(answer)) as object };
+  }).bodyFor('example-1');
+  // JSON leaves out absent members, as the response does.
+  return { summary: sent.title, value: JSON.parse(JSON.stringify(sent)) as object };
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { BoundedStore } from '../read-cache/bounded-store.ts';
-import type { CallContext, OwnKind } from '../upstream/call-context.ts';
-import { EnterpriseLists, type Listed } from './enterprise-lists.ts';
-import type { Asked } from './platform-lists.ts';
+import type { CallContext, IdKind } from '../upstream/call-context.ts';
+import { type IdList, type IdListRequest, IdLists } from './id-lists.ts';
 
 /** How long the gateway remembers that an id belongs to an enterprise. */
 const REMEMBERED_MS = 24 * 3_600_000;
@@ -14,7 +14,7 @@ const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const ASSETS_AT_A_TIME = 4;
 /** The time limit of a search through the assets of a large enterprise. The read cache keeps what was read for the next search. */
 const SEARCH_MS = 20_000;
-/** Problems of a single asset: it is gone, or its answer cannot be read. */
+/** Problems of a single asset: it is gone, or its list cannot be read. */
 const OF_ONE_ASSET: ReadonlySet<string> = new Set([
   'asset-not-found',
   'asset-of-other-customer',
@@ -22,9 +22,9 @@ const OF_ONE_ASSET: ReadonlySet<string> = new Set([
 ]);
 
 /** Ids to look up in one enterprise. */
-export interface Question {
+export interface OwnershipLookup {
   readonly enterprise: string;
-  readonly kind: OwnKind;
+  readonly kind: IdKind;
   readonly ids: ReadonlySet<string>;
   /** For customers: the channel and the customer's number in it, where the request names one. */
   readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
@@ -34,36 +34,36 @@ export interface Question {
 
 /** Looks up whether assets, members, customers and licence orders belong to an enterprise. Returns the ids that do not. */
 @Injectable()
-export class Belongings {
+export class OwnershipCheck {
   readonly #own = new BoundedStore<true>({ entries: REMEMBERED, bytes: REMEMBERED_BYTES, sizeOf: () => 64 });
 
-  constructor(private readonly lists: EnterpriseLists) {}
+  constructor(private readonly lists: IdLists) {}
 
   /** `call` is the gateway's own, with the user on whose behalf member lists are read. */
-  async missing(question: Question, call: CallContext): Promise<ReadonlySet<string>> {
-    const { kind, ids } = question;
-    const unknown = new Set([...ids].filter((id) => !this.#own.get(keyOf(question, id))));
+  async missing(lookup: OwnershipLookup, call: CallContext): Promise<ReadonlySet<string>> {
+    const { kind, ids } = lookup;
+    const unknown = new Set([...ids].filter((id) => !this.#own.get(keyOf(lookup, id))));
     if (unknown.size === 0) return unknown;
     const found = await (kind === 'order'
-      ? this.#orders(question, unknown, call)
-      : this.#listed(question, unknown, call));
+      ? this.#orders(lookup, unknown, call)
+      : this.#listed(lookup, unknown, call));
     for (const id of found) {
-      this.#own.set(keyOf(question, id), true, REMEMBERED_MS);
+      this.#own.set(keyOf(lookup, id), true, REMEMBERED_MS);
       unknown.delete(id);
     }
     return unknown;
   }
 
-  async #listed(question: Question, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
-    const { kind } = question;
+  async #listed(lookup: OwnershipLookup, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
+    const { kind } = lookup;
     const found = new Set<string>();
-    for (const asked of listsFor(question, call)) {
+    for (const request of listsFor(lookup, call)) {
       const left = [...wanted].filter((id) => !found.has(id));
       if (left.length === 0) break;
-      const first = await this.lists.read(asked, call);
-      for (const id of left) if (first.listed.has(kind, id)) found.add(id);
+      const first = await this.lists.read(request, call);
+      for (const id of left) if (first.list.has(kind, id)) found.add(id);
       if (first.fresh || left.every((id) => found.has(id))) continue;
-      const again = await this.lists.refreshed(asked, call);
+      const again = await this.lists.refreshed(request, call);
       for (const id of left) if (again.has(kind, id)) found.add(id);
     }
     return [...found];
@@ -73,51 +73,51 @@ export class Belongings {
    * The platform shows the licence orders of one asset at a time. The search reads the assets that the request names first, then
    * all others. A licence order is missing only where no asset has it now.
    */
-  async #orders(question: Question, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
+  async #orders(lookup: OwnershipLookup, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     if (!call.user) throw new ProblemException('user-required');
-    const asked: Asked = { list: 'assets', enterprise: question.enterprise };
+    const request: IdListRequest = { list: 'assets', enterprise: lookup.enterprise };
     const search: Search = {
-      question,
+      lookup,
       wanted,
       call,
       found: new Set(),
       seen: new Set(),
       until: performance.now() + SEARCH_MS,
     };
-    const assets = await this.lists.read(asked, call);
-    await this.#search(assets.listed, search, false);
+    const assets = await this.lists.read(request, call);
+    await this.#search(assets.list, search, false);
     if (search.found.size < wanted.size) {
-      const now = assets.fresh ? assets.listed : await this.lists.refreshed(asked, call);
+      const now = assets.fresh ? assets.list : await this.lists.refreshed(request, call);
       await this.#search(now, search, true);
     }
     return [...search.found];
   }
 
-  async #search(listed: Listed, search: Search, fresh: boolean): Promise<void> {
-    const named = listed.beside('asset', 'assetNum', search.question.assetNums ?? new Set());
-    const assets = new Set([...named, ...listed.ids('asset')]).difference(search.seen).values();
-    const work = async () => {
-      for (const assetId of assets) {
-        if (search.found.size === search.wanted.size) return;
-        if (performance.now() > search.until) throw new ProblemException('upstream-timeout');
-        await this.#searchAsset(assetId, search, fresh);
-      }
+  async #search(list: IdList, search: Search, fresh: boolean): Promise<void> {
+    const named = list.beside('asset', 'assetNum', search.lookup.assetNums ?? new Set());
+    const assets = new Set([...named, ...list.ids('asset')]).difference(search.seen);
+    const limit = pLimit(ASSETS_AT_A_TIME);
+    const work = async (assetId: string) => {
+      if (search.found.size === search.wanted.size) return;
+      if (performance.now() > search.until) throw new ProblemException('upstream-timeout');
+      await this.#searchAsset(assetId, search, fresh);
     };
-    await Promise.all(Array.from({ length: ASSETS_AT_A_TIME }, work));
+    // A failure drops the assets that wait.
+    await limit.map(assets, work).finally(() => limit.clearQueue());
   }
 
   async #searchAsset(
     assetId: string,
-    { question, wanted, call, found, seen }: Search,
+    { lookup, wanted, call, found, seen }: Search,
     fresh: boolean,
   ): Promise<void> {
-    const asked: Asked = { list: 'orders', enterprise: question.enterprise, by: { assetId } };
+    const request: IdListRequest = { list: 'orders', enterprise: lookup.enterprise, by: { assetId } };
     try {
       const read = fresh
-        ? { listed: await this.lists.refreshed(asked, call), fresh }
-        : await this.lists.read(asked, call);
+        ? { list: await this.lists.refreshed(request, call), fresh }
+        : await this.lists.read(request, call);
       if (read.fresh) seen.add(assetId);
-      for (const id of wanted) if (read.listed.has('order', id)) found.add(id);
+      for (const id of wanted) if (read.list.has('order', id)) found.add(id);
     } catch (error) {
       if (!(error instanceof ProblemException && OF_ONE_ASSET.has(error.slug))) throw error;
       seen.add(assetId);
@@ -127,7 +127,7 @@ export class Belongings {
 
 /** A running search for licence orders. */
 interface Search {
-  readonly question: Question;
+  readonly lookup: OwnershipLookup;
   readonly wanted: ReadonlySet<string>;
   readonly call: CallContext;
   readonly found: Set<string>;
@@ -137,9 +137,9 @@ interface Search {
 }
 
 /** The lists to search, in order. The next list is read only for ids that the one before lacks. */
-function listsFor({ enterprise, kind, channel }: Question, { user }: CallContext): Asked[] {
-  const assets: Asked = { list: user ? 'assetNums' : 'assets', enterprise };
-  const customers: Asked[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];
+function listsFor({ enterprise, kind, channel }: OwnershipLookup, { user }: CallContext): IdListRequest[] {
+  const assets: IdListRequest = { list: user ? 'assetNums' : 'assets', enterprise };
+  const customers: IdListRequest[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];
   switch (kind) {
     case 'member':
       return [{ list: 'members', enterprise }];
@@ -155,7 +155,7 @@ function listsFor({ enterprise, kind, channel }: Question, { user }: CallContext
 }
 
 /** A channel customer's number is unique only within its channel. Ids have no line breaks. */
-function keyOf({ enterprise, kind, channel }: Question, id: string): string {
+function keyOf({ enterprise, kind, channel }: OwnershipLookup, id: string): string {
   const of = kind === 'channelCustomer' ? (channel?.channelCode ?? '') : '';
   return `${kind}\n${enterprise}\n${of}\n${id}`;
 }

@@ -1,0 +1,175 @@
+import { hash } from 'node:crypto';
+import { Cache } from '@nestjs/cache-manager';
+import { Injectable } from '@nestjs/common';
+import { Keyv } from 'keyv';
+import { CacheConfig } from '../config/app-config.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { LastResponse } from '../upstream/classify.ts';
+import { BoundedStore } from './bounded-store.ts';
+
+/** A list of the platform, or another result of a read. Readers share it, so they must not change it. */
+export interface List<T> {
+  readonly value: T;
+  /** The length of the text that the platform sent. */
+  readonly length: number;
+  /** Date.now() when the platform was asked. */
+  readonly askedAt: number;
+  /** Each value that this process has received has another number. A list that did not change keeps its number. */
+  readonly version: number;
+  /** The platform's response, where this process has received it. */
+  readonly last?: LastResponse | undefined;
+}
+
+/** How a value becomes text for Redis, and text a value. */
+export interface TextForm<T> {
+  readonly toText: (value: T) => string;
+  readonly fromText: (text: string) => T;
+}
+
+/** How long a list lives, and its form in Redis. */
+export interface Storing<T> {
+  readonly lifeMs: number;
+  readonly form: TextForm<T>;
+}
+
+/** A list in this process; `sharedAt` is the `askedAt` of the copy in Redis. */
+interface LocalList extends List<unknown> {
+  readonly sharedAt: number;
+}
+
+/** A list as Redis has it. */
+interface SharedList {
+  readonly text: string;
+  readonly askedAt: number;
+}
+
+const LOCAL_LISTS = 1_000;
+const LOCAL_BYTES = 24 * 1024 * 1024;
+/** Longer responses are rare, slow to seal, and would displace all other lists. */
+export const MAX_LENGTH = 1024 * 1024;
+/** A list is kept as bytes and as objects, which take about three times as much. */
+const BYTES_FOR_EACH = 4;
+const JITTER = 0.1;
+/** The share of its life after which an unchanged copy in Redis is renewed. */
+const RENEWED = 0.1;
+/** The version of the stored form. */
+const FORMAT = 'r3';
+
+/** Stores lists in the process and, behind Nest's cache, in Redis. A failure of Redis is a miss. */
+@Injectable()
+export class ListStore {
+  readonly #first = new BoundedStore<LocalList>({
+    entries: LOCAL_LISTS,
+    bytes: LOCAL_BYTES,
+    sizeOf: ({ length }) => BYTES_FOR_EACH * length,
+  });
+  readonly #second: Cache | undefined;
+  /** Lists that are being written to Redis, each with the one that follows it. */
+  readonly #sharing = new Map<string, List<unknown> | undefined>();
+  /** 0 where nothing is cached. */
+  readonly lifeMs: number;
+  #versions = 0;
+
+  constructor(cache: Cache, redis: SharedRedis, { ttlMs }: CacheConfig) {
+    if (redis.configured) this.#second = cache;
+    this.lifeMs = ttlMs;
+  }
+
+  newVersion(): number {
+    return ++this.#versions;
+  }
+
+  /** Reads the first level only, without waiting. The key says of which type the value is. */
+  held<T>(key: string): List<T> | undefined {
+    return this.#first.get(key) as List<T> | undefined;
+  }
+
+  /** Reads the second level and copies the list into the first. */
+  async find<T>(key: string, { lifeMs, form }: Storing<T>): Promise<List<T> | undefined> {
+    const found = await this.#second?.get<SharedList>(sharedKey(key)).catch(() => undefined);
+    if (!found) return undefined;
+    const { text, askedAt } = found;
+    const list = { value: form.fromText(text), length: text.length, askedAt, version: this.newVersion() };
+    // The copy lives only for the rest of the list's life; different clocks of replicas cannot make this longer than a whole life.
+    const leftMs = Math.min(lifeMs, askedAt + lifeMs - Date.now());
+    if (leftMs >= 1) this.#first.set(key, { ...list, sharedAt: askedAt }, leftMs);
+    return list;
+  }
+
+  /**
+   * Ignores a list that was requested earlier than the stored one (a slow read beside a refresh). A list that did not change, as most
+   * refreshes find, is not written to Redis again.
+   */
+  async keep<T>(key: string, list: List<T>, { lifeMs, form }: Storing<T>): Promise<void> {
+    const { length, askedAt, version } = list;
+    if (length > MAX_LENGTH) return;
+    const held = this.#first.get(key);
+    if (held && held.askedAt > askedAt) return;
+    const isShared = held?.version === version && askedAt - held.sharedAt < lifeMs * RENEWED;
+    const sharedAt = isShared ? held.sharedAt : askedAt;
+    this.#first.set(key, { ...list, sharedAt }, jittered(lifeMs));
+    if (this.#second && !isShared) await this.#share(this.#second, key, list, { lifeMs, form });
+  }
+
+  /** Writes one list at a time for each key. Where refreshes are faster than Redis, only the last has to be made text and stored. */
+  async #share<T>(second: Cache, key: string, list: List<T>, { lifeMs, form }: Storing<T>): Promise<void> {
+    if (this.#sharing.has(key)) {
+      this.#sharing.set(key, list);
+      return;
+    }
+    try {
+      const stored = sharedKey(key);
+      for (let next: List<T> | undefined = list; next; next = this.#sharing.get(key) as typeof next) {
+        this.#sharing.set(key, undefined);
+        const shared: SharedList = { text: form.toText(next.value), askedAt: next.askedAt };
+        await second.set(stored, shared, jittered(lifeMs));
+      }
+    } finally {
+      this.#sharing.delete(key);
+    }
+  }
+}
+
+function jittered(lifeMs: number): number {
+  return lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
+}
+
+/** A key of fixed length that does not reveal the request. */
+function sharedKey(key: string): string {
+  return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
+}
+
+/**
+ * The second level of the cache, in Redis. Lists are sealed, because they have personal data. Only the expiry in Redis counts: the
+ * end that Keyv writes is by the writer's clock, which other replicas do not share.
+ */
+export function redisStore(redis: SharedRedis): Keyv[] {
+  const entries = redis.sealed('cache');
+  if (!entries) return [];
+  const store = {
+    get: (key: string) => entries.get(key),
+    set: async (key: string, value: string, lifeMs?: number): Promise<boolean> => {
+      if (lifeMs === undefined || lifeMs < 1) return false;
+      await entries.set(key, value, lifeMs);
+      return true;
+    },
+    delete: async (key: string): Promise<boolean> => (await redis.run((client) => client.del(key))) > 0,
+    // Keyv requires the method. Clearing would have to scan every key, and entries expire anyway.
+    clear: (): never => {
+      throw new Error('the shared read cache is not cleared: its entries expire');
+    },
+  };
+  return [new Keyv({ store, namespace: undefined, serialize: toText, deserialize: fromText })];
+}
+
+/** The time of the list, then its text unchanged. As a JSON field, every quote in the text would have to be escaped and parsed again. */
+function toText({ value }: { readonly value?: unknown }): string {
+  const { text, askedAt } = value as SharedList;
+  return `${askedAt}\n${text}`;
+}
+
+function fromText<Value>(stored: string): { value: Value } {
+  const end = stored.indexOf('\n');
+  const list: SharedList = { askedAt: Number(stored.slice(0, end)), text: stored.slice(end + 1) };
+  return { value: list as Value };
+}
