@@ -40,7 +40,7 @@ const MAX_LIFE_S = 24 * 3600;
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /**
- * A token from the endpoint's answer. `expires_in` (seconds) may be missing, a string or nonsense.
+ * A token from the endpoint's response. `expires_in` (seconds) may be missing, a string or nonsense.
  * A token is used until max(60 s, 10 %) before its end, half of its life where that is under 120 s, and renewed in the
  * background from 80 % of it (± 10 %, so that replicas do not renew in step). `usableMs` 0: the token serves this one call only.
  * Returns undefined where the token cannot be a header.

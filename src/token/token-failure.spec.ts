@@ -20,7 +20,7 @@ function holds(failure: TokenFailure, times: number): number[] {
 }
 
 describe('after a failure the gateway does not ask again', () => {
-  it('for 1, 2, 4 … 60 s where there was no answer', () => {
+  it('for 1, 2, 4 … 60 s where there was no response', () => {
     expect(holds(unavailable, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 
 /**
- * There is no token to call the platform with. `unavailable`: the endpoint did not answer in time, or not as a token endpoint;
+ * There is no token to call the platform with. `unavailable`: the endpoint did not respond in time, or not as a token endpoint;
  * `rejected`: it refused the credentials (RFC 6749 5.2). Nothing was sent to the platform's API.
  */
 export class TokenFailure extends Error implements LoggedFailure {
@@ -10,7 +10,7 @@ export class TokenFailure extends Error implements LoggedFailure {
   readonly kind: 'unavailable' | 'rejected';
   /** The endpoint's `error` where it gave one, else a word of the gateway. Never a secret. */
   readonly reason: string;
-  /** Seconds: from `Retry-After`, or until the gateway asks again. */
+  /** In seconds: from `Retry-After`, or until the gateway asks again. */
   readonly retryAfter: number | undefined;
   /** No principal can get a token: the endpoint could not be reached, or said so (429, 502 to 504). */
   readonly ofEndpoint: boolean;
@@ -53,7 +53,7 @@ const MAX_UNAVAILABLE_MS = 60_000;
 const REJECTED_MS = [60_000, 900_000] as const;
 
 /**
- * The record after one more failure, and how long the gateway does not ask again: 1, 2, 4 … 60 s where there was no usable answer
+ * The record after one more failure, and how long the gateway does not ask again: 1, 2, 4 … 60 s where there was no usable response
  * (a `Retry-After` wins), 60 s to 15 min and at most three times an hour where the credentials were refused.
  */
 export function afterFailure(

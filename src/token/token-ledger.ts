@@ -1,27 +1,12 @@
+import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import type { Changes, Entries, LedgerStore, TokenKeys } from './ledger-store.ts';
 import type { AccessToken } from './principal.ts';
-import type { FailureRecord } from './token-failure.ts';
+import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
 
-/** The keys of one principal's token. All principals of the application share `endpoint` and `probe`. */
-export type TokenKeys = Readonly<ReturnType<typeof tokenKeys>>;
-
-export function tokenKeys(token: string, endpoint: string) {
-  return {
-    token,
-    /** The owner that asks the endpoint now. */
-    lock: `${token}:lock`,
-    /** Why the last request failed, and until when no owner asks again. */
-    failure: `${token}:failure`,
-    /** Present while a forced renewal would not help. */
-    hold: `${token}:hold`,
-    /** As `failure`, for failures of the endpoint itself. */
-    endpoint,
-    /** The owner that asks a failed endpoint first. */
-    probe: `${endpoint}:probe`,
-  };
-}
-
-/** The right to ask the endpoint. `save` or `fail` gives it back. */
+/** The right to ask the endpoint. `save`, `fail` or `release` gives it back. */
 export interface Permit {
+  readonly ledger: TokenLedger;
+  readonly keys: TokenKeys;
   readonly owner: string;
   /** When it was given, by the ledger's clock. The token with the later stamp is the newer one. */
   readonly stamp: number;
@@ -29,8 +14,13 @@ export interface Permit {
   readonly failures: { readonly principal?: FailureRecord; readonly endpoint?: FailureRecord };
 }
 
+export interface KeptToken {
+  readonly token: AccessToken;
+  readonly endsInMs: number;
+}
+
 export type Claim =
-  | { readonly kind: 'token'; readonly token: AccessToken; readonly endsInMs: number }
+  | ({ readonly kind: 'token' } & KeptToken)
   /** Asking failed, and it is too early to ask again. */
   | { readonly kind: 'failing'; readonly failure: FailureRecord; readonly retryInMs: number }
   /** Another owner is asking. */
@@ -38,26 +28,153 @@ export type Claim =
   | { readonly kind: 'permit'; readonly permit: Permit };
 
 /** How long a permit stays after its owner died. */
-export const LOCK_MS = 10_000;
-/** How long a renewed token that was refused as well keeps its place: without it every request would ask for another one. */
-export const HOLD_OFF_MS = 10_000;
+const LOCK_MS = 10_000;
+/** How long a renewed token that was refused as well is kept: without it every request would ask for another one. */
+const HOLD_OFF_MS = 10_000;
+/** The gateway sets no hold as long as that. A longer one comes from a clock that was set back. */
+const MAX_HOLD_MS = 2 * 3_600_000;
+
+const UNREADABLE: FailureRecord = {
+  kind: 'unavailable',
+  reason: 'unreadable_record',
+  ofEndpoint: false,
+  count: 1,
+  refusedAt: [],
+};
 
 /**
- * The tokens of a fleet: in Redis for all replicas, or in the process where there is no Redis. Each call is one
- * atomic step. Times are durations or readings of the ledger's own clock; no wall clock of a replica decides.
+ * The tokens of a fleet: in Redis for all replicas, or in the process where there is no Redis. Each call is one atomic step. Times are
+ * durations or readings of the store's own clock; no wall clock of a replica decides.
+ *
+ * A token is kept as `stamp:version:sealed`, a failure as `until:json`, a lock as the name of its owner. A value in any other form
+ * counts as missing.
  */
-export interface TokenLedger {
+export class TokenLedger {
+  /** Without `sealer` a token is kept as it is. */
+  constructor(
+    private readonly store: LedgerStore,
+    private readonly sealer?: SealedStore,
+  ) {}
+
   /** Returns the token unless it is the `stale` one (a version, or empty); else the right to ask for one, or the reason against it. */
-  claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim>;
+  claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
+    return this.store.change<Claim>(keys, (entries, now) => {
+      const changes: Changes = {};
+      const kept = tokenIn(entries);
+      if (kept && kept.version !== stale && kept.endsInMs > 0) {
+        const token = this.#open(keys, kept.sealed);
+        if (token) return { result: { kind: 'token', token, endsInMs: kept.endsInMs } };
+        // It was sealed under a removed key, or not by the gateway.
+        changes.token = null;
+      }
+      const [endpoint, principal] = [failureIn(entries.endpoint), failureIn(entries.failure)];
+      for (const failure of [endpoint, principal]) {
+        const retryInMs = (failure?.until ?? 0) - now;
+        if (retryInMs > 0 && retryInMs <= MAX_HOLD_MS)
+          return { result: { kind: 'failing', failure: failure?.record ?? UNREADABLE, retryInMs }, changes };
+      }
+      // Where the endpoint failed, one owner of all principals asks first.
+      const locks: ('lock' | 'probe')[] = endpoint ? ['lock', 'probe'] : ['lock'];
+      if (!locks.every((lock) => isFree(entries[lock], owner))) return { result: { kind: 'busy' }, changes };
+      for (const lock of locks) changes[lock] = { value: owner, lifeMs: LOCK_MS };
+      const failures = { principal: principal?.record, endpoint: endpoint?.record };
+      const permit = { ledger: this, keys, owner, stamp: now, failures };
+      return { result: { kind: 'permit', permit }, changes };
+    });
+  }
+
   /** Keeps a token and forgets the failures. Where the ledger already has a newer one, it stays and is the result. */
-  save(keys: TokenKeys, permit: Permit, token: AccessToken): Promise<Claim & { kind: 'token' }>;
+  save({ keys, owner, stamp }: Permit, token: AccessToken): Promise<KeptToken> {
+    const text = JSON.stringify(token);
+    const sealed = this.sealer?.seal(text, keys.token) ?? text;
+    return this.store.change<KeptToken>(keys, (entries) => {
+      const changes: Changes = { ...released(entries, owner), failure: null, endpoint: null };
+      const kept = tokenIn(entries);
+      if (kept && kept.stamp > stamp && kept.endsInMs > 0) {
+        const newer = this.#open(keys, kept.sealed);
+        if (newer) return { result: { token: newer, endsInMs: kept.endsInMs }, changes };
+      }
+      if (token.usableMs > 0)
+        changes.token = { value: `${stamp}:${token.version}:${sealed}`, lifeMs: token.usableMs };
+      return { result: { token, endsInMs: token.usableMs }, changes };
+    });
+  }
+
   /** Lets no owner ask for `holdMs`. Ignored where a newer token came meanwhile. */
-  fail(keys: TokenKeys, permit: Permit, failure: FailureRecord, holdMs: number): Promise<void>;
-  /** Gives a permit back and records only that the endpoint answered. */
-  release(keys: TokenKeys, permit: Permit): Promise<void>;
+  fail({ keys, owner, stamp }: Permit, failure: FailureRecord, holdMs: number): Promise<void> {
+    return this.store.change<void>(keys, (entries, now) => {
+      const changes = released(entries, owner);
+      if ((tokenIn(entries)?.stamp ?? 0) <= stamp) {
+        const value = `${now + holdMs}:${JSON.stringify(failure)}`;
+        // The endpoint works where it refuses a principal.
+        if (!failure.ofEndpoint) changes.endpoint = null;
+        changes[failure.ofEndpoint ? 'endpoint' : 'failure'] = { value, lifeMs: keptMs(failure, holdMs) };
+      }
+      return { result: undefined, changes };
+    });
+  }
+
+  /** Gives a permit back and records only that the endpoint responded. */
+  release({ keys, owner }: Permit): Promise<void> {
+    return this.store.change<void>(keys, (entries) => ({
+      result: undefined,
+      changes: { ...released(entries, owner), endpoint: null },
+    }));
+  }
+
   /**
    * The platform refused the token of that version; `again`: it is the second refusal in the same call. Drops the token where the
    * ledger still has it. False: it stays, since the platform refused the renewed token as well a moment ago.
    */
-  refuse(keys: TokenKeys, version: string, again: boolean): Promise<boolean>;
+  refuse(keys: TokenKeys, version: string, again: boolean): Promise<boolean> {
+    return this.store.change<boolean>(keys, (entries) => {
+      const changes: Changes = again ? { hold: { value: version, lifeMs: HOLD_OFF_MS } } : {};
+      if (tokenIn(entries)?.version !== version) return { result: !again, changes };
+      if (again || entries.hold) return { result: false, changes };
+      return { result: true, changes: { token: null } };
+    });
+  }
+
+  /** Drops what the ledger knows, because another ledger has newer data. */
+  forget(keys: TokenKeys): Promise<void> {
+    const changes = { token: null, failure: null, endpoint: null };
+    return this.store.change<void>(keys, () => ({ result: undefined, changes }));
+  }
+
+  #open(keys: TokenKeys, sealed: string): AccessToken | undefined {
+    const text = this.sealer ? this.sealer.open(sealed, keys.token) : sealed;
+    return text === undefined ? undefined : (JSON.parse(text) as AccessToken);
+  }
+}
+
+function tokenIn({ token }: Entries) {
+  const [, stamp, version, sealed = ''] = /^(\d+):([^:]+):(.*)$/.exec(token?.value ?? '') ?? [];
+  return token && version !== undefined
+    ? { stamp: Number(stamp), version, sealed, endsInMs: token.endsInMs }
+    : undefined;
+}
+
+/** The record has no secret, so it is not sealed; therefore it is checked before use. */
+function failureIn(
+  entry: Entries['failure'],
+): { readonly until: number; readonly record?: FailureRecord } | undefined {
+  if (!entry) return undefined;
+  const [, until = 0, json = ''] = /^(\d+):(.*)$/.exec(entry.value) ?? [];
+  try {
+    return { until: Number(until), record: recordSchema.parse(JSON.parse(json)) };
+  } catch {
+    return { until: Number(until) };
+  }
+}
+
+/** A lock without an end was not set by the gateway, so it keeps no owner from asking. */
+function isFree(lock: Entries['lock'], owner: string): boolean {
+  return lock === undefined || lock.endsInMs < 0 || lock.value === owner;
+}
+
+function released({ lock, probe }: Entries, owner: string): Changes {
+  return {
+    ...(lock?.value === owner && { lock: null }),
+    ...(probe?.value === owner && { probe: null }),
+  };
 }

@@ -136,8 +136,8 @@ describe('an endpoint that gives no token', () => {
     ['a token that is a number', 200, '{"access_token":5}', jsonType],
     ['a token of two lines', 200, String.raw`{"access_token":"a\r\nb: c"}`, jsonType],
     ['two tokens', 200, '{"access_token":"a","access_token":"b"}', jsonType],
-    ['too deep an answer', 200, `{"access_token":"a","x":${'['.repeat(9)}${']'.repeat(9)}}`, jsonType],
-    ['too large an answer', 200, `{"access_token":"a","x":"${'x'.repeat(64 * 1024)}"}`, jsonType],
+    ['too deep a response', 200, `{"access_token":"a","x":${'['.repeat(9)}${']'.repeat(9)}}`, jsonType],
+    ['too large a response', 200, `{"access_token":"a","x":"${'x'.repeat(64 * 1024)}"}`, jsonType],
   ])('%s is unavailable', async (_, status, body, headers) => {
     server.answer = (response) => raw(response, body, status, headers);
     const failure = await failureOf();
@@ -154,7 +154,7 @@ describe('an endpoint that gives no token', () => {
     expect(await failureOf()).toMatchObject({ kind: 'unavailable', reason: 'answer_too_large' });
   });
 
-  it('an endless answer is unavailable, and the connection is closed', async () => {
+  it('an endless response is unavailable, and the connection is closed', async () => {
     const gone = Promise.withResolvers<void>();
     server.answer = (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });

@@ -12,16 +12,18 @@ import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { TokenFailure } from './token-failure.ts';
 
 const TIMEOUT_S = 5;
-const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 const MAX_RETRY_AFTER_S = 3_600;
 /** After a 429 that names no time. */
 const DEFAULT_RETRY_AFTER_S = 60;
-/** RFC 6749 5.2: answers that asking again with the same credentials cannot change. */
+/** RFC 6749 5.2: another request with the same credentials cannot change these errors. */
 const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
 
+type Send = (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
+
 /**
- * The user center's token endpoint: one request, one token or a {@link TokenFailure}. It keeps and repeats nothing, with one
- * exception: while the application's secret is being changed, it also tries the previous one.
+ * The user center's token endpoint: each request gives a token or a {@link TokenFailure}. The gateway keeps nothing here and repeats
+ * nothing, with one exception: while the application's secret is being changed, it also tries the previous one.
  */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
@@ -37,7 +39,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     const { appSecret, appSecretFile: path } = this.config;
     if (path === undefined) return;
     const take = () => appSecret.rotate(readSecret(path));
-    // At once as well: the file may have changed since the configuration was read.
+    // The file is also read at once: it may have changed since the configuration was read.
     this.#unfollow = followFile(path, take, () => {
       try {
         take();
@@ -72,15 +74,13 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     return this.#grant((client) => oauth.genericGrantRequest(client, 'password', form));
   }
 
-  /** Refresh grant (RFC 6749 6). The answer may carry another refresh token, which replaces this one. */
+  /** Refresh grant (RFC 6749 6). The response may carry another refresh token, which replaces this one. */
   async refresh(refreshToken: string): Promise<AccessToken> {
     const token = await this.#grant((client) => oauth.refreshTokenGrant(client, refreshToken));
     return { refreshToken, ...token };
   }
 
-  async #grant(
-    send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>,
-  ): Promise<AccessToken> {
+  async #grant(send: Send): Promise<AccessToken> {
     const { appSecret } = this.config;
     const [current, previous] = appSecret.candidates();
     try {
@@ -94,15 +94,11 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  async #ask(
-    secret: string,
-    send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>,
-  ): Promise<AccessToken> {
+  async #ask(secret: string, send: Send): Promise<AccessToken> {
     try {
-      const answer = await send(this.#client(secret));
-      const token = accessToken(answer.access_token, answer['lifetime']);
-      if (token && answer.refresh_token === undefined) return token;
-      if (token) return { ...token, refreshToken: answer.refresh_token };
+      const { access_token: value, lifetime, refresh_token: refreshToken } = await send(this.#client(secret));
+      const token = accessToken(value, lifetime);
+      if (token) return refreshToken === undefined ? token : { ...token, refreshToken };
     } catch (error) {
       throw asTokenFailure(error);
     }
@@ -138,23 +134,23 @@ function readSecret(path: string): string {
   return secret;
 }
 
-/** As undici's fetch gives it. */
-type Answer = Awaited<ReturnType<typeof undiciFetch>>;
+/** What undici's fetch gives. */
+type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;
 
 /**
- * The library checks answers strictly by the RFC, but the platform's endpoint is not documented. A missing `token_type` becomes
+ * The library checks responses strictly by the RFC, but the platform's endpoint is not documented. A missing `token_type` becomes
  * Bearer, and `expires_in` bypasses the library's checks as `lifetime`, since {@link accessToken} reads it.
  */
-async function lenient(response: Answer): Promise<Response> {
+async function lenient(response: UndiciResponse): Promise<Response> {
   const bytes = await boundedBody(response);
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   headers.delete('content-encoding');
   let body: Buffer | string = bytes;
   try {
-    const answer = response.status === 200 ? parseJson(bytes, { maxDepth: 8 }) : undefined;
-    if (typeof answer === 'object' && answer !== null) {
-      const { expires_in: lifetime, ...rest } = answer as Record<string, unknown>;
+    const json = response.status === 200 ? parseJson(bytes, { maxDepth: 8 }) : undefined;
+    if (typeof json === 'object' && json !== null) {
+      const { expires_in: lifetime, ...rest } = json as Record<string, unknown>;
       const given = Object.entries(rest).filter(([, member]) => member !== null);
       body = JSON.stringify({
         token_type: 'Bearer',
@@ -163,17 +159,17 @@ async function lenient(response: Answer): Promise<Response> {
       });
     }
   } catch {
-    // Not JSON: the library reports it.
+    // The body is not JSON, which the library reports.
   }
   return new Response(bytes.length === 0 ? null : body, { status: response.status, headers });
 }
 
-async function boundedBody(response: Answer): Promise<Buffer> {
+async function boundedBody(response: UndiciResponse): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new TokenFailure('unavailable', 'answer_too_large');
+    if (size > MAX_RESPONSE_BYTES) throw new TokenFailure('unavailable', 'answer_too_large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -185,7 +181,7 @@ function asTokenFailure(error: unknown): TokenFailure {
   if (cause instanceof TokenFailure) return cause;
   if (error instanceof oauth.ResponseBodyError) {
     const kind = REJECTIONS.has(error.error) ? 'rejected' : 'unavailable';
-    // Only error codes in the RFC's form are repeated: the rest of the answer is foreign text.
+    // Only error codes in the RFC's form are repeated: the rest of the response is foreign text.
     const reason = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'error_response';
     const { response } = error;
     return new TokenFailure(kind, reason, {
@@ -204,7 +200,7 @@ function asTokenFailure(error: unknown): TokenFailure {
     : new TokenFailure('unavailable', 'no_answer', { ofEndpoint: true, cause: error });
 }
 
-/** Whether a status concerns the whole endpoint: 429 and 502 to 504 do, with a time or without. */
+/** Whether a status concerns the whole endpoint: 429 and 502 to 504 do, with `Retry-After` or without. */
 function ofStatus({ status, headers }: Response): { ofEndpoint: boolean; retryAfter: number | undefined } {
   const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
   return {

@@ -58,7 +58,7 @@ const get = async (...asked: Parameters<TokenManager['get']>) => manager.get(...
 const tokenFor = async (principal: Principal = order) => (await get(principal, PATIENT_MS)).value;
 const failureOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
-/** An endpoint that answers only once it is released. */
+/** An endpoint that responds only once it is released. */
 function heldBack() {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: asked, resolve } = Promise.withResolvers<void>();
@@ -208,10 +208,12 @@ describe('a failure', () => {
 describe('a token that is kept elsewhere', () => {
   it('is not asked for while the endpoint is known to fail, and its own failure counts as such', async () => {
     server.answer = (response) => response.destroy();
-    expect(await failureOf(manager.once((endpoint) => endpoint.login('anna', 'secret')))).toMatchObject({
-      kind: 'unavailable',
-    });
-    expect(await failureOf(manager.once((endpoint) => endpoint.login('bo', 'secret')))).toMatchObject({
+    expect(await failureOf(manager.forSession((endpoint) => endpoint.login('anna', 'secret')))).toMatchObject(
+      {
+        kind: 'unavailable',
+      },
+    );
+    expect(await failureOf(manager.forSession((endpoint) => endpoint.login('bo', 'secret')))).toMatchObject({
       kind: 'unavailable',
       retryAfter: 2,
     });
@@ -222,11 +224,13 @@ describe('a token that is kept elsewhere', () => {
   it('is asked for each time, never shared, and still given to others when it was refused to one', async () => {
     server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
     for (let each = 0; each < 5; each++)
-      expect(await failureOf(manager.once((endpoint) => endpoint.login('anna', 'typo')))).toMatchObject({
-        reason: 'invalid_grant',
-      });
+      expect(await failureOf(manager.forSession((endpoint) => endpoint.login('anna', 'typo')))).toMatchObject(
+        {
+          reason: 'invalid_grant',
+        },
+      );
     server.answer = issueTokens;
-    const request = () => manager.once((endpoint) => endpoint.login('anna', 'right'));
+    const request = () => manager.forSession((endpoint) => endpoint.login('anna', 'right'));
     const tokens = await Promise.all([request(), request(), request()]);
     expect(new Set(tokens.map(({ value }) => value)).size).toBe(3);
   });

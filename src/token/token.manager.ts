@@ -8,7 +8,8 @@ import { inSpan } from '../observability/tracing.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
-import { type Grant, type HeldToken, newOwner, TokenStore } from './token.store.ts';
+import type { Claim, Permit } from './token-ledger.ts';
+import { type HeldToken, newOwner, type StoreClaim, TokenStore } from './token.store.ts';
 
 /** Why the last request for an application token failed. */
 export interface TokenTrouble {
@@ -17,13 +18,14 @@ export interface TokenTrouble {
   readonly reason: string;
 }
 
-/** The pause after a failed renewal, while the old token still serves. */
+type Failing = Extract<Claim, { kind: 'failing' }>;
+
+/** How long the gateway waits after a failed renewal, while the old token still serves. */
 const RENEWAL_PAUSE_MS = 1_000;
 
 /**
- * Decides when a token is requested. In the process there is one flight for each principal and all of its waiters; a waiter whose
- * time runs out does not end the flight. Among replicas the ledger lets one ask. While a token serves, it is renewed in the
- * background.
+ * Decides when a token is requested. In the process one flight serves all waiters of a principal; a waiter whose time runs out does
+ * not end the flight. Among replicas the ledger lets one ask. While a token serves, it is renewed in the background.
  */
 @Injectable()
 export class TokenManager {
@@ -65,36 +67,27 @@ export class TokenManager {
     );
   }
 
-  /** A token that is kept elsewhere, for a session. It is not requested while the endpoint is known to fail. */
-  async once(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
+  /** Requests a token for a session, which keeps it itself. It is not requested while the endpoint is known to fail. */
+  async forSession(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
     const owner = newOwner();
-    let claim = await this.store.claimOnce(owner);
-    while (claim.kind === 'busy') {
-      await nextLook();
-      claim = await this.store.claimOnce(owner);
-    }
-    if (claim.kind === 'failing') throw this.#remembered('session', claim.failure, claim.retryInMs);
-    const { grant } = claim;
+    const claim = await whenNotBusy(() => this.store.claimForSession(owner));
+    if (claim.kind === 'failing') throw this.#remembered('session', claim);
+    const { permit } = claim;
     try {
-      const token = await this.#ask(grant, () => request(this.endpoint));
-      await this.store.release(grant);
+      const token = await this.#ask(permit, () => request(this.endpoint));
+      await this.store.release(permit);
       this.metrics.tokenEvent('session', 'renewed');
       return token;
     } catch (error) {
       const failure = asFailure(error);
-      if (failure.ofEndpoint) await this.store.fail(grant, failure);
-      else await this.store.release(grant);
+      if (failure.ofEndpoint) await this.store.fail(permit, failure);
+      else await this.store.release(permit);
       this.metrics.tokenEvent('session', failure.kind);
       throw failure;
     }
   }
 
-  /** Whether the last requests for application tokens succeeded. */
-  get healthy(): boolean {
-    return this.#failure === undefined;
-  }
-
-  /** For an operator. */
+  /** Undefined where the last requests for application tokens succeeded. */
   get failure(): TokenTrouble | undefined {
     return this.#failure;
   }
@@ -116,59 +109,50 @@ export class TokenManager {
 
   /** The one flight of a principal. `held`: the token that still serves and is to be replaced. */
   #fly(principal: Principal, held?: HeldToken): Promise<HeldToken> {
-    return this.#flights.run(this.#flightOf(principal), () =>
-      this.#obtain(principal, held).then(
-        (token) => {
-          this.#settle(principal);
-          return token;
-        },
-        (error: unknown) => {
-          this.#settle(principal, asFailure(error));
-          throw error;
-        },
-      ),
-    );
+    return this.#flights.run(this.#flightOf(principal), async () => {
+      try {
+        const token = await this.#obtain(principal, held);
+        this.#settle(principal);
+        return token;
+      } catch (error) {
+        this.#settle(principal, asFailure(error));
+        throw error;
+      }
+    });
   }
 
-  /** One user's wrong password does not make the gateway degraded. */
   #settle(principal: Principal, failure?: TokenFailure): void {
-    if (principal.kind === 'application')
-      this.#failure = failure && {
-        principal: principalName(principal),
-        kind: failure.kind,
-        reason: failure.reason,
-      };
     if (!failure) this.metrics.breakerState('tokens', 'closed');
+    // One user's wrong password does not make the gateway degraded.
+    if (principal.kind !== 'application') return;
+    const name = principalName(principal);
+    this.#failure = failure && { principal: name, kind: failure.kind, reason: failure.reason };
   }
 
   async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {
     const owner = newOwner();
-    for (;;) {
-      const claim = await this.store.claim(principal, owner, held?.version);
-      switch (claim.kind) {
-        case 'token':
-          this.metrics.tokenEvent(principal.kind, 'shared');
-          return claim.token;
-        case 'failing':
-          throw this.#remembered(principal.kind, claim.failure, claim.retryInMs);
-        case 'permit':
-          return this.#renew(principal, claim.grant, held?.refreshToken);
-        case 'busy':
-          await nextLook();
-      }
+    const claim = await whenNotBusy(() => this.store.claim(principal, owner, held?.version));
+    switch (claim.kind) {
+      case 'token':
+        this.metrics.tokenEvent(principal.kind, 'shared');
+        return claim.token;
+      case 'failing':
+        throw this.#remembered(principal.kind, claim);
+      case 'permit':
+        return this.#renew(principal, claim.permit, held?.refreshToken);
     }
   }
 
-  async #renew(principal: Principal, grant: Grant, refreshToken?: string): Promise<HeldToken> {
+  async #renew(principal: Principal, permit: Permit, refreshToken?: string): Promise<HeldToken> {
     try {
-      const token = await this.#ask(grant, () => this.#request(principal, refreshToken));
-      const kept = await this.store.save(principal, grant, token);
+      const token = await this.#ask(permit, () => this.#request(principal, refreshToken));
+      const kept = await this.store.save(principal, permit, token);
       this.metrics.tokenEvent(principal.kind, 'renewed');
       return kept;
     } catch (error) {
       const failure = asFailure(error);
-      const { kind, reason } = failure;
-      const holdMs = await this.store.fail(grant, failure);
+      const { kind, reason, ofEndpoint, cause } = failure;
+      const retryAfter = Math.ceil((await this.store.fail(permit, failure)) / 1_000);
       this.metrics.tokenEvent(principal.kind, kind);
       this.log.error(
         {
@@ -176,17 +160,17 @@ export class TokenManager {
           principal: principalName(principal),
           kind,
           reason,
-          nextTryInS: Math.ceil(holdMs / 1_000),
+          nextTryInS: retryAfter,
         },
         'The gateway did not get an access token',
       );
-      throw this.#delayed(failure, holdMs);
+      throw new TokenFailure(kind, reason, { ofEndpoint, cause, retryAfter });
     }
   }
 
-  /** Makes one request with a permit. Where the endpoint failed before, the request shows whether it is back. */
-  async #ask(grant: Grant, request: () => Promise<AccessToken>): Promise<AccessToken> {
-    if (grant.permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
+  /** Makes one request by a permit. Where the endpoint failed before, the request shows whether it works again. */
+  async #ask(permit: Permit, request: () => Promise<AccessToken>): Promise<AccessToken> {
+    if (permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
     try {
       const token = await inSpan('token request', { kind: SpanKind.CLIENT }, request);
       this.metrics.breakerState('tokens', 'closed');
@@ -210,28 +194,25 @@ export class TokenManager {
     }
   }
 
-  #remembered(
-    principal: Principal['kind'] | 'session',
-    { kind, reason, ofEndpoint }: Pick<TokenFailure, 'kind' | 'reason' | 'ofEndpoint'>,
-    retryInMs: number,
-  ): TokenFailure {
+  /** The failure of an earlier request, for a caller that must not cause another one yet. */
+  #remembered(principal: Principal['kind'] | 'session', { failure, retryInMs }: Failing): TokenFailure {
+    const { kind, reason, ofEndpoint } = failure;
     this.metrics.tokenEvent(principal, 'remembered');
     if (ofEndpoint) this.metrics.breakerState('tokens', 'open');
-    return this.#delayed({ kind, reason, ofEndpoint }, retryInMs);
-  }
-
-  #delayed(
-    failure: Pick<TokenFailure, 'kind' | 'reason' | 'ofEndpoint'> & { cause?: unknown },
-    retryInMs: number,
-  ): TokenFailure {
-    const { kind, reason, ofEndpoint, cause } = failure;
-    return new TokenFailure(kind, reason, { ofEndpoint, cause, retryAfter: Math.ceil(retryInMs / 1_000) });
+    return new TokenFailure(kind, reason, { ofEndpoint, retryAfter: Math.ceil(retryInMs / 1_000) });
   }
 }
 
-/** Waits before the next poll, with jitter, because other replicas poll as well. */
-function nextLook(): Promise<void> {
-  return sleep(20 + 40 * Math.random());
+/** Claims until no other owner is asking the endpoint. */
+async function whenNotBusy<T extends StoreClaim>(
+  claim: () => Promise<T>,
+): Promise<Exclude<T, { kind: 'busy' }>> {
+  for (;;) {
+    const claimed = await claim();
+    if (claimed.kind !== 'busy') return claimed as Exclude<T, { kind: 'busy' }>;
+    // With jitter, because other replicas poll as well.
+    await sleep(20 + 40 * Math.random());
+  }
 }
 
 function asFailure(error: unknown): TokenFailure {
@@ -240,7 +221,7 @@ function asFailure(error: unknown): TokenFailure {
     : new TokenFailure('unavailable', 'internal', { cause: error });
 }
 
-/** The flight's result, or a failure for this waiter only once its time is over. */
+/** Returns the flight's result. Where the time of this waiter is over before, the waiter alone gets a failure. */
 async function inWaitTime<T>(waitMs: number, flight: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {

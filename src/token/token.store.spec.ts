@@ -8,12 +8,11 @@ import { credential, RecordedLog, settings } from '../../test/support/settings.t
 import { Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
-import { MemoryLedger } from './memory-ledger.ts';
+import { MemoryLedgerStore, RedisLedgerStore, tokenKeys } from './ledger-store.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
-import { RedisLedger } from './redis-ledger.ts';
 import { type FailureRecord, TokenFailure } from './token-failure.ts';
-import { type Permit, tokenKeys, type TokenLedger } from './token-ledger.ts';
-import { type Grant, newOwner, TokenStore } from './token.store.ts';
+import { type Permit, TokenLedger } from './token-ledger.ts';
+import { newOwner, TokenStore } from './token.store.ts';
 
 /** What keeps tokens: the ledger of a fleet on Redis, the one of a process alone, which follow the same rules, and the store before both. */
 
@@ -57,7 +56,7 @@ async function redisLedger(metrics = new Metrics()) {
   await connect(connection);
   const sealed = connection.sealed('tokens');
   if (!sealed) throw new Error('there is no Redis');
-  return new RedisLedger(connection, sealed);
+  return new TokenLedger(new RedisLedgerStore(connection), sealed);
 }
 
 function newToken(expiresIn: unknown = 3600): AccessToken {
@@ -97,7 +96,7 @@ async function later(ms: number): Promise<void> {
 
 describe.each<[string, () => Promise<TokenLedger>]>([
   ['in Redis', () => redisLedger()],
-  ['in the process', () => Promise.resolve(new MemoryLedger())],
+  ['in the process', () => Promise.resolve(new TokenLedger(new MemoryLedgerStore()))],
 ])('a ledger %s', (_, start) => {
   let ledger: TokenLedger;
   beforeEach(async () => {
@@ -109,7 +108,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     const permit = await permitFrom(ledger, keys, 'one');
     expect(await ledger.claim(keys, 'two', '')).toEqual({ kind: 'busy' });
     const token = newToken(600);
-    await ledger.save(keys, permit, token);
+    await ledger.save(permit, token);
     const claim = await ledger.claim(keys, 'two', '');
     expect(claim).toMatchObject({ kind: 'token', token });
     const { endsInMs } = claim as typeof claim & { kind: 'token' };
@@ -119,16 +118,16 @@ describe.each<[string, () => Promise<TokenLedger>]>([
 
   it('gives no stale token to an owner that asks for its successor', async () => {
     const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger), token);
+    await ledger.save(await permitFrom(ledger), token);
     const permit = await permitFrom(ledger, keys, 'renewer', token.version);
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
     const renewed = newToken();
-    await ledger.save(keys, permit, renewed);
+    await ledger.save(permit, renewed);
     expect(await ledger.claim(keys, 'three', token.version)).toMatchObject({ kind: 'token', token: renewed });
   });
 
   it('keeps no token that has no life, and frees the lock', async () => {
-    await ledger.save(keys, await permitFrom(ledger), newToken(0));
+    await ledger.save(await permitFrom(ledger), newToken(0));
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
   });
 
@@ -136,24 +135,24 @@ describe.each<[string, () => Promise<TokenLedger>]>([
     const slow = await permitFrom(ledger, keys, 'slow');
     const newer = newToken();
     // As if the lock of the slow owner had expired.
-    await ledger.save(keys, { ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
-    expect(await ledger.save(keys, slow, newToken())).toMatchObject({ token: newer });
+    await ledger.save({ ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
+    expect(await ledger.save(slow, newToken())).toMatchObject({ token: newer });
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: newer });
-    await ledger.fail(keys, slow, failed(), 60_000);
+    await ledger.fail(slow, failed(), 60_000);
     expect(await ledger.claim(keys, 'two', newer.version)).toMatchObject({ kind: 'permit' });
   });
 
   it('does not let an owner release the permit of another', async () => {
     const first = await permitFrom(ledger, keys, 'first');
-    await ledger.release(keys, { ...first, owner: 'stranger' });
+    await ledger.release({ ...first, owner: 'stranger' });
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
-    await ledger.release(keys, first);
+    await ledger.release(first);
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
   });
 
   it('remembers why a request failed, and until when no owner asks; then one asks, with the failures before', async () => {
     const failure = failed({ kind: 'rejected', reason: 'invalid_grant', count: 3, refusedAt: [1, 2] });
-    await ledger.fail(keys, await permitFrom(ledger), failure, 60_000);
+    await ledger.fail(await permitFrom(ledger), failure, 60_000);
     const claim = await ledger.claim(keys, 'two', '');
     expect(claim).toMatchObject({ kind: 'failing', failure });
     const { retryInMs } = claim as typeof claim & { kind: 'failing' };
@@ -167,20 +166,20 @@ describe.each<[string, () => Promise<TokenLedger>]>([
 
   it('holds every principal back where the endpoint itself fails, and lets one of them try again', async () => {
     const failure = failed({ ofEndpoint: true });
-    await ledger.fail(keys, await permitFrom(ledger), failure, 60_000);
+    await ledger.fail(await permitFrom(ledger), failure, 60_000);
     expect(await ledger.claim(others, 'two', '')).toMatchObject({ kind: 'failing', failure });
     await later(60_000);
     const permit = await permitFrom(ledger, others);
     expect(permit.failures).toMatchObject({ endpoint: failure });
     expect((await ledger.claim(keys, 'three', '')).kind).toBe('busy');
-    await ledger.save(others, permit, newToken());
+    await ledger.save(permit, newToken());
     expect((await ledger.claim(keys, 'three', '')).kind).toBe('permit');
   });
 
   it('counts an endpoint that refuses a principal as working', async () => {
-    await ledger.fail(keys, await permitFrom(ledger), failed({ ofEndpoint: true }), 60_000);
+    await ledger.fail(await permitFrom(ledger), failed({ ofEndpoint: true }), 60_000);
     await later(60_000);
-    await ledger.fail(keys, await permitFrom(ledger), failed({ kind: 'rejected' }), 60_000);
+    await ledger.fail(await permitFrom(ledger), failed({ kind: 'rejected' }), 60_000);
     expect(await ledger.claim(others, 'two', '')).toMatchObject({
       kind: 'permit',
       permit: { failures: { endpoint: undefined } },
@@ -188,19 +187,19 @@ describe.each<[string, () => Promise<TokenLedger>]>([
   });
 
   it('forgets failures at the first success', async () => {
-    await ledger.fail(keys, await permitFrom(ledger), failed({ count: 5 }), 60_000);
+    await ledger.fail(await permitFrom(ledger), failed({ count: 5 }), 60_000);
     await later(60_000);
     const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger), token);
+    await ledger.save(await permitFrom(ledger), token);
     await ledger.refuse(keys, token.version, false);
     expect((await permitFrom(ledger)).failures).toEqual({ principal: undefined, endpoint: undefined });
   });
 
   it('serves a token that it holds, also after failures', async () => {
     const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger), token);
+    await ledger.save(await permitFrom(ledger), token);
     const permit = await permitFrom(ledger, keys, 'renewer', token.version);
-    await ledger.fail(keys, permit, failed(), 60_000);
+    await ledger.fail(permit, failed(), 60_000);
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
     expect((await ledger.claim(keys, 'two', token.version)).kind).toBe('failing');
   });
@@ -208,7 +207,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
   describe('when the platform refuses a token', () => {
     it('drops that version and no other', async () => {
       const token = newToken();
-      await ledger.save(keys, await permitFrom(ledger), token);
+      await ledger.save(await permitFrom(ledger), token);
       expect(await ledger.refuse(keys, 'older', false)).toBe(true);
       expect((await ledger.claim(keys, 'two', '')).kind).toBe('token');
       expect(await ledger.refuse(keys, token.version, false)).toBe(true);
@@ -217,7 +216,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
 
     it('holds off where the renewed token is refused as well: it stays and is not renewed', async () => {
       const token = newToken();
-      await ledger.save(keys, await permitFrom(ledger), token);
+      await ledger.save(await permitFrom(ledger), token);
       expect(await ledger.refuse(keys, token.version, true)).toBe(false);
       expect(await ledger.refuse(keys, token.version, false)).toBe(false);
       expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
@@ -229,19 +228,19 @@ describe.each<[string, () => Promise<TokenLedger>]>([
 describe('time', () => {
   it('ends a lock, a hold and a token in the process by its own clock', async () => {
     clock = () => 1_000_000;
-    const ledger = new MemoryLedger();
+    const ledger = new TokenLedger(new MemoryLedgerStore());
     await permitFrom(ledger, keys, 'died');
     passedMs = 9_999;
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('busy');
     passedMs = 10_001;
     const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger, keys, 'two'), token);
+    await ledger.save(await permitFrom(ledger, keys, 'two'), token);
     await ledger.refuse(keys, token.version, true);
     passedMs = 20_000;
     expect(await ledger.refuse(keys, token.version, false)).toBe(false);
     passedMs = 20_100;
     expect(await ledger.refuse(keys, token.version, false)).toBe(true);
-    await ledger.save(keys, await permitFrom(ledger, keys, 'three'), token);
+    await ledger.save(await permitFrom(ledger, keys, 'three'), token);
     passedMs += token.usableMs + 1;
     expect((await ledger.claim(keys, 'four', '')).kind).toBe('permit');
   });
@@ -262,7 +261,7 @@ describe('time', () => {
     };
     let permit: Permit | undefined;
     await expectLife(keys.lock, 10_000, async () => (permit = await permitFrom(ledger, keys, 'died')));
-    await expectLife(keys.token, 540_000, () => ledger.save(keys, permit as Permit, newToken(600)));
+    await expectLife(keys.token, 540_000, () => ledger.save(permit as Permit, newToken(600)));
     await expectLife(keys.hold, 10_000, () => ledger.refuse(keys, 'v', true));
     expect(await direct.exists(keys.lock)).toBe(0);
   });
@@ -276,10 +275,10 @@ describe('a value in Redis', () => {
   ])('is a miss where it is %s, and counted where it does not open', async (_, change, unreadable) => {
     const metrics = new Metrics();
     const ledger = await redisLedger(metrics);
-    await ledger.save(keys, await permitFrom(ledger), newToken());
+    await ledger.save(await permitFrom(ledger), newToken());
     await direct.set(keys.token, change((await direct.get(keys.token)) ?? ''), 'PX', 60_000);
     const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger), token);
+    await ledger.save(await permitFrom(ledger), token);
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
     const counted = await metrics.registry.getSingleMetricAsString('gateway_redis_unreadable_total');
     expect(counted.includes('{store="tokens"} 1')).toBe(unreadable === 1);
@@ -287,7 +286,7 @@ describe('a value in Redis', () => {
 
   it('is a miss where it was copied from another principal', async () => {
     const ledger = await redisLedger();
-    await ledger.save(others, await permitFrom(ledger, others), newToken());
+    await ledger.save(await permitFrom(ledger, others), newToken());
     await direct.copy(others.token, keys.token, 'REPLACE');
     expect((await ledger.claim(keys, 'two', '')).kind).toBe('permit');
     expect((await ledger.claim(others, 'two', '')).kind).toBe('token');
@@ -297,7 +296,7 @@ describe('a value in Redis', () => {
     const ledger = await redisLedger();
     for (const key of Object.values(keys) as string[]) await direct.lpush(key, 'a');
     const token = newToken();
-    await ledger.save(keys, await permitFrom(ledger), token);
+    await ledger.save(await permitFrom(ledger), token);
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token });
   });
 
@@ -335,22 +334,22 @@ async function newProcess(environment: Record<string, string> = {}) {
   return { store, connection, recorded, metrics, upstream };
 }
 
-async function grantFrom(store: TokenStore, principal = order, stale = ''): Promise<Grant> {
+async function permitOf(store: TokenStore, principal = order, stale = ''): Promise<Permit> {
   const claim = await store.claim(principal, newOwner(), stale);
   if (claim.kind !== 'permit') throw new Error(`got ${claim.kind} and no permit`);
-  return claim.grant;
+  return claim.permit;
 }
 
 /** Saves a token as if the endpoint had given it. */
 async function obtained(store: TokenStore, token = newToken(), principal = order, stale = '') {
-  await store.save(principal, await grantFrom(store, principal, stale), token);
+  await store.save(principal, await permitOf(store, principal, stale), token);
   return token;
 }
 
 /** The token that this process would use without asking the endpoint; undefined: it would have to ask. */
 async function found(store: TokenStore, principal = order): Promise<AccessToken | undefined> {
   const claim = await store.claim(principal, newOwner());
-  if (claim.kind === 'permit') await store.release(claim.grant);
+  if (claim.kind === 'permit') await store.release(claim.permit);
   return claim.kind === 'token' ? claim.token : undefined;
 }
 
@@ -366,7 +365,7 @@ describe('a token in the store of a process', () => {
     };
     const token = await obtained(store);
     await obtained(store, newToken(), user);
-    await store.fail(await grantFrom(store, member), new TokenFailure('rejected', 'invalid_client'));
+    await store.fail(await permitOf(store, member), new TokenFailure('rejected', 'invalid_client'));
     // One script needs all keys: in a cluster they are in one slot.
     const tags = [order, member].flatMap((each) => Object.values(store.keysOf(each)) as string[]);
     expect(new Set(tags.map((key) => /\{(.+?)\}/.exec(key)?.[1])).size).toBe(1);
@@ -450,7 +449,7 @@ describe('a store with Redis away', () => {
 
   it('the result of a permit from Redis is not lost', async () => {
     const made = await newProcess({ REDIS_URL: mortal.url });
-    const [wanted, unwanted] = [await grantFrom(made.store), await grantFrom(made.store, member)];
+    const [wanted, unwanted] = [await permitOf(made.store), await permitOf(made.store, member)];
     const closed = made.recorded.next('redis-away');
     await mortal.kill9();
     await closed;

@@ -5,11 +5,10 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { MemoryLedger } from './memory-ledger.ts';
+import { MemoryLedgerStore, RedisLedgerStore, type TokenKeys, tokenKeys } from './ledger-store.ts';
 import { type AccessToken, type Principal, principalName } from './principal.ts';
-import { RedisLedger } from './redis-ledger.ts';
 import { afterFailure, type TokenFailure } from './token-failure.ts';
-import { type Claim, type Permit, type TokenKeys, tokenKeys, type TokenLedger } from './token-ledger.ts';
+import { type Claim, type KeptToken, type Permit, TokenLedger } from './token-ledger.ts';
 
 /** A token with the times (performance.now) of its renewal and of its end. */
 export interface HeldToken extends AccessToken {
@@ -17,17 +16,8 @@ export interface HeldToken extends AccessToken {
   readonly endsAt: number;
 }
 
-/** The right to ask the endpoint, with the keys and the ledger for the result. */
-export interface Grant {
-  readonly keys: TokenKeys;
-  readonly permit: Permit;
-  readonly ledger: TokenLedger;
-}
-
-export type StoreClaim =
-  | { readonly kind: 'token'; readonly token: HeldToken }
-  | { readonly kind: 'permit'; readonly grant: Grant }
-  | Extract<Claim, { kind: 'failing' | 'busy' }>;
+type WithoutToken = Exclude<Claim, { kind: 'token' }>;
+export type StoreClaim = { readonly kind: 'token'; readonly token: HeldToken } | WithoutToken;
 
 /** A process sees another replica's renewal after this time at the latest. */
 const MAX_LOCAL_MS = 60_000;
@@ -38,10 +28,10 @@ const MAX_LOCAL_MS = 60_000;
  */
 @Injectable()
 export class TokenStore {
-  readonly #local = new Map<string, { token: HeldToken; until: number; of: Principal }>();
+  readonly #local = new Map<string, { token: HeldToken; until: number; kind: Principal['kind'] }>();
   readonly #keys = new WeakMap<Principal, { secret: string; keys: TokenKeys }>();
-  readonly #memory = new MemoryLedger();
-  readonly #shared: RedisLedger | undefined;
+  readonly #memory = new TokenLedger(new MemoryLedgerStore());
+  readonly #shared: TokenLedger | undefined;
   readonly #prefix: string;
 
   constructor(
@@ -51,7 +41,7 @@ export class TokenStore {
     metrics: Metrics,
   ) {
     const sealed = redis.sealed('tokens');
-    if (sealed) this.#shared = new RedisLedger(redis, sealed);
+    if (sealed) this.#shared = new TokenLedger(new RedisLedgerStore(redis), sealed);
     // The part in braces decides the slot in a cluster: one script needs all keys of a principal and those of the endpoint.
     this.#prefix = `{${environmentName(config.baseUrl)}}:tok:`;
     metrics.follow('gateway_token_age_seconds', () =>
@@ -62,7 +52,7 @@ export class TokenStore {
     );
   }
 
-  /** Reads the first level only, without waiting. */
+  /** Reads the first level, without waiting. */
   getLocal(principal: Principal): HeldToken | undefined {
     const now = performance.now();
     const held = this.#local.get(this.keysOf(principal).token);
@@ -73,39 +63,40 @@ export class TokenStore {
   async claim(principal: Principal, owner: string, stale = ''): Promise<StoreClaim> {
     const keys = this.keysOf(principal);
     const claim = await this.#claim(keys, owner, stale);
-    return claim.kind === 'token' ? { kind: 'token', token: this.#kept(keys, principal, claim) } : claim;
+    return claim.kind === 'token' ? { kind: 'token', token: this.#hold(keys, principal, claim) } : claim;
   }
 
-  /** For a token that is kept elsewhere. Only failures of the endpoint count, and no owner waits for another. */
-  claimOnce(owner: string): Promise<Exclude<StoreClaim, { kind: 'token' }>> {
-    return this.#claim(this.#keysNamed(`once:${owner}`), owner, '') as never;
+  /** A step towards the token of a session, which this store does not keep. Only failures of the endpoint count, and no owner waits for another. */
+  claimForSession(owner: string): Promise<WithoutToken> {
+    return this.#claim(this.#keysNamed(`once:${owner}`), owner, '') as Promise<WithoutToken>;
   }
 
-  async save(principal: Principal, { keys, permit, ledger }: Grant, token: AccessToken): Promise<HeldToken> {
-    if (ledger !== this.#memory) this.#memory.forget(keys);
-    const saved = await ledger.save(keys, permit, token).catch((error: unknown) => {
+  async save(principal: Principal, permit: Permit, token: AccessToken): Promise<HeldToken> {
+    const { ledger, keys } = permit;
+    if (ledger !== this.#memory) await this.#memory.forget(keys);
+    const saved = await ledger.save(permit, token).catch((error: unknown) => {
       this.#missed('save', error);
       return { token, endsInMs: token.usableMs };
     });
-    return this.#kept(keys, principal, saved);
+    return this.#hold(keys, principal, saved);
   }
 
   /** Records the failure and returns for how many ms no owner asks again. */
-  async fail({ keys, permit, ledger }: Grant, failure: TokenFailure): Promise<number> {
+  async fail(permit: Permit, failure: TokenFailure): Promise<number> {
     const before = failure.ofEndpoint ? permit.failures.endpoint : permit.failures.principal;
     const { record, holdMs } = afterFailure(before, failure, permit.stamp);
-    await ledger.fail(keys, permit, record, holdMs).catch(async (error: unknown) => {
+    await permit.ledger.fail(permit, record, holdMs).catch(async (error: unknown) => {
       this.#missed('fail', error);
       const stamp = performance.now();
       const alone = afterFailure(undefined, failure, stamp);
-      await this.#memory.fail(keys, { ...permit, stamp }, alone.record, alone.holdMs);
+      await this.#memory.fail({ ...permit, stamp }, alone.record, alone.holdMs);
     });
     return holdMs;
   }
 
-  /** The endpoint answered, and this store keeps nothing of the answer. */
-  async release({ keys, permit, ledger }: Grant): Promise<void> {
-    await ledger.release(keys, permit).catch((error: unknown) => this.#missed('release', error));
+  /** The endpoint has responded, and this store keeps nothing of the response. */
+  async release(permit: Permit): Promise<void> {
+    await permit.ledger.release(permit).catch((error: unknown) => this.#missed('release', error));
   }
 
   /** See {@link TokenLedger.refuse}. */
@@ -143,48 +134,37 @@ export class TokenStore {
     return keys;
   }
 
-  async #claim(
-    keys: TokenKeys,
-    owner: string,
-    stale: string,
-  ): Promise<Exclude<Claim, { kind: 'permit' }> | { kind: 'permit'; grant: Grant }> {
-    let ledger: TokenLedger = this.#shared ?? this.#memory;
-    let claim: Claim;
+  async #claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
     try {
-      claim = await ledger.claim(keys, owner, stale);
-      if (this.#shared && claim.kind === 'token') this.#memory.forget(keys);
+      const claim = await (this.#shared ?? this.#memory).claim(keys, owner, stale);
+      if (this.#shared && claim.kind === 'token') await this.#memory.forget(keys);
+      return claim;
     } catch (error) {
       this.#missed('claim', error);
       const held = this.#local.get(keys.token)?.token;
       const endsInMs = (held?.endsAt ?? 0) - performance.now();
       if (held && endsInMs > 0 && held.version !== stale) return { kind: 'token', token: held, endsInMs };
-      ledger = this.#memory;
-      claim = await ledger.claim(keys, owner, stale);
+      return this.#memory.claim(keys, owner, stale);
     }
-    return claim.kind === 'permit'
-      ? { kind: 'permit', grant: { keys, permit: claim.permit, ledger } }
-      : claim;
   }
 
-  #kept(
-    keys: TokenKeys,
-    of: Principal,
-    { token, endsInMs }: { token: AccessToken; endsInMs: number },
-  ): HeldToken {
+  /** Puts a token into the first level. */
+  #hold(keys: TokenKeys, { kind }: Principal, { token, endsInMs }: KeptToken): HeldToken {
     const now = performance.now();
     const endsAt = now + endsInMs;
     const held = { ...token, endsAt, renewAt: endsAt - (token.usableMs - token.renewAfterMs) };
     const until = this.#shared ? now + MAX_LOCAL_MS : Infinity;
-    if (endsInMs > 0) this.#local.set(keys.token, { token: held, until, of });
+    if (endsInMs > 0) this.#local.set(keys.token, { token: held, until, kind });
     return held;
   }
 
+  /** The age of the oldest token of each kind of principal, in seconds. */
   #ages(): Map<string, number> {
     const ages = new Map<string, number>();
     const now = performance.now();
-    for (const { token, of } of this.#local.values()) {
-      if (token.endsAt <= now) continue;
-      ages.set(of.kind, Math.max(ages.get(of.kind) ?? 0, ageOf(token, now)));
+    for (const { token, kind } of this.#local.values()) {
+      const { usableMs, endsAt } = token;
+      if (endsAt > now) ages.set(kind, Math.max(ages.get(kind) ?? 0, (usableMs - (endsAt - now)) / 1_000));
     }
     return ages;
   }
@@ -207,9 +187,4 @@ export class TokenStore {
 /** Names one attempt to get a token. */
 export function newOwner(): string {
   return randomBytes(12).toString('base64url');
-}
-
-/** In seconds, at the time `now`. */
-function ageOf({ usableMs, endsAt }: HeldToken, now: number): number {
-  return (usableMs - (endsAt - now)) / 1_000;
 }

@@ -4,22 +4,20 @@ import { edge } from '../shared/edge.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** The group whose connections the call uses. */
-    group?: GroupName;
-    /** Ends the exchange when its caller has gone. Not axios' `signal`, which makes other errors. */
+    /** Ends the exchange when its caller has gone. It is not axios' `signal`, which makes other errors. */
     abandon?: AbortSignal;
     /**
      * For a request that must not be sent twice: called on a connected socket, right before the first byte. Where it rejects, the
-     * call fails with that error. Resolves with the `performance.now()` from which the confirmation counts. An answer after the deadline
-     * is kept: {@link TransportError.late}.
+     * call fails with that error. Resolves with the `performance.now()` from which the confirmation counts. A response after the
+     * deadline is kept: {@link TransportError.late}.
      */
     confirm?: () => Promise<number>;
   }
 }
 
 /**
- * The exchange ended without a whole answer. `sent` is false only when provably no byte of the request left the process.
- * `too-large`: the answer exceeded its limit, and the gateway cut it off. `abandoned`: the caller has gone. `delayed`: the process
+ * The exchange ended without a whole response. `sent` is false only when provably no byte of the request left the process.
+ * `too-large`: the response exceeded its limit, and the gateway cut it off. `abandoned`: the caller has gone. `delayed`: the process
  * was busy for too long before it could send, so it must not send any more.
  */
 export class TransportError extends Error {
@@ -37,7 +35,7 @@ export class TransportError extends Error {
       | 'abandoned',
     readonly sent: boolean,
     cause?: unknown,
-    /** The result of an exchange after its deadline, where it must not be lost: an answer, or another TransportError. */
+    /** The result of an exchange after its deadline, where it must not be lost: a response, or another TransportError. */
     readonly late?: Promise<AxiosResponse<Buffer>>,
   ) {
     super(kind, { cause });
@@ -46,34 +44,26 @@ export class TransportError extends Error {
 
 /** An older confirmation is not valid: the owner of the order may have lost its claim since. */
 const CONFIRMED_FOR_MS = 100;
-/** How long the gateway waits after the deadline for an answer that must not be lost. */
+/** How long the gateway waits after the deadline for a response that must not be lost. */
 const LATE_MS = 5 * 60_000;
-
-/** A running exchange. */
-export interface Ending {
-  /** Whether its caller already has the timeout, and the gateway still waits for the answer. */
-  readonly isLate: boolean;
-  /** Ends it now, as at its deadline. */
-  timeUp(): void;
-}
 
 type Response = AxiosResponse<Buffer>;
 
 /**
- * One request and its answer. It knows what no HTTP client reports: whether a byte may have left. undici calls `onRequestStart` on
+ * One request and its response. It knows what no HTTP client reports: whether a byte may have left. undici calls `onRequestStart` on
  * a connected socket directly before it writes. After a failure before that, the request was provably not sent. A request whose
  * time is over is stopped there.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Ending {
-  /** Called when its caller has an answer or a failure, and again at the end of the exchange where that is later. */
-  onResult: (how: 'answer' | 'failure') => void = () => undefined;
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Called when the caller has a response or a failure, and again at the end of the exchange where that is later. */
+  onResult: (how: 'response' | 'failure') => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
   #isLate = false;
   #sent = false;
   #confirmedAt: number | undefined;
   #size = 0;
-  /** Its share of the budget. */
+  /** The bytes that it holds of the budget. */
   #held = 0;
   readonly #chunks: Buffer[] = [];
   #timer: NodeJS.Timeout;
@@ -83,10 +73,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
 
   constructor(
     readonly config: InternalAxiosRequestConfig,
-    private readonly underWay: Set<Ending>,
+    /** All running exchanges, of which this is one until it ends. */
+    private readonly underWay: Set<Exchange>,
     private resolve: (response: Response) => void,
     private reject: (error: unknown) => void,
-    private readonly budget?: AnswerBudget,
+    private readonly budget?: ResponseBudget,
   ) {
     this.#timer = setTimeout(
       edge('deadline', () => this.#deadline()),
@@ -100,15 +91,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     return this.#isOver;
   }
 
+  /** Whether its caller already has the timeout, and the gateway still waits for the response. */
   get isLate(): boolean {
     return this.#isLate;
   }
 
+  /** Ends it now, in the same way as its deadline. */
   timeUp(): void {
     this.#fail('timeout');
   }
 
-  /** `confirm` has resolved with that time. This is valid for a moment only. */
+  /** `confirm` has resolved with that time. The confirmation is valid for a moment only. */
   confirmed(at: number | undefined): void {
     this.#confirmedAt = at;
   }
@@ -118,7 +111,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     if (this.#settle()) this.reject(error);
   }
 
-  /** There is no connection to send it on. */
+  /** No connection could be opened for the request. */
   unconnected(error: Error): void {
     this.#fail(this.#kindOf(error), error);
   }
@@ -152,7 +145,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
   }
 
   onResponseEnd(): void {
-    if (!this.#settle('answer')) return;
+    if (!this.#settle('response')) return;
     this.resolve({
       data: Buffer.concat(this.#chunks, this.#size),
       status: this.#status,
@@ -166,12 +159,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#fail(this.#kindOf(error), error);
   }
 
-  /** Whether the process was busy or stopped after the confirmation. */
+  /** Whether the process was busy or stopped for too long after the confirmation. */
   #isDelayed(): boolean {
     return this.#confirmedAt !== undefined && performance.now() - this.#confirmedAt > CONFIRMED_FOR_MS;
   }
 
-  /** The caller gets the timeout. A request that was sent and must not be lost goes on, and its answer settles `late`. */
+  /** The caller gets the timeout. A request that was sent and must not be lost goes on, and its response settles `late`. */
   #deadline(): void {
     if (!this.#sent || !this.config.confirm) return this.timeUp();
     const late = Promise.withResolvers<Response>();
@@ -193,7 +186,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     const code = typeof error.code === 'string' ? error.code : '';
     if (!this.#sent) return code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'unreachable';
     if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return this.#isShort() ? 'lost' : 'malformed';
-    // The chunks ended without the last one. No HTTP client accepts that, and it is no sign of a broken connection.
+    // The last chunk is missing. No HTTP client accepts that, and it is no sign of a broken connection.
     if (code === 'UND_ERR_SOCKET' && this.#headers['transfer-encoding'] !== undefined) return 'malformed';
     return error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW' ? 'malformed' : 'lost';
   }
@@ -209,7 +202,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
     this.#controller?.abort(cause ?? new Error(kind));
   }
 
-  #settle(how: 'answer' | 'failure' = 'failure'): boolean {
+  #settle(how: 'response' | 'failure' = 'failure'): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -225,13 +218,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Ending {
 /** A response up to this size is not counted, so that large responses do not delay small ones. */
 const FREE_BYTES = 256 * 1024;
 /**
- * Four of the largest responses, or thirty lists of an enterprise with 5,000 assets. With the objects made of one of them, this
- * fits well into a process.
+ * This is enough for four of the largest responses, or for thirty lists of an enterprise with 5,000 assets. It fits well into a process
+ * beside the objects that are made of one of them.
  */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Bounds the total memory of all large responses that are being received. */
-export class AnswerBudget {
+export class ResponseBudget {
   #held = 0;
 
   constructor(private readonly maxBytes = MAX_BYTES) {}
@@ -248,7 +241,3 @@ export class AnswerBudget {
     this.#held -= held;
   }
 }
-
-/** Operations that fail and stall together share connections, so that a stalled group takes none from the others. */
-export const groupNames = ['orderReads', 'orders', 'orderWrites', 'memberReads', 'memberWrites'] as const;
-export type GroupName = (typeof groupNames)[number];

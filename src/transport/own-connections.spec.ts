@@ -8,12 +8,10 @@ import { heads, ok, RawServer, type Seen } from '../../test/support/raw-server.t
 import { freePort } from '../../test/support/redis.ts';
 import { settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
-import type { Ending } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { OwnConnections } from './own-connections.ts';
-import { TransportError } from './exchange.ts';
-import { undiciAdapter } from './undici-http.service.ts';
-import { type Route, UpstreamPools, watchedConnector } from './upstream-pools.ts';
+import { type Exchange, TransportError } from './exchange.ts';
+import { type Route, undiciAdapter, UpstreamPools, watchedConnector } from './upstream-pools.ts';
 
 const LONG_MS = 60_000;
 let server: RawServer;
@@ -45,7 +43,7 @@ interface Call {
   readonly url?: string;
   readonly timeout?: number;
   readonly confirm?: () => Promise<number>;
-  readonly underWay?: Set<Ending>;
+  readonly underWay?: Set<Exchange>;
 }
 
 /** A confirmation that stays valid on the slowest machine. How long one is valid is tested by itself (P8). */
@@ -74,7 +72,7 @@ async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await sleep(5);
 }
 
-/** Collects requests and does not answer them. */
+/** Collects requests and does not respond to them. */
 function unanswered(): { sockets: Socket[] } {
   const sockets: Socket[] = [];
   server.respond = (socket) => sockets.push(socket);
@@ -126,7 +124,7 @@ describe('before the first byte', () => {
 
   it('a request whose time runs out during confirm is not sent, even if confirm allows it', async () => {
     const asked = Promise.withResolvers<number>();
-    const underWay = new Set<Ending>();
+    const underWay = new Set<Exchange>();
     const call = failureOf(place({ timeout: 300, confirm: () => asked.promise, underWay }));
     expect(await call).toMatchObject({ kind: 'timeout', sent: false });
     expect(underWay.size).toBe(0);
@@ -151,7 +149,7 @@ describe('before the first byte', () => {
 
   it.each<[string, (socket: Socket) => void]>([
     ['is closed', (socket) => socket.end()],
-    ['speaks first', (socket) => socket.write(ok('"not an answer"'))],
+    ['speaks first', (socket) => socket.write(ok('"not a response"'))],
   ])('a connection that %s is not written to, and no other is opened', async (_, spoil) => {
     server.connected = spoil;
     const confirm = async () => {
@@ -167,7 +165,7 @@ describe('before the first byte', () => {
 });
 
 describe('a connection', () => {
-  it('carries one request and is closed after its answer, also where the platform would keep it', async () => {
+  it('carries one request and is closed after its response, also where the platform would keep it', async () => {
     const via = limited(4);
     await Promise.all(Array.from({ length: 12 }, (_, index) => place({ via, url: `/order-${index}` })));
     expect(server.connections).toHaveLength(12);
@@ -221,7 +219,7 @@ describe('a connection', () => {
   });
 });
 
-describe('an answer after the deadline', () => {
+describe('a response after the deadline', () => {
   async function late(call: Call = {}): Promise<{ socket: Socket; answer: Promise<AxiosResponse<Buffer>> }> {
     const { sockets } = unanswered();
     const failure = await placeLate(call);
@@ -239,7 +237,7 @@ describe('an answer after the deadline', () => {
   }
 
   it('is kept, and then it is over', async () => {
-    const underWay = new Set<Ending>();
+    const underWay = new Set<Exchange>();
     const { socket, answer } = await late({ underWay });
     expect(underWay.size).toBe(1);
     socket.write(ok('"late"'));
@@ -289,7 +287,7 @@ describe('an answer after the deadline', () => {
   ])('is not waited for when %s', async (_, end) => {
     const pools = new UpstreamPools(settings({ UPSTREAM_BASE_URL: server.origin }).upstream, new Metrics());
     cleanUps.push(() => pools.destroy());
-    const { socket, answer } = await late({ via: pools.of('orders'), underWay: pools.exchanges });
+    const { socket, answer } = await late({ via: pools.route('orders'), underWay: pools.exchanges });
     await end(pools);
     expect(await failureOf(answer)).toMatchObject({ kind: 'timeout', sent: true });
     await whenClosed(socket);

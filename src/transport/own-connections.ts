@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
-import type { Ending, Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { edge } from '../shared/edge.ts';
 
-/** How many late answers the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
+/** How many late responses the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
 const MAX_LATE = 256;
 
-/** Of the class that the client takes for no failure. */
-const ANSWERED = new errors.InformationalError('the exchange has its answer');
+/** The client does not take an error of this class for a failure. */
+const COMPLETE = new errors.InformationalError('the response is complete');
 
 interface Limits {
   /** Exchanges whose callers wait. More exchanges queue, each until its own deadline. */
@@ -24,7 +24,7 @@ interface Limits {
 export class OwnConnections {
   readonly #target: buildConnector.Options;
   readonly #queue = new Set<() => void>();
-  readonly #late = new Set<Ending>();
+  readonly #late = new Set<Exchange>();
   #open = 0;
   #closed: (() => void) | undefined;
 
@@ -66,10 +66,11 @@ export class OwnConnections {
     exchange.onResult = (how) => {
       exchange.onResult = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
-      // After the send the client owns the connection and ends it with the exchange. After an answer it would make errors for that,
-      // which no code reads and which cost as much as the rest of the connection, so the connection is closed here with one for all.
+      // After the send the client owns the connection and ends it with the exchange. After a response it would make an error for that,
+      // which no code reads and which costs as much as the rest of the connection. So the connection is closed here, with one error
+      // for all.
       if (!isSent) own?.destroy();
-      else if (how === 'answer') own?.destroy(ANSWERED);
+      else if (how === 'response') own?.destroy(COMPLETE);
       this.#leave();
     };
     const begin = async (socket: Socket): Promise<void> => {
@@ -120,12 +121,12 @@ async function confirm(exchange: Exchange): Promise<void> {
 function onlyOnce(socket: Socket): buildConnector.connector {
   let isTaken = false;
   return (_, callback) => {
-    // Bytes that came before the request was sent cannot be its answer.
+    // Bytes that came before the request was sent cannot be its response.
     const isSpoilt = socket.destroyed || socket.readableEnded || socket.readableLength > 0;
     const failure = isTaken || isSpoilt ? new Error('the connection is gone') : undefined;
     isTaken = true;
     if (failure) socket.destroy();
-    // Deferred, because the client does not look at its requests during this call.
+    // This is deferred, because the client does not look at its requests during this call.
     queueMicrotask(
       edge('order connection', () => (failure ? callback(failure, null) : callback(null, socket))),
     );

@@ -1,7 +1,6 @@
 import { HttpService } from '@nestjs/axios';
 import { Module } from '@nestjs/common';
-import { UndiciHttpService } from './undici-http.service.ts';
-import { UpstreamPools } from './upstream-pools.ts';
+import { UndiciHttpService, UpstreamPools } from './upstream-pools.ts';
 
 /** The only connections to the platform, and Nest's `HttpService` on top of them. */
 @Module({

@@ -1,9 +1,25 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { HttpService } from '@nestjs/axios';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import axios, {
+  type AxiosAdapter,
+  type AxiosRequestConfig,
+  type AxiosResponse,
+  type InternalAxiosRequestConfig,
+} from 'axios';
+import { from, type Observable } from 'rxjs';
 import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { Metrics, type TlsServer } from '../observability/metrics.ts';
-import type { Ending, Exchange, GroupName } from './exchange.ts';
+import type { TlsServer } from '../observability/metric-tables.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { Exchange, ResponseBudget } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
+
+declare module 'axios' {
+  interface AxiosRequestConfig {
+    /** The group whose connections the call uses. */
+    group?: GroupName;
+  }
+}
 
 interface TlsSocket {
   getPeerCertificate(): { readonly valid_to?: string };
@@ -14,26 +30,33 @@ export interface Route {
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): unknown;
 }
 
-/** Connections of each group, so that a stalled group takes none from the others. Reads get more, since there are more of them. */
-export const connections: Readonly<Record<GroupName, number>> = {
+/**
+ * How many connections each group of operations has. Operations that fail and stall together share them, so that a stalled group takes
+ * none from the others. Reads get more, since there are more of them.
+ */
+export const connections = {
   orderReads: 128,
   orders: 64,
   orderWrites: 64,
   memberReads: 128,
   memberWrites: 64,
-};
+} as const;
+export type GroupName = keyof typeof connections;
+
 const MAX_HEADER_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 4_000;
+/** The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
- * The only connections to the platform. No redirects and no proxies: undici's pools do not support them. Each order has its own
- * connection. No HTTP/2: there one connection carries many requests, so it would not tell whether one of them left.
+ * The only connections to the platform. undici's pools follow no redirects and use no proxies. Each order has its own connection.
+ * HTTP/2 is off: there one connection carries many requests, so it would not tell whether one of them left.
  */
 @Injectable()
 export class UpstreamPools implements OnApplicationShutdown {
   readonly tokens: Agent;
   /** The running exchanges of all groups. */
-  readonly exchanges = new Set<Ending>();
+  readonly exchanges = new Set<Exchange>();
   readonly #orders: OwnConnections;
   readonly #shared: ReadonlyMap<GroupName, Pool>;
 
@@ -47,11 +70,7 @@ export class UpstreamPools implements OnApplicationShutdown {
       keepAliveTimeout: KEEP_ALIVE_MS,
     };
     const { orders, ...shared } = connections;
-    this.#orders = new OwnConnections(new URL(baseUrl.origin), {
-      connections: orders,
-      connect,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    });
+    this.#orders = new OwnConnections(new URL(baseUrl.origin), { ...options, connections: orders });
     this.#shared = new Map(
       Object.entries(shared).map(([name, limit]) => [
         name as GroupName,
@@ -65,11 +84,11 @@ export class UpstreamPools implements OnApplicationShutdown {
     });
   }
 
-  of(group: GroupName): Route {
+  route(group: GroupName): Route {
     return this.#shared.get(group) ?? this.#orders;
   }
 
-  /** Ends all running exchanges, because the process cannot wait any longer. */
+  /** Ends all running exchanges, for a process that cannot wait any longer. */
   endExchanges(): void {
     for (const each of this.exchanges) each.timeUp();
   }
@@ -82,6 +101,68 @@ export class UpstreamPools implements OnApplicationShutdown {
     this.endExchanges();
     await Promise.all([...this.#shared.values(), this.tokens].map((each) => each.destroy()));
   }
+}
+
+/**
+ * Nest's `HttpService` on these connections. `request` passes its configuration to the adapter unchanged. Merging it with axios'
+ * defaults, interceptors and transforms takes longer than the exchange itself and is not needed: every status is a response, and
+ * the body stays bytes. The other methods go through axios to the same adapter.
+ */
+@Injectable()
+export class UndiciHttpService extends HttpService {
+  readonly #adapter: AxiosAdapter;
+
+  /** The injection token is explicit, because the base class declares an axios instance in this position. */
+  constructor(@Inject(UpstreamPools) pools: UpstreamPools) {
+    const adapter = undiciAdapter(
+      ({ group }) => pools.route(group as GroupName),
+      pools.exchanges,
+      new ResponseBudget(),
+    );
+    super(
+      axios.create({
+        adapter,
+        maxContentLength: MAX_RESPONSE_BYTES,
+        transformRequest: [],
+        transformResponse: [],
+      }),
+    );
+    this.#adapter = adapter;
+  }
+
+  override request<T>(config: AxiosRequestConfig): Observable<AxiosResponse<T>> {
+    return from(
+      this.#adapter({ ...config, maxContentLength: MAX_RESPONSE_BYTES } as InternalAxiosRequestConfig),
+    );
+  }
+}
+
+/**
+ * An axios adapter on undici's dispatch.
+ *
+ * `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts with every
+ * byte); `config.maxContentLength` is the largest body in bytes; `config.url` is a path. The data of the response is a Buffer.
+ * Rejects with a TransportError, never with an AxiosError. `underWay` holds the running exchanges.
+ */
+export function undiciAdapter(
+  routeFor: (config: InternalAxiosRequestConfig) => Route,
+  underWay = new Set<Exchange>(),
+  budget?: ResponseBudget,
+): AxiosAdapter {
+  return (config) =>
+    new Promise<AxiosResponse<Buffer>>((resolve, reject) => {
+      routeFor(config).dispatch(
+        {
+          path: config.url ?? '/',
+          method: (config.method ?? 'get').toUpperCase() as Dispatcher.HttpMethod,
+          headers: config.headers as Readonly<Record<string, string>>,
+          body: (config.data as string | undefined) ?? null,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        new Exchange(config, underWay, resolve, reject, budget),
+      );
+    });
 }
 
 /** Opens connections for undici, and tells the metrics when the server's certificate ends and when TLS is refused. */

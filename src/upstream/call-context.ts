@@ -1,13 +1,13 @@
 import type { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
-import type { TraceContext } from '../observability/trace-context.ts';
+import type { TraceContext } from '../observability/tracing.ts';
 
 /** The platform's user on whose behalf the member center is called (interface section 5). */
 export interface ActingUser {
   readonly kind: 'alias' | 'session';
   /** Distinguishes users in cache keys and metrics; has no secret and no session id. */
   readonly name: string;
-  /** A usable token, at once where the process holds it, else within `waitMs`, or a token failure. */
+  /** Returns a usable token at once where the process holds it, else within `waitMs`; or throws a token failure. */
   token(waitMs: number): AccessToken | Promise<AccessToken>;
   /**
    * The platform refused the token of that version; `again`: it is the second refusal in the same call. The next {@link token} is
@@ -29,18 +29,18 @@ export interface AskedGenerations {
   readonly words: Promise<readonly string[] | undefined>;
 }
 
-/** The kinds of ids, beyond enterprises and channels, that a bound caller's request to the platform may have. */
-export type OwnKind = 'asset' | 'assetNum' | 'lentLock' | 'member' | 'customer' | 'channelCustomer' | 'order';
+/** The kinds of ids that a bound caller's request to the platform may have, beside those of enterprises and channels. */
+export type IdKind = 'asset' | 'assetNum' | 'lentLock' | 'member' | 'customer' | 'channelCustomer' | 'order';
 
 /**
  * The ids that the request of a bound caller may send to the platform: they were looked up in the enterprises that it names, or
  * read from their lists. The gateway sends no other id, also where a service has a fault.
  */
-export class Reach {
+export class AuthorisedIds {
   #refusal: ProblemException | undefined;
-  readonly #own = new Map<OwnKind, Set<string>>();
+  readonly #own = new Map<IdKind, Set<string>>();
   /** Numbers that the request may name and that get the result `not_found` without being sent. */
-  readonly left = new Set<string>();
+  readonly notFound = new Set<string>();
   /** Asset numbers that the caller reserved and that the named enterprise does not have yet. */
   readonly reserved: { readonly assetNum: string; readonly enterprise: string }[] = [];
 
@@ -53,20 +53,31 @@ export class Reach {
   refuse(problem: ProblemException): void {
     this.#refusal = problem;
     this.#own.clear();
-    this.left.clear();
+    this.notFound.clear();
     this.reserved.length = 0;
   }
 
   /** Adds the ids of a list that the platform gave for a granted enterprise. */
-  add(kind: OwnKind, ids: Iterable<string>): void {
+  add(kind: IdKind, ids: Iterable<string>): void {
     const own = this.#own.get(kind) ?? new Set();
     for (const id of ids) own.add(id);
     this.#own.set(kind, own);
   }
 
-  has(kind: OwnKind, id: string): boolean {
+  has(kind: IdKind, id: string): boolean {
     return this.#own.get(kind)?.has(id) ?? false;
   }
+}
+
+/** A list of the read cache that a response is made of. */
+export interface CachedPart {
+  readonly key: string;
+  /** Another number for each other value of the list. */
+  readonly version: number;
+  /** When the platform was asked, in ms since the epoch; undefined where it was asked for this request, or for one at the same time. */
+  readonly askedAt: number | undefined;
+  /** The platform was asked for another request at the same time. */
+  readonly isJoined: boolean;
 }
 
 /** What a request has waited for and used so far, for the headers of its response. Every step of it adds to this, and none takes away. */
@@ -75,11 +86,13 @@ export class Progress {
   upstreamMs = 0;
   /** Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing in the cache. */
   lookupMs = 0;
-  #oldestPart: number | undefined;
+  /** The cached lists that the response is made of. */
+  readonly parts: CachedPart[] = [];
 
-  /** When the platform was asked for the oldest cached part of the response, in ms since the epoch; undefined where no part is cached. */
+  /** When the platform was asked for the oldest part that was not read for this request; undefined where all were. */
   get oldestPart(): number | undefined {
-    return this.#oldestPart;
+    const times = this.parts.flatMap(({ askedAt }) => askedAt ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   /** What another part of the request has waited for. */
@@ -88,9 +101,9 @@ export class Progress {
     this.lookupMs += lookupMs;
   }
 
-  /** The response has a cached part of that time. */
-  uses(askedAt: number | undefined): void {
-    if (askedAt !== undefined) this.#oldestPart = Math.min(askedAt, this.#oldestPart ?? askedAt);
+  /** The response is made of these lists; undefined stands for a result that no cache has. */
+  uses(...parts: readonly (CachedPart | undefined)[]): void {
+    for (const part of parts) if (part) this.parts.push(part);
   }
 }
 
@@ -110,10 +123,10 @@ export interface CallContext {
   readonly abandon?: AbortSignal | undefined;
   /** The caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
   readonly fresh?: boolean;
-  /** Of cached reads: asked when the request arrived. All cached parts of the response use them. */
+  /** Set on cached reads. They were asked for when the request arrived, and all cached parts of the response use them. */
   readonly generations?: AskedGenerations | undefined;
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
-  readonly reach?: Reach;
+  readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
 }
 

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redactor } from '../observability/redactor.ts';
-import { classify, type Classified, type WireAnswer } from './classify.ts';
+import { classify, type Classified, type WireResponse } from './classify.ts';
 
-type Headers = WireAnswer['headers'];
+type Headers = WireResponse['headers'];
 
-const answer = (status: number, body: string | Buffer, headers: Headers = {}): WireAnswer => ({
+const answer = (status: number, body: string | Buffer, headers: Headers = {}): WireResponse => ({
   status,
   headers,
   body: Buffer.from(body),

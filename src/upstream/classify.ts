@@ -3,34 +3,34 @@ import { isJsonText, parseJson } from '../shared/json.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
-import type { ContractNotes } from './wire/contract-notes.ts';
+import type { ContractNotes } from './gaps.ts';
 
 /** The bytes of a success, the result that was made of them, and how they departed from the interface. */
-export interface KnownAnswer {
+export interface KnownResponse {
   readonly body: Buffer;
   readonly result: unknown;
   readonly notes: ContractNotes;
 }
 
 /**
- * Of a read that is made again and again in the same way: the platform's last answer. Where the next one has the same bytes, its result is the
- * same object, neither read nor mapped again.
+ * The platform's last response to a read that is made again and again in the same way. Where the next one has the same bytes, its
+ * result is the same object: it is neither read nor mapped again.
  */
-export interface LastAnswer {
-  known?: KnownAnswer;
+export interface LastResponse {
+  known?: KnownResponse;
 }
 
-/** Deeper answers are refused before any code walks through them. The deepest shape of the interface is a merchandise tree. */
+/** Deeper responses are refused before any code walks through them. The deepest shape of the interface is a merchandise tree. */
 const MAX_DEPTH = 64;
 
-/** A complete HTTP answer. Header names are in lower case. */
-export interface WireAnswer {
+/** A complete HTTP response. Header names are in lower case. */
+export interface WireResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
-/** Masks secrets in the platform's texts; called only where the answer has a text. */
+/** Masks secrets in the platform's texts; called only where the response has a text. */
 type Redact = (text: string) => string;
 
 export type Classified =
@@ -38,26 +38,26 @@ export type Classified =
   | { readonly kind: FailureKind; readonly details: FailureDetails; readonly data?: unknown };
 
 /**
- * Says what an answer means (docs/platform.md, section 2.1): success is HTTP 200 with `code` 0 or "0",
+ * Says what a response means (docs/platform.md, section 2.1): success is HTTP 200 with `code` 0 or "0",
  * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
  */
-export function classify(answer: WireAnswer, redact: Redact = (same) => same): Classified {
-  const { status } = answer;
-  if (status !== 200 && status !== 299) return classifyStatus(answer, redact);
-  const envelope = readEnvelope(answer);
-  if (envelope === undefined) return unreadable(answer);
+export function classify(response: WireResponse, redact: Redact = (same) => same): Classified {
+  const { status } = response;
+  if (status !== 200 && status !== 299) return classifyStatus(response, redact);
+  const envelope = readEnvelope(response);
+  if (envelope === undefined) return unreadable(response);
   const code = businessCode(envelope['code']);
   if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
-  // No code at all, or a business exception (299) that claims success.
+  // There is no code, or a business exception (299) claims success.
   if (code === undefined || code === '0') return { kind: 'nonconforming', details: { status } };
   return { kind: 'refused', details: { status, code, ...words(envelope, redact) }, data: envelope['data'] };
 }
 
-/** HTTP statuses that the interface does not have (it has 200 and 299 only). */
-function classifyStatus(answer: WireAnswer, redact: Redact): Classified {
-  const { status } = answer;
+/** For the HTTP statuses that the interface does not have (it has 200 and 299 only). */
+function classifyStatus(response: WireResponse, redact: Redact): Classified {
+  const { status } = response;
   if (status === 401 || status === 403) {
-    const envelope = readEnvelope(answer);
+    const envelope = readEnvelope(response);
     const code = businessCode(envelope?.['code']);
     return envelope && code !== undefined && code !== '0'
       ? { kind: 'refused', details: { status, code, ...words(envelope, redact) } }
@@ -66,24 +66,24 @@ function classifyStatus(answer: WireAnswer, redact: Redact): Classified {
   if (status === 429 || (status >= 500 && status <= 599)) {
     return {
       kind: 'unavailable',
-      details: { status, retryAfter: retryAfterSeconds(answer.headers['retry-after']) },
+      details: { status, retryAfter: retryAfterSeconds(response.headers['retry-after']) },
     };
   }
-  return unreadable(answer);
+  return unreadable(response);
 }
 
 /** Such a body can have any content, so the log gets only its size and hash. */
-function unreadable({ status, body }: WireAnswer): Classified {
+function unreadable({ status, body }: WireResponse): Classified {
   const fingerprint = { bytes: body.length, sha256: hash('sha256', body) };
   return { kind: 'unreadable', details: { status, body: fingerprint } };
 }
 
-function readEnvelope(answer: WireAnswer): Record<string, unknown> | undefined {
-  const encoding = answer.headers['content-encoding'];
+function readEnvelope({ headers, body }: WireResponse): Record<string, unknown> | undefined {
+  const encoding = headers['content-encoding'];
   // The gateway asks for identity. A compressed body could be a decompression bomb, so it is not unpacked.
   if (encoding !== undefined && encoding !== 'identity') return undefined;
   try {
-    const value = parseJson(answer.body, { maxDepth: MAX_DEPTH });
+    const value = parseJson(body, { maxDepth: MAX_DEPTH });
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;
@@ -106,6 +106,6 @@ function words(envelope: Record<string, unknown>, redact: Redact): FailureDetail
   };
 }
 
-export function isKnown(known: KnownAnswer, { status, headers, body }: WireAnswer): boolean {
+export function isKnown(known: KnownResponse, { status, headers, body }: WireResponse): boolean {
   return status === 200 && headers['content-encoding'] === undefined && known.body.equals(body);
 }

@@ -5,17 +5,42 @@ import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { UpstreamOperation } from './operations.ts';
-import { type ContractNotes, type GapKind, gapKinds } from './wire/contract-notes.ts';
 import { edge } from '../shared/edge.ts';
 
-/** A departure of the platform's answers from its interface, by name: never a value. Times are in ms since the epoch. */
+/** How a usable response departs from the interface (docs/api.md, section 7). */
+export const gapKinds = [
+  'unknown-field',
+  'unknown-word',
+  'wrong-type',
+  'null',
+  'empty',
+  'missing',
+  'time-unit',
+  'limit',
+] as const;
+export type GapKind = (typeof gapKinds)[number];
+
+/** The departures of one response, each once: its kind and the field's path (`data.list[].keyChipType`), never a value. */
+export class ContractNotes {
+  readonly #noted = new Map<string, { readonly path: string; readonly kind: GapKind }>();
+
+  add(path: string, kind: GapKind): void {
+    this.#noted.set(`${kind} ${path}`, { path, kind });
+  }
+
+  [Symbol.iterator](): Iterator<{ readonly path: string; readonly kind: GapKind }> {
+    return this.#noted.values();
+  }
+}
+
+/** A departure of the platform's responses from its interface, by name: never a value. Times are in ms since the epoch. */
 export interface Gap {
   /** The gateway's operation in which it occurs. */
   readonly operation: string;
   /** `data.list[].keyChipType` */
   readonly path: string;
   readonly kind: GapKind;
-  /** Answers that had it. */
+  /** How many responses had it. */
   readonly count: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
@@ -42,7 +67,7 @@ end
 `);
 
 /**
- * The departures of the platform's answers from its interface, for the platform's owner. The list is bounded and is in Redis for
+ * The departures of the platform's responses from its interface, for the platform's owner. The list is bounded and is in Redis for
  * all replicas, or in the process without Redis or while Redis is away.
  */
 @Injectable()
@@ -50,7 +75,7 @@ export class UpstreamGaps {
   readonly #key: string;
   /** The gaps that this process has seen. Without Redis there is no other list. */
   readonly #seen = new Map<string, Seen>();
-  /** Not in Redis yet. */
+  /** What Redis does not have yet. */
   #pending = new Map<string, Seen>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -62,13 +87,15 @@ export class UpstreamGaps {
     this.#key = `${environmentName(config.baseUrl)}:gaps`;
   }
 
-  /** Adds the departures of one answer. `now` is in ms since the epoch. */
-  add({ operationId }: UpstreamOperation, notes: ContractNotes, now = Date.now()): void {
+  /** Adds the departures of one response. */
+  add({ operationId }: UpstreamOperation, notes: ContractNotes): void {
+    const now = Date.now();
     for (const { path, kind } of notes) {
       this.metrics.count('gateway_upstream_gaps_total', { operation: operationId, kind });
       const name = `${operationId} ${kind} ${path}`;
-      count(this.#seen, name, now);
-      if (this.redis.configured) count(this.#pending, name, now);
+      const seen = { count: 1, firstSeenAt: now, lastSeenAt: now };
+      merge(this.#seen, name, seen);
+      if (this.redis.configured) merge(this.#pending, name, seen);
     }
     if (this.#pending.size > 0)
       this.#timer ??= setTimeout(
@@ -77,7 +104,7 @@ export class UpstreamGaps {
       ).unref();
   }
 
-  /** By operation and path. */
+  /** All gaps, in the order of operations and paths. */
   async list(): Promise<Gap[]> {
     const entries = (await this.#shared()) ?? this.#seen;
     return [...entries]
@@ -95,7 +122,12 @@ export class UpstreamGaps {
     try {
       if (this.#pending.size > 0) await this.#flush();
       const stored = await this.redis.run((client) => client.hgetall(this.#key));
-      return new Map(Object.entries(stored).map(([name, text]) => [name, parse(text)]));
+      return new Map(
+        Object.entries(stored).map(([name, text]) => {
+          const [count = 0, firstSeenAt = 0, lastSeenAt = 0] = text.split(' ').map(Number);
+          return [name, { count, firstSeenAt, lastSeenAt }];
+        }),
+      );
     } catch {
       return undefined;
     }
@@ -107,8 +139,11 @@ export class UpstreamGaps {
     this.#timer = undefined;
     const pending = this.#pending;
     this.#pending = new Map();
-    const values = [...pending].flatMap(([name, { count: times, firstSeenAt, lastSeenAt }]) => [
-      ...[name, times, firstSeenAt, lastSeenAt],
+    const values = [...pending].flatMap(([name, seen]) => [
+      name,
+      seen.count,
+      seen.firstSeenAt,
+      seen.lastSeenAt,
     ]);
     try {
       await this.redis.run((client) => ADD.run(client, [this.#key], [MAX_GAPS, ...values]));
@@ -118,28 +153,14 @@ export class UpstreamGaps {
   }
 }
 
-function count(gaps: Map<string, Seen>, name: string, now: number): void {
-  merge(gaps, name, { count: 1, firstSeenAt: now, lastSeenAt: now });
-}
-
 function merge(gaps: Map<string, Seen>, name: string, seen: Seen): void {
   const known = gaps.get(name);
   if (!known && gaps.size >= MAX_GAPS) return;
-  gaps.set(
-    name,
-    known
-      ? {
-          count: known.count + seen.count,
-          firstSeenAt: Math.min(known.firstSeenAt, seen.firstSeenAt),
-          lastSeenAt: Math.max(known.lastSeenAt, seen.lastSeenAt),
-        }
-      : seen,
-  );
-}
-
-function parse(text: string): Seen {
-  const [times = 0, firstSeenAt = 0, lastSeenAt = 0] = text.split(' ').map(Number);
-  return { count: times, firstSeenAt, lastSeenAt };
+  gaps.set(name, {
+    count: seen.count + (known?.count ?? 0),
+    firstSeenAt: Math.min(seen.firstSeenAt, known?.firstSeenAt ?? Infinity),
+    lastSeenAt: Math.max(seen.lastSeenAt, known?.lastSeenAt ?? 0),
+  });
 }
 
 function sortKey({ operation, path, kind }: Gap): string {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { PageLimit } from './page-limit.ts';
-import { type AskPage, isLastPage, MemberPages, violation } from './member-pages.ts';
+import { type AskPage, isLastPage, MemberPages, PageLimit, violation } from './member-pages.ts';
 
 /** A list of more members is no list of an enterprise. */
-const MOST_MEMBERS = 500_000;
-const MOST_CALLS = 10_000;
-interface Listed {
+const MAX_MEMBERS = 500_000;
+const MAX_CALLS = 10_000;
+
+interface WithId {
   readonly memberGlobalId: string;
 }
 
@@ -24,7 +24,7 @@ export interface Part<T> {
  */
 type End = 'whole' | 'changed' | 'short';
 
-/** The positions to read, and how. */
+/** Which positions to read, and how. `again`: the list is read for the second time. */
 interface Span {
   readonly from: number;
   readonly to: number;
@@ -33,18 +33,18 @@ interface Span {
 }
 
 /**
- * The only reader of the platform's list of members (interface section 4.2, operation 5), which is paged. The interface does not say how large a
- * page may be, so a page is what came, and never what was asked for: a platform may cut pages or refuse large ones.
+ * The only reader of the platform's list of members (interface section 4.2, operation 5), which is paged. The interface does not say how
+ * large a page may be: a platform may cut pages or refuse large ones. So a page is what came, and never what was asked for.
  */
 @Injectable()
 export class MemberList {
   constructor(private readonly limit: PageLimit) {}
 
   /**
-   * Every member of the list once, page by page. A list that became shorter, or was not shown to its end, is read again once; then it is an
-   * error, so that no part is taken for the whole.
+   * Yields every member of the list once, page by page. A list that became shorter, or was not shown to its end, is read a second time.
+   * After that it is an error, so that no part is taken for the whole.
    */
-  async *all<T extends Listed>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
+  async *all<T extends WithId>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
     const seen = new Map<string, boolean>();
     let end: End = 'short';
     for (const again of [false, true]) {
@@ -59,10 +59,10 @@ export class MemberList {
   }
 
   /**
-   * One page in the caller's size, of as many pages of the platform as it takes. `total` is null where the platform does not count, and the end
-   * of the list was not seen.
+   * Returns one page in the caller's size, made of as many pages of the platform as it takes. `total` is null where the platform gives
+   * none and the end of the list was not seen.
    */
-  async page<T extends Listed>(
+  async page<T extends WithId>(
     ask: AskPage<T>,
     { page, pageSize }: { readonly page: number; readonly pageSize: number },
   ): Promise<{ items: T[]; total: number | null }> {
@@ -84,7 +84,7 @@ export class MemberList {
   }
 
   /** How many members the list has. */
-  async count(ask: AskPage<Listed>): Promise<number> {
+  async count(ask: AskPage<WithId>): Promise<number> {
     const { total } = await ask({ pageNum: '1', pageSize: '1' }, false);
     if (total !== null) return total;
     let counted = 0;
@@ -93,26 +93,26 @@ export class MemberList {
   }
 
   /** Reads a span once. `seen` has the members that were yielded, each with the pass that saw it last. */
-  async *#pass<T extends Listed>(
+  async *#pass<T extends WithId>(
     ask: AskPage<T>,
     { from, to, again, pagesAtATime }: Span,
     seen: Map<string, boolean>,
   ): AsyncGenerator<Part<T>, End> {
     const pages = new MemberPages(ask, again, Math.min(await this.limit.size(), to - from));
     let next = from;
-    let most = 0;
+    let maxTotal = 0;
     let hasShrunk = false;
-    /** Where the members end that were shown; null where none was. */
+    /** Where the members end that the platform has shown; null where it has shown none. */
     let reached = from === 0 ? 0 : null;
-    for (let calls = 0; calls < MOST_CALLS && next < MOST_MEMBERS + from; calls++) {
+    for (let calls = 0; calls < MAX_CALLS && next < MAX_MEMBERS + from; calls++) {
       const { size: asked, isSmaller } = pages;
       const read = await pages.read(next);
       if (!read) continue;
       const { at, until, page } = read;
       const { came, total } = page;
       if (total !== null) {
-        hasShrunk ||= total < most;
-        most = Math.max(most, total);
+        hasShrunk ||= total < maxTotal;
+        maxTotal = Math.max(maxTotal, total);
       }
       if (at === undefined && (total === null || next < total)) continue;
       const shown = at === undefined ? [] : page.items.slice(Math.max(0, from - at), to - at);

@@ -1,8 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { ContractNotes, UpstreamGaps } from './gaps.ts';
+import { operations } from './operations.ts';
 import { upstreamCodes } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
-import type { MemberPage } from './wire/member-page.ts';
+import type { MemberPage } from './wire/member.ts';
 
+/** The gateway asks for large pages, so that they are few. The interface does not say how large a page may be. */
+const MAX_PAGE_SIZE = 200;
+/** After this time a larger page is tried again: the platform may have got another limit. */
+const KEPT_MS = 60 * 60 * 1000;
+/** How long a replica does not see what another one has learned. It learns the same by one call more. */
+const ASK_EVERY_MS = 60 * 1000;
 /** The platform may round a page up to its own size. A list far longer than the requested size is not the page. */
 const PAGE_TOLERANCE = 1.1;
 /** Statuses of a request that is refused without an envelope. */
@@ -14,14 +26,69 @@ export type AskPage<T> = (
   again: boolean,
 ) => Promise<MemberPage<T>>;
 
+/** How many members the gateway asks for at once: as many as the platform has shown to give. All replicas share it in Redis. */
+@Injectable()
+export class PageLimit {
+  readonly #key: string;
+  #size: Promise<number> | undefined;
+  #until = 0;
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+    private readonly gaps: UpstreamGaps,
+  ) {
+    this.#key = `${environmentName(config.baseUrl)}:member-page-size`;
+  }
+
+  size(): Promise<number> {
+    if (this.#size && performance.now() < this.#until) return this.#size;
+    return this.#keep(this.#shared(), ASK_EVERY_MS);
+  }
+
+  /** The platform has shown that its pages have no more members than that. */
+  async learn(size: number): Promise<void> {
+    this.note('data.pageSize');
+    if (size >= (await this.size())) return;
+    await this.#keep(Promise.resolve(size), this.redis.configured ? ASK_EVERY_MS : KEPT_MS);
+    await this.redis
+      .run((client) => client.set(this.#key, String(size), 'PX', KEPT_MS))
+      .catch(() => undefined);
+  }
+
+  /** A limit of the platform that its interface does not have. */
+  note(path: string): void {
+    const notes = new ContractNotes();
+    notes.add(path, 'limit');
+    this.gaps.add(operations.listMembers, notes);
+  }
+
+  #keep(size: Promise<number>, forMs: number): Promise<number> {
+    this.#until = performance.now() + forMs;
+    return (this.#size = size);
+  }
+
+  /** Where Redis is away, this replica goes on with what it knows. */
+  async #shared(): Promise<number> {
+    const known = this.#size;
+    if (!this.redis.configured) return MAX_PAGE_SIZE;
+    try {
+      const size = await this.redis.run((client) => client.get(this.#key));
+      return /^[1-9]\d{0,2}$/.test(size ?? '') ? Math.min(MAX_PAGE_SIZE, Number(size)) : MAX_PAGE_SIZE;
+    } catch {
+      return (await known) ?? MAX_PAGE_SIZE;
+    }
+  }
+}
+
 /** The platform's pages, in the largest size that it has shown to have. */
 export class MemberPages<T> {
-  /** They were asked to be smaller: it helped where the next one brings members. */
+  /** The last request asked for smaller pages. That helped where the next page brings members. */
   isSmaller = false;
-  readonly #most: number;
+  readonly #maxItems: number;
   readonly #ahead = new Map<number, Promise<MemberPage<T>>>();
   #refusal: unknown;
-  /** A page of this size came full. */
+  /** The size in which a page came full. */
   #full: number | undefined;
 
   constructor(
@@ -29,12 +96,12 @@ export class MemberPages<T> {
     private readonly again: boolean,
     public size: number,
   ) {
-    this.#most = size * PAGE_TOLERANCE;
+    this.#maxItems = size * PAGE_TOLERANCE;
   }
 
   /**
-   * The page with this position, where it begins, and the position that the next page has; undefined where the platform refuses a page of this size.
-   * Without `at` the platform's pages have another size, so this one has other members.
+   * The page with this position, where it begins (`at`), and where the next page begins (`until`); undefined where the platform refuses a
+   * page of this size. Where `at` is undefined the platform's pages have another size, so this page has other members.
    */
   async read(
     position: number,
@@ -44,7 +111,7 @@ export class MemberPages<T> {
     try {
       const page = await (this.#ahead.get(number) ?? this.#ask(number));
       this.#ahead.delete(number);
-      if (page.came > this.#most) throw violation();
+      if (page.came > this.#maxItems) throw violation();
       const unit = await this.#unitOf(page, number);
       if (unit !== size) this.#resize(unit);
       else this.isSmaller = false;
@@ -72,7 +139,7 @@ export class MemberPages<T> {
       if (this.#ahead.size >= pagesAtATime) return;
       if (this.#ahead.has(number)) continue;
       const page = this.#ask(number);
-      // It is thrown where the page is read.
+      // `read` throws the failure.
       page.catch(() => undefined);
       this.#ahead.set(number, page);
     }
@@ -99,7 +166,7 @@ export class MemberPages<T> {
   }
 }
 
-/** How many members the pages of the platform have: by its own word, else by what came. */
+/** How many members a page of the platform has: as many as the response says, else as many as came. */
 function unitOf(
   { came, pageSize, total, isLast }: MemberPage<unknown>,
   number: number,
@@ -113,7 +180,7 @@ function unitOf(
   return came === due || (number === 1 && came > due) ? asked : came;
 }
 
-/** A platform that counts has said the last word: its flags may be made of the size that was asked for. */
+/** Where the platform gives a total, the total decides: the flags may follow from the size that was asked for. */
 export function isLastPage(
   { came, total, isLast }: MemberPage<unknown>,
   next: number,
@@ -123,7 +190,7 @@ export function isLastPage(
   return next >= total && (isLast !== false || came < size);
 }
 
-/** A refusal of the parameters, none of which it names, or one that the interface does not have. */
+/** True for a refusal of the parameters that names none of them, and for one that the interface does not have. */
 function mayMeanTheSize(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   const { code = '', status } = error.details;
@@ -134,8 +201,5 @@ function mayMeanTheSize(error: unknown): boolean {
 }
 
 export function violation(detail?: string): ProblemException {
-  return new ProblemException('upstream-contract-violation', {
-    outcome: 'not_processed',
-    ...(detail !== undefined && { detail }),
-  });
+  return new ProblemException('upstream-contract-violation', { outcome: 'not_processed', detail });
 }

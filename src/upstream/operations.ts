@@ -1,14 +1,16 @@
-import type { GroupName } from '../transport/exchange.ts';
+import type { GroupName } from '../transport/upstream-pools.ts';
 
-/**
- * The platform's operations as data (interface sections 4.1 and 4.2). A new one is a line here.
- *
- * `effect` decides what may be repeated: `read` changes nothing, `repeatable` has the same effect when repeated,
- * `once` must never be sent again while its outcome is open.
- */
+/** The platform's operations as data (interface sections 4.1 and 4.2). A new one is a line here. */
 
 export type UpstreamModule = 'order' | 'member';
+/**
+ * What may be repeated: `read` changes nothing, `repeatable` has the same effect when repeated, `once` must never be sent again while
+ * its outcome is open.
+ */
 export type Effect = 'read' | 'repeatable' | 'once';
+
+/** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */
+export const PATH_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export interface UpstreamOperation {
   readonly name: OperationName;
@@ -22,7 +24,7 @@ export interface UpstreamOperation {
   readonly path: string;
   readonly effect: Effect;
   readonly group: GroupName;
-  /** A business code whose answer has data: the platform carried out a part of the request. */
+  /** A business code whose response has data: the platform carried out a part of the request. */
   readonly partialCode?: string;
   /** The operation has a separate deadline and a new connection for each attempt: see OwnConnections. */
   readonly placesOrders?: true;
@@ -77,7 +79,7 @@ const member = {
   listAssetNums: ['GET', '/enterprise/{enterpriseGlobalId}/asset/assetNums', 'read'],
   listAssetProducts: ['GET', '/enterprise/asset/{assetId}/merchandiseProducts', 'read'],
   listLentLocks: ['GET', '/enterprise/{enterpriseGlobalId}/asset/borrowUsbKeys', 'read'],
-  // Repeatable because only the difference to what is there is sent: see MemberRightsService.
+  // It is repeatable because MemberRightsService sends only the difference to what is there.
   changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'repeatable'],
   borrowAssets: ['POST', '/enterprise/member/{memberGlobalId}/borrow', 'once'],
 } as const satisfies Record<string, Row>;

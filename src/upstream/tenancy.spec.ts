@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics } from '../observability/metrics.ts';
-import { newTrace } from '../observability/trace-context.ts';
-import { type CallContext, type Grants, Progress, Reach } from './call-context.ts';
+import { newTrace } from '../observability/tracing.ts';
+import { type CallContext, type Grants, Progress, AuthorisedIds } from './call-context.ts';
 import { operationList, operations } from './operations.ts';
 import { assertOwnTenants, ForeignTenant } from './tenancy.ts';
 import { UpstreamClient } from './upstream.client.ts';
-import type { UpstreamRequest } from './upstream-path.ts';
+import type { UpstreamRequest } from './upstream.exchange.ts';
 
 const granted = (...ids: string[]): ReadonlySet<string> => new Set(ids);
 const HARBOUR: Grants = {
@@ -15,9 +15,15 @@ const HARBOUR: Grants = {
 };
 const NOBODY: Grants = { enterprises: granted(), channels: granted(), users: granted() };
 
-function contextOf(grants: Grants, reach?: Reach): CallContext {
+function contextOf(grants: Grants, authorisedIds?: AuthorisedIds): CallContext {
   const caller = { name: 'harbour', grants };
-  return { requestId: 'r', trace: newTrace(), progress: new Progress(), caller, ...(reach && { reach }) };
+  return {
+    requestId: 'r',
+    trace: newTrace(),
+    progress: new Progress(),
+    caller,
+    ...(authorisedIds && { authorisedIds }),
+  };
 }
 
 /** Every field of a request to the platform that may hold an enterprise or a channel. */
@@ -49,9 +55,9 @@ it.each(operationList.map(({ name }) => name))(
 );
 
 describe('S1 an id of a bound caller', () => {
-  const reach = new Reach();
+  const authorisedIds = new AuthorisedIds();
   for (const kind of ['asset', 'assetNum', 'lentLock', 'member', 'customer', 'order'] as const)
-    reach.add(kind, ['own']);
+    authorisedIds.add(kind, ['own']);
   const inOrder = (more: object): UpstreamRequest => ({
     body: { orderList: [{ enterpriseGlobalId: 'ent-harbour', ...more }] },
   });
@@ -64,16 +70,16 @@ describe('S1 an id of a bound caller', () => {
     ['deep in a package', (id) => inOrder({ packages: [{ children: [{ srcLicenseOrderId: id }] }] })],
     ['of a lent lock', (borrowedUsbKey) => ({ body: { borrowedUsbKey } })],
   ])('is sent %s only where it was looked up', (_, request) => {
-    const check = (id: string, known?: Reach) => () =>
+    const check = (id: string, known?: AuthorisedIds) => () =>
       assertOwnTenants(operations.batchOrder, request(id), contextOf(HARBOUR, known));
-    expect(check('own', reach)).not.toThrow();
-    expect(check('foreign', reach)).toThrow(ForeignTenant);
+    expect(check('own', authorisedIds)).not.toThrow();
+    expect(check('foreign', authorisedIds)).toThrow(ForeignTenant);
     expect(check('own')).toThrow(ForeignTenant);
   });
 
   it('is never that of a CRM customer, and each item names its enterprise', () => {
     const check = (request: UpstreamRequest) => () =>
-      assertOwnTenants(operations.batchOrder, request, contextOf(HARBOUR, reach));
+      assertOwnTenants(operations.batchOrder, request, contextOf(HARBOUR, authorisedIds));
     expect(check(inOrder({ borrowedUsbKey: true, customerId: null }))).not.toThrow();
     expect(check(inOrder({ crmCustomerId: 'own' }))).toThrow(ForeignTenant);
     expect(check({ body: { orderList: [{ customerId: 'own' }] } })).toThrow(ForeignTenant);

@@ -1,6 +1,6 @@
-import { type CallContext, isBound, isGranted, type OwnKind } from './call-context.ts';
+import { type CallContext, isBound, isGranted, type IdKind } from './call-context.ts';
 import type { UpstreamOperation, OperationName } from './operations.ts';
-import type { UpstreamRequest } from './upstream-path.ts';
+import type { UpstreamRequest } from './upstream.exchange.ts';
 
 /** A request names an enterprise or channel that its caller was not granted, or an id that was not looked up for it. */
 export class ForeignTenant extends Error {
@@ -8,7 +8,7 @@ export class ForeignTenant extends Error {
 }
 
 /** The kind of each id in requests to the platform, by its field. `never`: a bound caller's request must not have the field. */
-const KINDS: ReadonlyMap<string, OwnKind | 'never'> = new Map([
+const KINDS: ReadonlyMap<string, IdKind | 'never'> = new Map([
   ['assetId', 'asset'],
   ['assetIDs', 'asset'],
   ['assetNos', 'assetNum'],
@@ -52,9 +52,7 @@ export function assertOwnTenants(
   if (!isBound(grants) || ACROSS_ENTERPRISES.has(operation.name)) return;
   for (const item of items)
     if (!('enterpriseGlobalId' in item && item.enterpriseGlobalId)) throw foreign(operation);
-  assertLookedUp(operation, request.ids, context);
-  assertLookedUp(operation, request.query, context);
-  assertLookedUp(operation, request.body, context);
+  for (const part of [request.ids, request.query, request.body]) assertLookedUp(operation, part, context);
 }
 
 function assertGranted(
@@ -84,19 +82,19 @@ function assertInside(operation: UpstreamOperation, value: unknown, context: Cal
 }
 
 /** In a loan `borrowedUsbKey` is a number; in an order it is a flag. */
-function kindOf(name: string, value: unknown): OwnKind | 'never' | undefined {
+function kindOf(name: string, value: unknown): IdKind | 'never' | undefined {
   return name === 'borrowedUsbKey' && typeof value === 'string' ? 'lentLock' : KINDS.get(name);
 }
 
 function assertOwn(
   operation: UpstreamOperation,
-  kind: OwnKind | 'never',
+  kind: IdKind | 'never',
   value: unknown,
-  { reach }: CallContext,
+  { authorisedIds }: CallContext,
 ): void {
   for (const id of Array.isArray(value) ? (value as unknown[]) : [value]) {
-    if (kind !== 'never' && typeof id === 'string' && reach?.has(kind, id)) continue;
-    throw reach?.refusal ?? foreign(operation, kind);
+    if (kind !== 'never' && typeof id === 'string' && authorisedIds?.has(kind, id)) continue;
+    throw authorisedIds?.refusal ?? foreign(operation, kind);
   }
 }
 

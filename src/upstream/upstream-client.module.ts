@@ -3,7 +3,7 @@ import { TokenModule } from '../token/token.module.ts';
 import { TransportModule } from '../transport/transport.module.ts';
 import { UpstreamGaps } from './gaps.ts';
 import { MemberList } from './member-list.ts';
-import { PageLimit } from './page-limit.ts';
+import { PageLimit } from './member-pages.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';

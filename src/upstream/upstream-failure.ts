@@ -1,39 +1,37 @@
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 import type { UpstreamOperation } from './operations.ts';
-import { ContractViolation } from './wire/contract-notes.ts';
 
-/**
- * Why a call to the platform did not succeed:
- * - `refused`: an envelope with a business code other than 0
- * - `unauthorized`: HTTP 401 or 403 without an envelope. It does not prove that a write was refused: only a code in an envelope does
- * - `unavailable`: HTTP 429 or 5xx
- * - `unreachable`: no connection, so no byte left; `connect-timeout`: no connection in time
- * - `delayed`: the process was busy for too long between the confirmation and the send, so nothing was sent
- * - `timeout`: the deadline passed
- * - `lost`: the connection ended before the answer was whole
- * - `unreadable`: the answer is not the JSON of an envelope, or larger or deeper than accepted
- * - `circuit-open`: not tried, because calls of its group fail or pile up, or the platform asked for a pause; `retryAfter` says for how long
- * - `abandoned`: the caller of a read hung up, and the attempt was ended
- * - `nonconforming`: the interface does not allow what the envelope says
- * - `incomplete`: the platform carried out the call, but its answer lacks the result of some parts
- */
+/** Why a call to the platform did not succeed. */
 export type FailureKind =
+  /** An envelope with a business code other than 0. */
   | 'refused'
+  /** HTTP 401 or 403 without an envelope. It does not prove that a write was refused: only a code in an envelope does. */
   | 'unauthorized'
+  /** HTTP 429 or 5xx. */
   | 'unavailable'
+  /** There was no connection, so no byte left. */
   | 'unreachable'
+  /** There was no connection in time. */
   | 'connect-timeout'
+  /** The process was busy for too long between the confirmation and the send, so nothing was sent. */
   | 'delayed'
+  /** The deadline passed. */
   | 'timeout'
+  /** The connection ended before the response was whole. */
   | 'lost'
+  /** The response is not the JSON of an envelope, or larger or deeper than accepted. */
   | 'unreadable'
+  /** The call was not tried: calls of its group fail or pile up, or the platform asked for a pause of `retryAfter`. */
   | 'circuit-open'
+  /** The caller of a read hung up, and the attempt was ended. */
   | 'abandoned'
+  /** The interface does not allow what the envelope says. */
   | 'nonconforming'
+  /** The platform carried out the call, but its response lacks the result of some parts. */
   | 'incomplete';
 
 export interface FailureDetails {
-  /** HTTP status, where the platform answered. */
+  /** HTTP status, where there is a response. */
   readonly status?: number;
   /** Business code, for `refused`. */
   readonly code?: string;
@@ -50,6 +48,32 @@ export interface FailureDetails {
   readonly matched?: readonly unknown[];
   /** The error in the gateway or on the wire that caused this. */
   readonly cause?: unknown;
+}
+
+/** The platform's data does not have the shape of its interface. Names the location, never the value. */
+export class ContractViolation extends Error {
+  override readonly name = 'ContractViolation';
+
+  constructor(
+    readonly location: string,
+    expected: string,
+  ) {
+    super(`${location} is not ${expected}`);
+  }
+}
+
+/** The tree is too large, so the gateway reads nothing of the response. */
+export class UnreadableTree extends ContractViolation {}
+
+/** The platform carried out the call, but its response lacks the result of some parts; `matched` has the others, decoded. */
+export class IncompleteResponse extends ContractViolation {
+  constructor(
+    location: string,
+    expected: string,
+    readonly matched: readonly unknown[],
+  ) {
+    super(location, expected);
+  }
 }
 
 /** A call that did not succeed. `sent` is false only when provably no byte of it left the process. */

@@ -1,17 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
-import type { AccessToken, Principal } from '../token/principal.ts';
+import type { Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';
-import { UpstreamGaps } from './gaps.ts';
+import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
 import { type UpstreamOperation, type OperationName, operations } from './operations.ts';
 import { assertOwnTenants } from './tenancy.ts';
-import { type Result, type Sending, UpstreamExchange } from './upstream.exchange.ts';
+import {
+  type LateOutcome,
+  type Result,
+  type Sending,
+  UpstreamExchange,
+  type UpstreamRequest,
+} from './upstream.exchange.ts';
 import { type UpstreamCode, upstreamCodes } from './problems/upstream-codes.ts';
-import { UpstreamFailure } from './upstream-failure.ts';
-import type { LateOutcome, UpstreamRequest } from './upstream-path.ts';
-import { ContractNotes, IncompleteAnswer, ContractViolation } from './wire/contract-notes.ts';
+import { ContractViolation, IncompleteResponse, UpstreamFailure } from './upstream-failure.ts';
 import { inBackground } from '../shared/edge.ts';
 
 /** Converts `data` of a success to a result; tolerated departures from the interface go to `notes`. */
@@ -20,24 +24,12 @@ export type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 interface Attempt extends Sending {
   readonly context: CallContext;
   readonly group: OperationGroup;
-  /** Member operations only: on whose behalf. */
+  /** On whose behalf the call is made; undefined for the order module. */
   readonly user: ActingUser | undefined;
 }
 
-interface Attempted {
-  readonly result: Result;
-  readonly token: AccessToken;
-  readonly userToken: AccessToken | undefined;
-}
-
-/** The further attempts that a call may still make: at most one for each reason. */
-interface Allowance {
-  token: boolean;
-  userToken: boolean;
-  nonce: boolean;
-  transient: boolean;
-  delay: boolean;
-}
+/** Why a call may make a further attempt: at most one for each reason. */
+type Reason = 'token' | 'userToken' | 'nonce' | 'transient' | 'delay';
 
 /**
  * The only client of the platform's API: token, a fresh nonce, headers, send, bounded read, lossless parse, classify, decode.
@@ -59,7 +51,7 @@ export class UpstreamClient {
   /** The reason why a call would be refused now, for code that has work to do before the call; undefined where the call would be tried. */
   refusal(name: OperationName): UpstreamFailure | undefined {
     const operation = operations[name];
-    return this.groups.of(operation).refusal(operation);
+    return this.groups.get(operation).refusal(operation);
   }
 
   /** `decode` turns `data` of a success into the result; a {@link ContractViolation} from it becomes `nonconforming`. */
@@ -78,7 +70,7 @@ export class UpstreamClient {
       deadline: performance.now() + this.exchange.timeFor(operation),
       abandon: operation.effect === 'read' ? context.abandon : undefined,
       context,
-      group: this.groups.of(operation),
+      group: this.groups.get(operation),
       user: actingUser(operation, context),
     };
     const result = await this.#persist(attempt);
@@ -95,27 +87,28 @@ export class UpstreamClient {
     } catch (failure) {
       outcome = { failure };
     }
-    attempt.request.once?.late(outcome);
+    attempt.request.sendOnce?.late(outcome);
   }
 
   /** Makes attempts until a success, a failure that another attempt cannot change, or the end of the allowance. */
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
-    const read = operation.effect === 'read';
-    const allowed: Allowance = { token: true, userToken: true, nonce: read, transient: read, delay: true };
+    const allowed = new Set<Reason>(['token', 'userToken', 'delay']);
+    if (operation.effect === 'read') allowed.add('nonce').add('transient');
     const principal = this.exchange.principals[operation.module];
     group.called();
     for (;;) {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result;
-      if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.token);
-      if (isUserRefusal(result) && userToken) await user?.refused(userToken.version, !allowed.userToken);
+      if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.has('token'));
+      if (isUserRefusal(result) && userToken)
+        await user?.refused(userToken.version, !allowed.has('userToken'));
       if (!this.#mayRepeat(result, allowed, attempt)) return result;
     }
   }
 
   /** Makes one attempt if its group allows it. The group is asked first, because tokens may need a wait. */
-  async #attempt(attempt: Attempt, principal: Principal): Promise<Attempted> {
+  async #attempt(attempt: Attempt, principal: Principal) {
     const { operation, group, context, user } = attempt;
     const pass = group.enter(operation);
     const started = performance.now();
@@ -131,18 +124,18 @@ export class UpstreamClient {
     }
   }
 
-  #mayRepeat(result: Failed, allowed: Allowance, { operation, deadline, group }: Attempt): boolean {
+  #mayRepeat(result: Failed, allowed: Set<Reason>, { operation, deadline, group }: Attempt): boolean {
     if (performance.now() >= deadline) return false;
-    // A firewall may have answered after the platform had carried out the write.
+    // A firewall may have sent the response after the platform had carried out the write.
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
     // Nothing was sent: the process was busy, and the platform is not to blame. The next attempt confirms the order again.
-    if (result.kind === 'delayed') return spend(allowed, 'delay');
-    if (isTokenRefusal(result)) return spend(allowed, 'token');
-    if (isUserRefusal(result)) return spend(allowed, 'userToken');
-    if (refusedBy(result) === 'nonce') return spend(allowed, 'nonce');
+    if (result.kind === 'delayed') return allowed.delete('delay');
+    if (isTokenRefusal(result)) return allowed.delete('token');
+    if (isUserRefusal(result)) return allowed.delete('userToken');
+    if (refusedBy(result) === 'nonce') return allowed.delete('nonce');
     // Where the platform names a time, the caller has to wait, and the gate of the operation enforces it.
-    const isAsked = (result.details.retryAfter ?? 0) === 0;
-    return isAsked && isTransient(result) && spend(allowed, 'transient') && group.mayRetry();
+    if ((result.details.retryAfter ?? 0) > 0) return false;
+    return isTransient(result) && allowed.delete('transient') && group.mayRetry();
   }
 
   /** Returns the decoded data of a result, or throws its failure. */
@@ -174,7 +167,7 @@ export class UpstreamClient {
         operation: operation.name,
         what: 'contract-violation',
       });
-      const matched = error instanceof IncompleteAnswer ? error.matched : undefined;
+      const matched = error instanceof IncompleteResponse ? error.matched : undefined;
       const kind = matched ? 'incomplete' : 'nonconforming';
       throw new UpstreamFailure(operation, kind, true, { status: 200, matched, cause: error });
     } finally {
@@ -191,12 +184,6 @@ type Maybe<T> = T | Promise<T>;
 function both<A, B>(one: Maybe<A>, other: Maybe<B>): Maybe<[A, B]> {
   const isAtHand = !(one instanceof Promise) && !(other instanceof Promise);
   return isAtHand ? [one, other] : Promise.all([one, other]);
-}
-
-function spend(allowed: Allowance, reason: keyof Allowance): boolean {
-  const had = allowed[reason];
-  allowed[reason] = false;
-  return had;
 }
 
 function isPartial({ details }: Failed, { partialCode }: UpstreamOperation): boolean {

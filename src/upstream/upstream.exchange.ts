@@ -4,20 +4,55 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { type TraceContext, traceHeaders } from '../observability/trace-context.ts';
-import { contextOf, inSpan } from '../observability/tracing.ts';
+import { contextOf, inSpan, type TraceContext, traceHeaders } from '../observability/tracing.ts';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
-import { type Classified, classify, isKnown, type KnownAnswer, type WireAnswer } from './classify.ts';
+import {
+  type Classified,
+  classify,
+  isKnown,
+  type KnownResponse,
+  type LastResponse,
+  type WireResponse,
+} from './classify.ts';
 import { secretValues } from '../shared/secret-fields.ts';
-import type { UpstreamModule, UpstreamOperation } from './operations.ts';
+import { modulePrefix, PATH_ID, type UpstreamModule, type UpstreamOperation } from './operations.ts';
 import { TransportError } from '../transport/exchange.ts';
-import { upstreamPath, type UpstreamRequest } from './upstream-path.ts';
 
 const NONCE_BYTES = 16;
+
+export interface UpstreamRequest {
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: object;
+  /** The body as JSON, where the calling code has made it already. */
+  readonly bodyText?: string;
+  /** Set for orders. The connections of other operations do not support it. */
+  readonly sendOnce?: SendOnce;
+  /** Set for reads that have the same path, query, user and decoder each time. */
+  readonly last?: LastResponse;
+}
+
+/** For a call that must not be sent twice. */
+export interface SendOnce {
+  /**
+   * Called on a connected socket, right before the first byte, for every attempt. Where it rejects, nothing is sent, and the call
+   * fails with that error. Resolves with the `performance.now()` at which sending was allowed at the latest: the request is sent within
+   * 100 ms of it, or not at all.
+   */
+  confirm(): Promise<number>;
+  /**
+   * Receives the outcome of the call after its deadline: the decoded data, or the error. Called at most once, and only if the call
+   * itself ended with a `timeout` after bytes were sent. Must not throw.
+   */
+  late(outcome: LateOutcome): void;
+}
+
+export type LateOutcome = { readonly data: unknown } | { readonly failure: unknown };
 
 export interface Sending {
   readonly operation: UpstreamOperation;
@@ -25,7 +60,7 @@ export interface Sending {
   readonly body: string | undefined;
   /** performance.now() at which the whole call is over. */
   readonly deadline: number;
-  /** Aborted when no caller waits for the answer any more. */
+  /** Aborted when no caller waits for the response any more. */
   readonly abandon: AbortSignal | undefined;
   /** The request for which the call is made. */
   readonly context: Pick<CallContext, 'requestId' | 'trace'>;
@@ -36,10 +71,10 @@ export type Result = Classified & {
   readonly sent: boolean;
   /** For a {@link SendOnce} after its deadline: the later result. Does not reject. */
   readonly late?: Promise<Result>;
-  /** Of a success. */
+  /** A success has its bytes. */
   readonly body?: Buffer;
-  /** Of a success with the same bytes as the last one: `data` was not read. */
-  readonly known?: KnownAnswer;
+  /** Set for a success with the same bytes as the last one: `data` was not read. */
+  readonly known?: KnownResponse;
 };
 
 /**
@@ -83,16 +118,23 @@ export class UpstreamExchange {
   }
 
   async #send(
-    sending: Sending,
+    { operation, request, body, deadline, abandon, context }: Sending,
     trace: TraceContext,
     { token, userToken }: { readonly token: AccessToken; readonly userToken: AccessToken | undefined },
   ): Promise<Result> {
-    const { operation, request, body, context } = sending;
+    const { ids, query, sendOnce, last } = request;
+    const redact = (text: string) =>
+      this.log.redactor.redact(text, [
+        ...secretsOfToken(token),
+        ...(userToken ? secretsOfToken(userToken) : []),
+        ...(body ? secretValues(request.body) : []),
+      ]);
     const started = performance.now();
-    const result = await this.#exchange(sending, {
-      path:
-        this.#basePath +
-        upstreamPath(operation, { ids: request.ids, query: { ...request.query, g_nonce: nonce() } }),
+    // The interface does not show a format.
+    const nonce = freshBytes(NONCE_BYTES).toString('hex');
+    const response = this.http.request<Buffer>({
+      url: this.#basePath + upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
+      method: operation.method,
       headers: {
         accept: 'application/json',
         'accept-encoding': 'identity',
@@ -102,37 +144,41 @@ export class UpstreamExchange {
         ...traceHeaders(trace),
         ...(userToken && { clientToken: token.value, userToken: userToken.value }),
       },
-      redact: (text) =>
-        this.log.redactor.redact(text, [
-          ...secretsOfToken(token),
-          ...(userToken ? secretsOfToken(userToken) : []),
-          ...(body ? secretValues(request.body) : []),
-        ]),
-    });
-    this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
-    return result;
-  }
-
-  async #exchange(
-    { operation, request, body, deadline, abandon }: Sending,
-    wire: { path: string; headers: Record<string, string>; redact: (text: string) => string },
-  ): Promise<Result> {
-    const { once } = request;
-    const response = this.http.request<Buffer>({
-      url: wire.path,
-      method: operation.method,
-      headers: wire.headers,
       data: body,
       timeout: Math.max(1, deadline - performance.now()),
       group: operation.group,
       abandon,
-      confirm: once && (() => once.confirm()),
+      confirm: sendOnce && (() => sendOnce.confirm()),
     });
-    return resultOf(firstValueFrom(response), wire.redact, request.last?.known);
+    const result = await resultOf(firstValueFrom(response), redact, last?.known);
+    this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
+    return result;
   }
 }
 
-/** Without the address, which has ids and the nonce. */
+/**
+ * The path and query of a call, below the base URL. Throws where an id is missing or has another form: `encodeURIComponent('..')` is
+ * `..`, so encoding alone would let an id reach another operation. Such an id is from the platform or from a body (the gateway
+ * validates the ids in its own paths), so it is a problem of the data, not of the gateway.
+ */
+export function upstreamPath(
+  operation: UpstreamOperation,
+  { ids = {}, query = {} }: Pick<UpstreamRequest, 'ids' | 'query'>,
+): string {
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const id = Object.hasOwn(ids, name) ? ids[name] : undefined;
+    if (id === undefined) throw new Error(`${operation.name}: path id ${name} is missing`);
+    if (PATH_ID.test(id)) return id;
+    throw new ProblemException('upstream-contract-violation', {
+      outcome: 'not_processed',
+      detail: `The platform cannot be asked about this ${name}: it must be 1 to 64 of A-Z a-z 0-9 _ -`,
+    });
+  });
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return `${modulePrefix[operation.module]}${path}?${new URLSearchParams(given).toString()}`;
+}
+
+/** The span does not get the address, which has ids and the nonce. */
 function describe(span: Span, { name, method, path }: UpstreamOperation, result: Result): void {
   const { kind, sent } = result;
   const { status, code } = kind === 'success' ? { status: 200, code: '0' } : result.details;
@@ -151,13 +197,13 @@ function describe(span: Span, { name, method, path }: UpstreamOperation, result:
 async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
   redact: (text: string) => string,
-  known?: KnownAnswer,
+  known?: KnownResponse,
 ): Promise<Result> {
   try {
     const { status, headers, data: body } = await response;
-    const answer = { status, headers: headers as WireAnswer['headers'], body };
-    if (known && isKnown(known, answer)) return { kind: 'success', data: undefined, sent: true, known };
-    return { ...classify(answer, redact), sent: true, body };
+    const whole = { status, headers: headers as WireResponse['headers'], body };
+    if (known && isKnown(known, whole)) return { kind: 'success', data: undefined, sent: true, known };
+    return { ...classify(whole, redact), sent: true, body };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;
@@ -166,12 +212,7 @@ async function resultOf(
   }
 }
 
-/** The tokens of a session, which only its own call knows. */
+/** The log does not know the tokens of a session: only their own call does. */
 function secretsOfToken({ value, refreshToken }: AccessToken): string[] {
   return refreshToken === undefined ? [value] : [value, refreshToken];
-}
-
-/** 128 random bits, new for every attempt (the interface does not show a format). */
-function nonce(): string {
-  return freshBytes(NONCE_BYTES).toString('hex');
 }

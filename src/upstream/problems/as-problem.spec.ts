@@ -184,9 +184,9 @@ describe('every kind of failure without a business code', () => {
     ['the deadline, before it was sent', 'timeout', false, late],
     ['the deadline, after it was sent', 'timeout', true, writes(timeout, 504)],
     ['a lost connection', 'lost', true, writes(unavailable, 502)],
-    ['an unreadable answer', 'unreadable', true, writes(violation, 502), { status: 200 }],
-    ['an answer against the interface', 'nonconforming', true, nonconforming, { status: 200 }],
-    ['an answer that leaves results out', 'incomplete', true, all(processed), { status: 200, matched: [] }],
+    ['an unreadable response', 'unreadable', true, writes(violation, 502), { status: 200 }],
+    ['a response against the interface', 'nonconforming', true, nonconforming, { status: 200 }],
+    ['a response that leaves results out', 'incomplete', true, all(processed), { status: 200, matched: [] }],
     ['HTTP 401', 'unauthorized', true, writes(credential, 502), { status: 401 }],
     ['HTTP 503', 'unavailable', true, writes(unavailable, 502), { status: 503, retryAfter: 7 }],
     ['HTTP 504', 'unavailable', true, writes(timeout, 502), { status: 504 }],
@@ -219,7 +219,7 @@ describe('every kind of failure without a business code', () => {
 });
 
 describe('the member `upstream`', () => {
-  it('names operation, code and HTTP status where upstream answered', () => {
+  it('names operation, code and HTTP status where upstream responded', () => {
     const { upstream } = refused(operations.editMember, '60002').body;
     expect(upstream).toEqual({ operation: 'editMember', code: '60002', status: 299 });
   });
@@ -229,7 +229,7 @@ describe('the member `upstream`', () => {
     expect(JSON.parse(JSON.stringify(upstream))).toEqual({ operation: 'listAssets', status: 503 });
   });
 
-  it('is absent where upstream did not answer', () => {
+  it('is absent where upstream did not respond', () => {
     expect(problemFor(operations.listAssets, 'lost').body.upstream).toBeUndefined();
   });
 });

@@ -3,7 +3,11 @@ import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../tenancy.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome, ProblemSlug } from '../../problem/catalogue.ts';
-import { ProblemException, type RequestFault, type UpstreamAnswer } from '../../problem/problem.exception.ts';
+import {
+  ProblemException,
+  type RequestFault,
+  type UpstreamResponse,
+} from '../../problem/problem.exception.ts';
 import { inOurWords } from './wire-names.ts';
 import { upstreamCodes } from './upstream-codes.ts';
 
@@ -20,8 +24,8 @@ export function asProblem(error: unknown): unknown {
 }
 
 /**
- * The platform answers an enterprise that it does not know with an empty list at some reads and with a refusal at others. Callers get the
- * same for all: it has nothing. Only a refusal that names the id of the enterprise counts; every other failure stays one.
+ * For an enterprise that it does not know, the platform sends an empty list at some reads and a refusal at others. Callers get an empty
+ * list for all. Only a refusal that names the id of the enterprise counts; every other failure stays one.
  */
 export function nothingIfUnknown(error: unknown): readonly never[] {
   if (
@@ -39,7 +43,6 @@ const INCOMPLETE =
 
 const DELAYED = 'The gateway was too busy to send the order in time, twice, so it did not send it.';
 
-/** A known business code, as the caller sees it (upstream-codes.ts). */
 function problemOf(failure: UpstreamFailure): ProblemException {
   const { operation, kind, sent, details } = failure;
   const write = operation.effect !== 'read';
@@ -78,6 +81,7 @@ function problemOf(failure: UpstreamFailure): ProblemException {
   }
 }
 
+/** `upstreamCodes` says what a known business code means to the caller. */
 function refusal(failure: UpstreamFailure): ProblemException {
   const { operation, details } = failure;
   const write = operation.effect !== 'read';
@@ -124,10 +128,10 @@ function problem(
   failure: UpstreamFailure,
   details: Omit<ConstructorParameters<typeof ProblemException>[1] & object, 'upstream' | 'cause'> = {},
 ): ProblemException {
-  return new ProblemException(slug, { ...details, upstream: answerOf(failure), cause: failure });
+  return new ProblemException(slug, { ...details, upstream: responseOf(failure), cause: failure });
 }
 
-function answerOf({ operation, details }: UpstreamFailure): UpstreamAnswer | undefined {
+function responseOf({ operation, details }: UpstreamFailure): UpstreamResponse | undefined {
   if (details.status === undefined) return undefined;
   return { operation: operation.name, code: details.code, status: details.status };
 }

@@ -1,5 +1,5 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
-import type { OperationName } from '../operations.ts';
+import { type OperationName, operationList } from '../operations.ts';
 
 /** What a documented business code of the platform means to a caller (interface section 7). */
 export interface UpstreamCode {
@@ -16,17 +16,7 @@ export interface UpstreamCode {
   readonly of: readonly OperationName[];
 }
 
-const ORDER = [
-  'bindCustomer',
-  'createEnterprise',
-  'queryCustomers',
-  'updateCustomer',
-  'batchOrder',
-  'disableLocks',
-  'enableLocks',
-  'listAssets',
-  'obtainAssetNums',
-] as const satisfies OperationName[];
+const ORDER = operationList.filter(({ module }) => module === 'order').map(({ name }) => name);
 
 const rejected = (of: readonly OperationName[], field?: string): UpstreamCode => ({
   slug: 'upstream-rejected',

@@ -3,7 +3,7 @@ import { Metrics } from '../../observability/metrics.ts';
 import type { Pass } from '../../kit/breaker/breaker.ts';
 import type { Classified } from '../classify.ts';
 import { type OperationGroup, OperationGroups } from './operation-groups.ts';
-import type { GroupName } from '../../transport/exchange.ts';
+import type { GroupName } from '../../transport/upstream-pools.ts';
 import { operationList, operations } from '../operations.ts';
 import { connections } from '../../transport/upstream-pools.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
@@ -16,7 +16,7 @@ const { listMembers, listAssetNums, batchOrder, addMembers } = operations;
 beforeEach(() => {
   metrics = new Metrics();
   groups = new OperationGroups(metrics);
-  group = groups.of(listMembers);
+  group = groups.get(listMembers);
 });
 
 function refusalOf(enter: () => Pass): UpstreamFailure {
@@ -46,14 +46,14 @@ it('every operation is in the group of its module and effect, and orders are by 
     memberReads: 4,
     memberWrites: 6,
   });
-  expect(groups.of(batchOrder)).not.toBe(groups.of(operations.bindCustomer));
+  expect(groups.get(batchOrder)).not.toBe(groups.get(operations.bindCustomer));
 });
 
 describe('what counts against upstream', () => {
   const cases: [string, Classified, 'open' | 'closed'][] = [
     ['no connection', { kind: 'unreachable', details: {} }, 'open'],
     ['a connection that takes too long', { kind: 'connect-timeout', details: {} }, 'open'],
-    ['no answer in time', { kind: 'timeout', details: {} }, 'open'],
+    ['no response in time', { kind: 'timeout', details: {} }, 'open'],
     ['a lost connection', { kind: 'lost', details: {} }, 'open'],
     ['HTTP 500', { kind: 'unavailable', details: { status: 500 } }, 'open'],
     ['HTTP 503', { kind: 'unavailable', details: { status: 503 } }, 'open'],
@@ -80,7 +80,7 @@ describe('a group that is shut', () => {
   it('refuses all of its operations as not sent, with the time to wait, and no other group', async () => {
     const failure = refusalOf(() => group.enter(listAssetNums));
     expect(failure).toMatchObject({ kind: 'circuit-open', sent: false, details: { retryAfter: 1 } });
-    expect(() => groups.of(addMembers).enter(addMembers)).not.toThrow();
+    expect(() => groups.get(addMembers).enter(addMembers)).not.toThrow();
     const text = await metrics.registry.metrics();
     expect(text).toContain('gateway_upstream_breaker_state{group="memberReads"} 2');
     expect(text).toContain('gateway_upstream_breaker_state{group="memberWrites"} 0');
@@ -89,7 +89,7 @@ describe('a group that is shut', () => {
 
   it('is all there is, or a part', () => {
     expect(groups.health).toBe('down');
-    const writes = groups.of(addMembers);
+    const writes = groups.get(addMembers);
     writes.leave(writes.enter(addMembers), addMembers, { kind: 'success', data: null });
     expect(groups.health).toBe('degraded');
   });
@@ -123,7 +123,7 @@ describe('the queue of a group', () => {
   it('ends 3,000 calls behind its connections, and moves on when one leaves', async () => {
     const passes = Array.from({ length: connections.memberReads + 3_000 }, () => group.enter(listMembers));
     expect(refusalOf(() => group.enter(listMembers))).toMatchObject({ kind: 'circuit-open', sent: false });
-    expect(() => groups.of(addMembers).enter(addMembers)).not.toThrow();
+    expect(() => groups.get(addMembers).enter(addMembers)).not.toThrow();
     group.leave(passes[0] as Pass, listMembers, undefined);
     expect(() => group.enter(listMembers)).not.toThrow();
     expect(await metrics.registry.metrics()).toContain(

@@ -2,16 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../observability/metrics.ts';
 import { Breaker, type BreakerState, type Pass } from '../../kit/breaker/breaker.ts';
 import type { Classified } from '../classify.ts';
-import { type GroupName, groupNames } from '../../transport/exchange.ts';
 import type { OperationName, UpstreamOperation } from '../operations.ts';
-import { connections } from '../../transport/upstream-pools.ts';
+import { connections, type GroupName } from '../../transport/upstream-pools.ts';
 import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 
 /**
- * How many calls of a group may wait for a connection. Enough for a burst of 1,000 callers whose operation makes three calls, and
- * far below the number of requests that the gateway admits, so that one stalled group does not use them all up.
+ * How many calls of a group may wait for a connection. This is enough for a burst of 1,000 callers whose operation makes three calls.
+ * It is far below the number of requests that the gateway admits, so that one stalled group does not use them all up.
  */
 const MAX_WAITING = 3_000;
 
@@ -56,7 +55,7 @@ export class OperationGroup {
   refusal(operation: UpstreamOperation): UpstreamFailure | undefined {
     const gateMs = this.#gateMs(operation.name);
     if (gateMs > 0) return this.#refusal(operation, 'gate', gateMs);
-    // Not `overloaded`: the gateway has capacity, but the platform is too slow for these operations.
+    // This is not `overloaded`: the gateway has capacity, but the platform is too slow for these operations.
     if (this.#calls >= connections[this.name] + MAX_WAITING) return this.#refusal(operation, 'bulkhead', 0);
     const { waitMs } = this.#breaker;
     return waitMs > 0 ? this.#refusal(operation, 'breaker', waitMs) : undefined;
@@ -105,10 +104,11 @@ export class OperationGroups {
   readonly #groups: ReadonlyMap<GroupName, OperationGroup>;
 
   constructor(metrics: Metrics) {
-    this.#groups = new Map(groupNames.map((name) => [name, new OperationGroup(name, metrics)]));
+    const names = Object.keys(connections) as GroupName[];
+    this.#groups = new Map(names.map((name) => [name, new OperationGroup(name, metrics)]));
   }
 
-  of({ group }: UpstreamOperation): OperationGroup {
+  get({ group }: UpstreamOperation): OperationGroup {
     return this.#groups.get(group) as OperationGroup;
   }
 
@@ -125,7 +125,10 @@ export class OperationGroups {
   }
 }
 
-/** Whether a result shows that the platform does not work, rather than a fault of the request or a limit; undefined where it shows neither. */
+/**
+ * True where a result shows that the platform does not work, false where it shows a fault of the request or a limit, undefined where it
+ * shows neither.
+ */
 function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined {
   const { status = 0, code } = 'details' in rest ? rest.details : {};
   switch (kind) {
@@ -144,7 +147,7 @@ function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined
   }
 }
 
-/** For how many seconds the gateway must not call the operation after this answer. */
+/** For how many seconds the gateway must not call the operation after this response. */
 function closesGate(result: Classified): number | undefined {
   if (result.kind !== 'unavailable') return undefined;
   const { status, retryAfter } = result.details;

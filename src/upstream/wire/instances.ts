@@ -1,4 +1,4 @@
-import { UnreadableTree } from './contract-notes.ts';
+import { UnreadableTree } from '../upstream-failure.ts';
 import {
   assetProductsShape,
   type MerchandiseField,
@@ -29,7 +29,7 @@ export interface ChannelOrder {
 export function toInstances(data: unknown, unit: TimestampUnit, found: Instance[] = []): Instance[] {
   const visit = (wire: Reader<'productInstanceList' | 'children'>, outer: readonly string[], level = 0) => {
     if (level > MAX_PACKAGE_LEVELS)
-      throw new UnreadableTree(wire.place, `within ${MAX_PACKAGE_LEVELS} levels`);
+      throw new UnreadableTree(wire.location, `within ${MAX_PACKAGE_LEVELS} levels`);
     wire.list('productInstanceList', productShape, (product) => {
       found.push(toInstance(product, unit, outer, toInstalledProduct(product, unit)));
     });

@@ -1,7 +1,9 @@
-/** The member center's requests, and the shapes of its answers (interface sections 2.9 to 2.12 and 4.2). Timestamps are longs in the configured unit. */
+/** The member center's requests, and the shapes of its responses (interface sections 2.9 to 2.12 and 4.2). Timestamps are longs in the configured unit. */
 
+import type { ContractNotes } from '../gaps.ts';
+import { ContractViolation } from '../upstream-failure.ts';
+import { type FieldOf, type Reader, readObject, responseShape } from './reader.ts';
 import type { WireLong } from './scalars.ts';
-import { answerShape, type FieldOf } from './reader.ts';
 
 export interface WireMemberTerms {
   userName: string;
@@ -29,31 +31,74 @@ const NULLABLE = [
 ] as const;
 
 /** A member in the list (2.10). */
-export const memberShape = answerShape([...GIVEN, 'assetNums', 'onlineFlag'], NULLABLE);
+export const memberShape = responseShape([...GIVEN, 'assetNums', 'onlineFlag'], NULLABLE);
 export type MemberField = FieldOf<typeof memberShape>;
-/** A member in the answer to adding (2.9), which has no passwordMobile, assets, online state and bound user. */
-export const newMemberShape = answerShape(GIVEN, [...NULLABLE, 'assetNums', 'onlineFlag']);
+/** A member in the response to adding (2.9), which has no passwordMobile, assets, online state and bound user. */
+export const newMemberShape = responseShape(GIVEN, [...NULLABLE, 'assetNums', 'onlineFlag']);
 
-export const addResultShape = answerShape(['succeeded', 'failed']);
-export const addFailureShape = answerShape(['userName', 'message']);
+export const addResultShape = responseShape(['succeeded', 'failed']);
+export const addFailureShape = responseShape(['userName', 'message']);
 
 /** The page object (2.10). The gateway reads the first five; the others follow from them. */
-export const pageShape = answerShape([
+const pageShape = responseShape([
   ...['pageSize', 'total', 'isLastPage', 'hasNextPage', 'list'],
   ...['pageNum', 'size', 'orderBy', 'startRow', 'endRow', 'pages'],
   ...['firstPage', 'prePage', 'nextPage', 'lastPage', 'isFirstPage'],
   ...['hasPreviousPage', 'navigatePages', 'navigatepageNums'],
 ]);
 
-export const assetNumShape = answerShape(
+/** A page of members as the platform gave it, which need not be the page that was asked for. */
+export interface MemberPage<T> {
+  /** The members in the platform's order; null stands for a member without an id. */
+  readonly items: readonly (T | null)[];
+  /** How many items came, also those that are no members. */
+  readonly came: number;
+  /** What the platform says of the page; null where it says nothing. */
+  readonly pageSize: number | null;
+  readonly total: number | null;
+  readonly isLast: boolean | null;
+}
+
+/** `read` reads one member, and throws `ContractViolation` where it has no id. */
+export function readMemberPage<T>(
+  data: unknown,
+  read: (member: Reader<MemberField>) => T,
+  notes?: ContractNotes,
+): MemberPage<T> {
+  const member = (wire: Reader<MemberField>): T | null => {
+    try {
+      return read(wire);
+    } catch (error) {
+      if (error instanceof ContractViolation) return null;
+      throw error;
+    }
+  };
+  return readObject(pageShape, data, notes, (wire) => {
+    const items = wire.requiredList('list', memberShape, member);
+    const flags = [wire.boolean('isLastPage'), negated(wire.boolean('hasNextPage'))];
+    return {
+      items,
+      came: wire.lengthOf('list'),
+      pageSize: wire.count('pageSize'),
+      total: wire.count('total'),
+      isLast: flags.includes(true) ? true : flags.includes(false) ? false : null,
+    };
+  });
+}
+
+function negated(flag: boolean | null): boolean | null {
+  return flag === null ? null : !flag;
+}
+
+export const assetNumShape = responseShape(
   ['assetNum', 'assetId', 'borrowedFlag', 'onlineFlag'],
   ['cloudAccountGlobalId'],
 );
-export const lentLockShape = answerShape(['assetId', 'assetNum', 'borrowedFlag'], ['cloudAccountGlobalId']);
+export const lentLockShape = responseShape(['assetId', 'assetNum', 'borrowedFlag'], ['cloudAccountGlobalId']);
 
-export const assetProductsShape = answerShape(['productInstanceList', 'children']);
+export const assetProductsShape = responseShape(['productInstanceList', 'children']);
 
-export const productShape = answerShape(
+export const productShape = responseShape(
   [
     ...['id', 'licenseType', 'customerId', 'productUri', 'productName', 'channelCode', 'licenseOrderId'],
     ...['channelOrderId', 'trial', 'limitType', 'prodDefExtend', 'createTime', 'activateFlag'],
@@ -66,7 +111,7 @@ export const productShape = answerShape(
 );
 export type ProductField = FieldOf<typeof productShape>;
 
-export const merchandiseShape = answerShape(
+export const merchandiseShape = responseShape(
   [
     ...['id', 'licenseType', 'merchandiseNum', 'merchandiseName', 'customerId', 'licenseOrderId'],
     ...['channelOrderId', 'createTime', 'channelCode'],

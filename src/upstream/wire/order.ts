@@ -1,9 +1,9 @@
-/** The order module's requests, and the shapes of its answers (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
+/** The order module's requests, and the shapes of its responses (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
 import type { WireLong } from './scalars.ts';
-import { answerShape, type FieldOf } from './reader.ts';
+import { responseShape, type FieldOf } from './reader.ts';
 
-export const customerShape = answerShape([
+export const customerShape = responseShape([
   ...['customerId', 'channelCode', 'channelCustomerId', 'enterpriseGlobalId', 'enterpriseName', 'isDefault'],
 ]);
 export type CustomerField = FieldOf<typeof customerShape>;
@@ -24,8 +24,8 @@ export interface WireEnterpriseRequest {
   address?: string;
 }
 
-export const enterpriseShape = answerShape(['enterpriseGlobalId', 'defaultType', 'members']);
-export const enterpriseMemberShape = answerShape(['memberGlobalId', 'memberIdentity']);
+export const enterpriseShape = responseShape(['enterpriseGlobalId', 'defaultType', 'members']);
+export const enterpriseMemberShape = responseShape(['memberGlobalId', 'memberIdentity']);
 
 export interface WireBatchOrder {
   channelCode: string;
@@ -111,24 +111,24 @@ export interface WireOrderMerchandise {
   licenseOrderProductList?: WireOrderProduct[];
 }
 
-export const orderResultShape = answerShape(['sequence', 'licenseOrderId', 'customerId']);
+export const orderResultShape = responseShape(['sequence', 'licenseOrderId', 'customerId']);
 
 export interface WireLockRequest {
   assetNums: string[];
   operatorIdentity: string;
 }
 
-export const lockResultShape = answerShape(['assetNum', 'status']);
+export const lockResultShape = responseShape(['assetNum', 'status']);
 
-export const assetShape = answerShape(
+export const assetShape = responseShape(
   [
     ...['id', 'licenseType', 'assetNum', 'grantable', 'customerId', 'keyShellNumber', 'locked', 'freezing'],
     ...['createTime', 'assetExtends', 'borrowedUsbKey'],
   ],
   ['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType', 'updateTime'],
 );
-export const assignmentShape = answerShape(
+export const assignmentShape = responseShape(
   ['id', 'assignStatus'],
   ['assignMemberId', 'createTime', 'updateTime'],
 );
-export const extensionShape = answerShape(['extendCode', 'extendValue']);
+export const extensionShape = responseShape(['extendCode', 'extendValue']);

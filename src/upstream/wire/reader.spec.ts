@@ -2,11 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { enumeration } from '../../shared/enumeration.ts';
 import { parseJson } from '../../shared/json.ts';
-import { ContractNotes, ContractViolation, type GapKind } from './contract-notes.ts';
-import { answerShape, type FieldOf, Reader, readList, readObject } from './reader.ts';
+import { ContractNotes, type GapKind } from '../gaps.ts';
+import { ContractViolation } from '../upstream-failure.ts';
+import { responseShape, type FieldOf, Reader, readList, readObject } from './reader.ts';
 
-const WIRE = answerShape(['field', 'inner']);
-const NULLABLE = answerShape([], ['field', 'inner']);
+const WIRE = responseShape(['field', 'inner']);
+const NULLABLE = responseShape([], ['field', 'inner']);
 type Wire = FieldOf<typeof WIRE>;
 
 const parse = (json: string) => parseJson(Buffer.from(json), { maxDepth: 64 });
@@ -79,7 +80,7 @@ describe('ids', () => {
 
   it('have to be there where the gateway cannot do without', () => {
     for (const json of ['{}', '{"field":null}', '{"field":""}', '{"field":true}'])
-      expect(violationOf(() => reading(json).requiredId('field')).place).toBe('data.field');
+      expect(violationOf(() => reading(json).requiredId('field')).location).toBe('data.field');
   });
 
   it('in a list are those that are ids', () => {

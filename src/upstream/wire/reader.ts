@@ -1,7 +1,8 @@
 import { isJsonText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
-import { type ContractNotes, ContractViolation, type GapKind, UnreadableTree } from './contract-notes.ts';
+import type { ContractNotes, GapKind } from '../gaps.ts';
+import { ContractViolation, UnreadableTree } from '../upstream-failure.ts';
 import { idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
 
 /** Names of unknown fields come from the platform, so only plain names are shown. */
@@ -10,23 +11,23 @@ const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
 /** The location of a value. It is made a text only for a fault. */
-interface Place {
+interface Location {
   /** With the numbers of list items: `data.list[3].id`. */
-  readonly place: string;
+  readonly location: string;
   /** The same for every item: `data.list[].id`. */
   readonly path: string;
 }
 
-const DATA: Place = { place: 'data', path: 'data' };
+const DATA: Location = { location: 'data', path: 'data' };
 
-/** An object of an answer, as the interface has it: the names of its fields, and which of them may be null or absent. */
+/** An object of a response, as the interface has it: the names of its fields, and which of them may be null or absent. */
 export interface Shape<Name extends string> {
   readonly fields: ReadonlySet<Name>;
   readonly nullable: ReadonlySet<string>;
 }
 export type FieldOf<S> = S extends Shape<infer Name> ? Name : never;
 
-export function answerShape<const Name extends string, const Nullable extends string = never>(
+export function responseShape<const Name extends string, const Nullable extends string = never>(
   required: readonly Name[],
   nullable: readonly Nullable[] = [],
 ): Shape<Name | Nullable> {
@@ -34,11 +35,11 @@ export function answerShape<const Name extends string, const Nullable extends st
 }
 
 /**
- * Reads one object of an answer, field by field (an allow-list: other fields are dropped). A field that is absent or departs from
+ * Reads one object of a response, field by field (an allow-list: other fields are dropped). A field that is absent or departs from
  * the interface becomes null, and the departure goes to `notes`. A missing list becomes an empty one. Only indispensable fields are
  * required: {@link requiredId} and {@link requiredInteger} throw {@link ContractViolation}.
  */
-export class Reader<Name extends string> implements Place {
+export class Reader<Name extends string> implements Location {
   readonly #fields: Record<string, unknown>;
   readonly #shape: Shape<string>;
 
@@ -46,18 +47,18 @@ export class Reader<Name extends string> implements Place {
   constructor(
     shape: Shape<Name>,
     value: unknown,
-    private readonly at: Place = DATA,
+    private readonly at: Location = DATA,
     private readonly notes?: ContractNotes,
     private readonly index?: number,
   ) {
     this.#shape = shape;
     if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw new ContractViolation(this.place, 'an object');
+      throw new ContractViolation(this.location, 'an object');
     this.#fields = value as Record<string, unknown>;
   }
 
-  get place(): string {
-    return this.index === undefined ? this.at.place : `${this.at.place}[${this.index}]`;
+  get location(): string {
+    return this.index === undefined ? this.at.location : `${this.at.location}[${this.index}]`;
   }
 
   get path(): string {
@@ -66,15 +67,11 @@ export class Reader<Name extends string> implements Place {
 
   /** An id that must be present, byte for byte. */
   requiredId(name: Name): string {
-    const id = this.id(name);
-    if (id) return id;
-    throw this.#violation(name, 'an id');
+    return this.id(name) ?? this.#violated(name, 'an id');
   }
 
   requiredInteger(name: Name): number {
-    const integer = this.integer(name);
-    if (integer !== null) return integer;
-    throw this.#violation(name, 'an integer');
+    return this.integer(name) ?? this.#violated(name, 'an integer');
   }
 
   /** Text, or a whole number of any size, digit by digit. An empty text is how some platforms say "none". */
@@ -85,7 +82,7 @@ export class Reader<Name extends string> implements Place {
     return idText(value) ?? this.#not(name, 'wrong-type');
   }
 
-  /** Items of the list that are no ids are left out. */
+  /** Leaves out items of the list that are no ids. */
   ids(name: Name): string[] {
     const value = this.#given(name);
     if (value === null) return [];
@@ -182,7 +179,7 @@ export class Reader<Name extends string> implements Place {
     return readList(shape, value, this.notes, read, new Field(this, name));
   }
 
-  /** A list without which the answer has no meaning. */
+  /** A list without which the response has no meaning. */
   requiredList<Inner extends string, T>(
     name: Name,
     shape: Shape<Inner>,
@@ -202,7 +199,7 @@ export class Reader<Name extends string> implements Place {
     return plain(this.#own(name)) ?? null;
   }
 
-  /** The names of fields that the interface does not have. */
+  /** Notes the names of fields that the interface does not have. */
   noteOthers(): void {
     if (!this.notes) return;
     for (const name of Object.keys(this.#fields)) {
@@ -228,7 +225,7 @@ export class Reader<Name extends string> implements Place {
     return null;
   }
 
-  /** A time in the unit that is not configured is converted where possible. */
+  /** Converts a time in the unit that is not configured, where possible. */
   #rfc3339(name: string, value: unknown, unit: TimestampUnit): string | null {
     if (value === '') return this.#not(name, 'empty');
     const time = readTime(value, unit);
@@ -238,8 +235,8 @@ export class Reader<Name extends string> implements Place {
     return rfc3339(time.ms) ?? this.#not(name, 'wrong-type');
   }
 
-  #violation(name: string, expected: string): ContractViolation {
-    return new ContractViolation(`${this.place}.${name}`, expected);
+  #violated(name: string, expected: string): never {
+    throw new ContractViolation(`${this.location}.${name}`, expected);
   }
 }
 
@@ -249,18 +246,18 @@ function kindOf(item: unknown): GapKind {
   return item === null ? 'null' : 'wrong-type';
 }
 
-class Field implements Place {
+class Field implements Location {
   constructor(
-    private readonly of: Place,
+    private readonly outer: Location,
     private readonly name: string,
   ) {}
 
-  get place(): string {
-    return `${this.of.place}.${this.name}`;
+  get location(): string {
+    return `${this.outer.location}.${this.name}`;
   }
 
   get path(): string {
-    return `${this.of.path}.${this.name}`;
+    return `${this.outer.path}.${this.name}`;
   }
 }
 
@@ -270,7 +267,7 @@ export function readObject<Name extends string, T>(
   value: unknown,
   notes: ContractNotes | undefined,
   read: (wire: Reader<Name>) => T,
-  at: Place = DATA,
+  at: Location = DATA,
   index?: number,
 ): T {
   const reader = new Reader(shape, value, at, notes, index);
@@ -285,13 +282,13 @@ export function readList<Name extends string, T>(
   value: unknown,
   notes: ContractNotes | undefined,
   read: (item: Reader<Name>) => T,
-  at: Place = DATA,
+  at: Location = DATA,
 ): T[] {
   if (value === null || value === undefined) {
     if (at === DATA) notes?.add(at.path, value === null ? 'null' : 'missing');
     return [];
   }
-  if (!Array.isArray(value)) throw new ContractViolation(at.place, 'a list');
+  if (!Array.isArray(value)) throw new ContractViolation(at.location, 'a list');
   const items: T[] = [];
   for (const [index, item] of value.entries()) {
     try {
@@ -306,5 +303,5 @@ export function readList<Name extends string, T>(
   return items;
 }
 
-/** For operations without a payload: only the success counts, and `data` may be anything. */
+/** The decoder of operations without a payload: only the success counts, and `data` may be anything. */
 export function nothing(): void {}

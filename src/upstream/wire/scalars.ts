@@ -24,12 +24,7 @@ function isId(text: string): boolean {
 
 /** The digits of a 64-bit integer, which the platform sends as a number or as text. */
 export function longText(value: unknown): string | undefined {
-  const digits =
-    typeof value === 'number' && Number.isSafeInteger(value)
-      ? String(value)
-      : isJsonText(value)
-        ? value
-        : numberText(value);
+  const digits = isJsonText(value) ? value : numberText(value);
   if (digits === undefined || !/^(0|-?[1-9]\d{0,18})$/.test(digits)) return undefined;
   const long = BigInt(digits);
   return long <= MAX_LONG && long >= -MAX_LONG - 1n ? digits : undefined;

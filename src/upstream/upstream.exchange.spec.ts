@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type UpstreamOperation, operationList, operations } from './operations.ts';
-import { upstreamPath } from './upstream-path.ts';
+import { upstreamPath } from './upstream.exchange.ts';
 
 /** The interface's own list (sections 4.1 and 4.2), written out once more, so that a slip in the table shows. */
 const documented = `

@@ -8,11 +8,9 @@ import { ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { credential, settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
-import type { Ending } from './exchange.ts';
-import { TransportError } from './exchange.ts';
-import { undiciAdapter } from './undici-http.service.ts';
+import { type Exchange, TransportError } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { type Route, UpstreamPools } from './upstream-pools.ts';
+import { type Route, undiciAdapter, UpstreamPools } from './upstream-pools.ts';
 
 const MAX_BYTES = 100_000;
 
@@ -46,12 +44,12 @@ interface Call {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly abandon?: AbortSignal;
-  readonly underWay?: Set<Ending>;
+  readonly underWay?: Set<Exchange>;
 }
 
 /** Makes one call as the upstream client does. */
 function send({
-  via = poolsFor().of('memberReads'),
+  via = poolsFor().route('memberReads'),
   url = '/path',
   timeout = 60_000,
   body,
@@ -86,7 +84,7 @@ async function failureOf(call: Promise<AxiosResponse<Buffer>>): Promise<Transpor
   throw new Error('was no transport error', { cause: outcome });
 }
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   it('comes with its status, headers in lower case and body in bytes', async () => {
     const body = Buffer.from('{"名":"é"}');
     server.respond = (socket) => {
@@ -157,7 +155,7 @@ describe('what is sent', () => {
     for (const name of names) process.env[name] = elsewhere.origin;
     try {
       const made = poolsFor();
-      for (const via of [made.of('memberReads'), made.of('orders')])
+      for (const via of [made.route('memberReads'), made.route('orders')])
         expect((await send({ via })).status).toBe(200);
     } finally {
       for (const name of names) {
@@ -181,21 +179,21 @@ describe('what is sent', () => {
 
 describe('provably not sent', () => {
   it('is a request without a connection', async () => {
-    const via = poolsFor(`http://127.0.0.1:${await freePort()}`).of('memberReads');
+    const via = poolsFor(`http://127.0.0.1:${await freePort()}`).route('memberReads');
     const failure = await failureOf(send({ via }));
     expect(failure).toMatchObject({ kind: 'unreachable', sent: false, cause: { code: 'ECONNREFUSED' } });
   });
 
   it('is a request to a server without TLS, and it is never sent in plain text', async () => {
     server.connected = (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
-    const via = poolsFor(server.origin.replace('http', 'https')).of('memberReads');
+    const via = poolsFor(server.origin.replace('http', 'https')).route('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({ kind: 'unreachable', sent: false });
     expect(server.requests).toEqual([]);
   });
 
   it('is a request that gets no connection in time', async () => {
-    // The server accepts but never answers the TLS handshake, which is part of connecting.
-    const via = poolsFor(server.origin.replace('http', 'https'), 100).of('memberReads');
+    // The server accepts but never responds to the TLS handshake, which is part of connecting.
+    const via = poolsFor(server.origin.replace('http', 'https'), 100).route('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({
       kind: 'connect-timeout',
       sent: false,
@@ -203,7 +201,7 @@ describe('provably not sent', () => {
   });
 
   it('is a request whose time runs out while it connects', async () => {
-    const via = poolsFor(server.origin.replace('http', 'https')).of('memberReads');
+    const via = poolsFor(server.origin.replace('http', 'https')).route('memberReads');
     expect(await failureOf(send({ via, timeout: 50 }))).toMatchObject({ kind: 'timeout', sent: false });
   });
 
@@ -224,7 +222,7 @@ describe('provably not sent', () => {
   });
 });
 
-describe('an answer that is lost after the request was sent', () => {
+describe('a response that is lost after the request was sent', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n';
   it.each<[string, (socket: Socket) => void]>([
     ['closed before it', (socket) => socket.end()],
@@ -244,9 +242,9 @@ describe('an answer that is lost after the request was sent', () => {
   });
 
   it('is not asked for again, also on a connection that was idle', async () => {
-    const via = poolsFor().of('memberReads');
+    const via = poolsFor().route('memberReads');
     await send({ via });
-    // The connection becomes free a moment after the answer.
+    // The connection becomes free a moment after the response.
     await setImmediate();
     server.respond = (socket) => socket.resetAndDestroy();
     expect(await failureOf(send({ via }))).toMatchObject({ kind: 'lost', sent: true });
@@ -255,7 +253,7 @@ describe('an answer that is lost after the request was sent', () => {
   });
 });
 
-describe('an answer that is no HTTP', () => {
+describe('a response that is no HTTP', () => {
   it.each<[string, string]>([
     ['another protocol', 'SSH-2.0-OpenSSH_9\r\n\r\n'],
     ['64 KiB of headers', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(64 * 1024)}\r\n\r\n`],
@@ -277,7 +275,7 @@ describe('an answer that is no HTTP', () => {
   });
 });
 
-describe('too large an answer', () => {
+describe('too large a response', () => {
   it.each<[string, string]>([
     ['by a byte', ok('x'.repeat(MAX_BYTES + 1))],
     [
@@ -310,7 +308,7 @@ describe('the deadline', () => {
       '/hints': drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
     };
     server.respond = (socket, head) => kinds[head.split(' ')[1] ?? '']?.(socket);
-    const via = poolsFor().of('memberReads');
+    const via = poolsFor().route('memberReads');
     const started = performance.now();
     await Promise.all(
       Object.keys(kinds).map(async (url) => {
@@ -325,8 +323,8 @@ describe('the deadline', () => {
     await Promise.all(server.connections.map(({ socket }) => whenClosed(socket)));
   });
 
-  it('frees everything: the next call gets a connection, and a late answer has no effect', async () => {
-    const via = poolsFor().of('orders');
+  it('frees everything: the next call gets a connection, and a late response has no effect', async () => {
+    const via = poolsFor().route('orders');
     const { promise: arrived, resolve } = Promise.withResolvers<Socket>();
     server.respond = (socket) => resolve(socket);
     expect(await failureOf(send({ via, timeout: 1_500 }))).toMatchObject({ kind: 'timeout' });
@@ -338,7 +336,7 @@ describe('the deadline', () => {
 
 describe('connections', () => {
   it('that are shared are used again', async () => {
-    const via = poolsFor().of('memberReads');
+    const via = poolsFor().route('memberReads');
     for (let each = 0; each < 5; each++) {
       await send({ via });
       await setImmediate();
@@ -348,7 +346,7 @@ describe('connections', () => {
   });
 
   it('that the platform closed while idle are not used again', async () => {
-    const via = poolsFor().of('memberReads');
+    const via = poolsFor().route('memberReads');
     await send({ via });
     const [{ socket } = { socket: undefined }] = server.connections;
     const gone = socket && whenClosed(socket);
@@ -360,9 +358,9 @@ describe('connections', () => {
 
   it('end with the process', async () => {
     const made = poolsFor();
-    await send({ via: made.of('memberReads') });
+    await send({ via: made.route('memberReads') });
     await made.onApplicationShutdown();
-    await expect(send({ via: made.of('memberReads') })).rejects.toMatchObject({
+    await expect(send({ via: made.route('memberReads') })).rejects.toMatchObject({
       kind: 'unreachable',
       sent: false,
     });
@@ -401,8 +399,8 @@ describe('an exchange that is ended from outside', () => {
     await whenClosed(seen.socket);
   });
 
-  it('times out when the process stops, and is removed as after an answer', async () => {
-    const underWay = new Set<Ending>();
+  it('times out when the process stops, and is removed as after a response', async () => {
+    const underWay = new Set<Exchange>();
     server.respond = () => {
       expect(underWay.size).toBe(1);
       for (const each of underWay) each.timeUp();
