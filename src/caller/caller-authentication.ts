@@ -18,7 +18,7 @@ const SEND_KEY = 'Send an API key in `X-Api-Key`.';
 const SEND_EITHER = 'Send an API key in `X-Api-Key`, or a token in `Authorization: Bearer`.';
 
 /**
- * Made once: there may be thousands a second. They tell what is wrong with the form of credentials. A key that was never issued, a
+ * The process makes them once, because it may send thousands a second. They tell what is wrong with the form of credentials. A key that was never issued, a
  * removed one, and one with a letter too few get the same text, so that a stranger learns nothing about keys.
  */
 const REFUSALS = {

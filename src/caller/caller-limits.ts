@@ -6,7 +6,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { Caller, RateLimit } from './callers-file.ts';
-import { RateWindow, type Standing } from './rate-window.ts';
+import { type RateStatus, RateWindow } from './rate-window.ts';
 import { edge } from '../shared/edge.ts';
 
 /**
@@ -42,7 +42,7 @@ export class CallerLimits {
     caller: Caller,
     reply: FastifyReply,
   ): ProblemException | undefined | Promise<ProblemException | undefined> {
-    const usage = this.#of(caller.name);
+    const usage = this.#usageOf(caller.name);
     const { rateLimit } = caller;
     if (rateLimit) void reply.header('ratelimit-policy', policyField(rateLimit));
     if (usage.inFlight >= MAX_IN_FLIGHT_OF_ONE) {
@@ -60,13 +60,13 @@ export class CallerLimits {
     }
     if (!rateLimit) return undefined;
     usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);
-    const standing = usage.window.take(rateLimit);
-    return standing instanceof Promise
-      ? standing.then((settled) => this.#verdict(settled, reply))
-      : this.#verdict(standing, reply);
+    const status = usage.window.take(rateLimit);
+    return status instanceof Promise
+      ? status.then((settled) => this.#verdict(settled, reply))
+      : this.#verdict(status, reply);
   }
 
-  #of(name: string): Usage {
+  #usageOf(name: string): Usage {
     const known = this.#usage.get(name);
     if (known) return known;
     const usage = { inFlight: 0 };
@@ -74,7 +74,7 @@ export class CallerLimits {
     return usage;
   }
 
-  #verdict({ admitted, left, endsInS }: Standing, reply: FastifyReply): ProblemException | undefined {
+  #verdict({ admitted, left, endsInS }: RateStatus, reply: FastifyReply): ProblemException | undefined {
     void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
     if (admitted) return undefined;
     this.metrics.count('gateway_requests_refused_total', { reason: 'caller-rate' });

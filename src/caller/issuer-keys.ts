@@ -20,7 +20,7 @@ const ASK_EVERY_MS = 60_000;
  */
 const UNKNOWN_EVERY_MS = 5_000;
 const UNKNOWN_BURST = 3;
-/** An id that the issuer did not have is not asked for again in this time, unless the set changes. */
+/** The gateway does not ask again in this time for an id that the issuer did not have, unless the set changes. */
 const ABSENT_MS = 60_000;
 const MAX_ABSENT = 1_000;
 /** An empty set is usually a mistake, so known keys stay valid for this time. */
@@ -35,7 +35,7 @@ export interface KeySet {
   readonly text: string;
   readonly ids: ReadonlySet<string>;
   readonly find: JWTVerifyGetKey;
-  /** Ids that it lacked, with the time of that answer. */
+  /** Ids that it lacked, with the time of that response. */
   readonly absent: Map<string, number>;
 }
 
@@ -60,7 +60,7 @@ export class IssuerKeys {
   #heldSince = -Infinity;
   #askedAt = -Infinity;
   readonly #asking = new SingleFlight<void>();
-  /** The requests for unknown ids that are left, counted at that time. */
+  /** How many requests for unknown ids are left, and when they were counted. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
   #emptySince: number | undefined;
 
@@ -108,7 +108,7 @@ export class IssuerKeys {
     return this.now() - this.#askedAt >= everyMs;
   }
 
-  /** Where a token may not make the gateway ask, the next token that may makes a new key known for both. */
+  /** A token that may not make the gateway ask gets a new key all the same, as soon as another token makes the gateway ask. */
   #mayAskForUnknown(): boolean {
     const now = this.now();
     const { left, at } = this.#budget;

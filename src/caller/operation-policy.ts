@@ -9,12 +9,12 @@ export interface OperationPolicy {
    * problem after the first byte; `plain`: nothing.
    */
   readonly handling: 'read' | 'write' | 'stream' | 'plain';
-  /** Scopes that some requests need in addition, by what their body says. */
+  /** The further scopes that a request with this body needs. */
   readonly alsoScopes?: ((body: unknown) => readonly Scope[]) | undefined;
   /** Whether the platform is called on behalf of one of its users. */
   readonly actsAsUser?: boolean | undefined;
-  /** How long a response may be cached for requests with the same rights and the same user. Absent: as configured; 0: not at all. */
-  readonly cacheMs?: number | undefined;
+  /** The response of a read may be cached for requests with the same rights and the same user. */
+  readonly isCached?: boolean | undefined;
   /**
    * What prevents that a write runs twice: the caller's `Idempotency-Key` where it sends one (every POST), or always the number of the order.
    */

@@ -6,7 +6,7 @@ import { ask, type RunningRedis, startRedis, until } from '../../test/support/re
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
-import { RateWindow, type Standing } from './rate-window.ts';
+import { RateWindow, type RateStatus } from './rate-window.ts';
 
 jest.setTimeout(90_000);
 
@@ -30,7 +30,7 @@ async function newServer(): Promise<RunningRedis> {
   return server;
 }
 
-const admitted = (standings: readonly Standing[]) => standings.filter((each) => each.admitted);
+const admitted = (statuss: readonly RateStatus[]) => statuss.filter((each) => each.admitted);
 const take = (window: RateWindow, times: number, limit = HOUR) =>
   Promise.all(Array.from({ length: times }, async () => window.take(limit)));
 
@@ -94,8 +94,8 @@ describe('a window in Redis', () => {
     ] as Parameters<typeof ask>[1][]) {
       const window = new RateWindow(HOUR, KEY, await redisAt(server.url));
       await ask(server, async (client) => [await client.flushall(), await put(client)]);
-      const standing = await window.take(HOUR);
-      expect({ put, ...standing }).toMatchObject({ put, admitted: true, endsInS: 3_600 });
+      const status = await window.take(HOUR);
+      expect({ put, ...status }).toMatchObject({ put, admitted: true, endsInS: 3_600 });
       expect(await ask(server, (client) => client.pttl(KEY))).toBeLessThanOrEqual(3_600_000);
     }
   });

@@ -23,7 +23,7 @@ return {granted, used + granted, left}
 `);
 
 /** The state of a caller's window after a request was counted or refused. */
-export interface Standing {
+export interface RateStatus {
   readonly admitted: boolean;
   /** Requests left in the window. */
   readonly left: number;
@@ -40,8 +40,8 @@ export class RateWindow {
   #limit: RateLimit;
   #used = 0;
   #endsAt = 0;
-  /** At the end of a turn of the event loop, with the requests that the turn still reads from other connections. */
-  readonly #shared = new Batcher<void, Standing>(
+  /** Redis is asked at the end of a turn of the event loop, also for the requests that the turn still reads from other connections. */
+  readonly #shared = new Batcher<void, RateStatus>(
     'rates',
     (asked) => this.#takeShared(asked),
     (send) => this.redis.atEndOfTurn(send),
@@ -58,15 +58,15 @@ export class RateWindow {
   }
 
   /** Counts one more request against the caller's current limit. */
-  take(limit: RateLimit): Standing | Promise<Standing> {
+  take(limit: RateLimit): RateStatus | Promise<RateStatus> {
     this.#limit = limit;
     // The count cannot fall before the window ends, so a flood over the limit needs no command to Redis.
-    if (this.#used >= limit.requests && this.now() < this.#endsAt) return this.#standing(false, 0);
+    if (this.#used >= limit.requests && this.now() < this.#endsAt) return this.#status(false, 0);
     if (!this.redis.configured) return this.#takeHere();
     return this.#shared.add();
   }
 
-  async #takeShared(asked: readonly void[]): Promise<Standing[]> {
+  async #takeShared(asked: readonly void[]): Promise<RateStatus[]> {
     const { requests, perSeconds } = this.#limit;
     const [granted, used, leftMs] = await this.redis.run((client) =>
       TAKE.run<[number, number, number]>(client, [this.key], [asked.length, requests, perSeconds * 1_000]),
@@ -76,11 +76,11 @@ export class RateWindow {
     this.#endsAt = this.now() + leftMs;
     return asked.map((_, index) => {
       const admitted = index < granted;
-      return this.#standing(admitted, admitted ? requests - (used - granted) - index - 1 : 0);
+      return this.#status(admitted, admitted ? requests - (used - granted) - index - 1 : 0);
     });
   }
 
-  #takeHere(): Standing {
+  #takeHere(): RateStatus {
     const { requests, perSeconds } = this.#limit;
     const now = this.now();
     if (now >= this.#endsAt) {
@@ -90,10 +90,10 @@ export class RateWindow {
     this.#endsAt = Math.min(this.#endsAt, now + perSeconds * 1_000);
     const admitted = this.#used < requests;
     if (admitted) this.#used++;
-    return this.#standing(admitted, Math.max(requests - this.#used, 0));
+    return this.#status(admitted, Math.max(requests - this.#used, 0));
   }
 
-  #standing(admitted: boolean, left: number): Standing {
+  #status(admitted: boolean, left: number): RateStatus {
     return { admitted, left, endsInS: Math.max(Math.ceil((this.#endsAt - this.now()) / 1_000), 0) };
   }
 }

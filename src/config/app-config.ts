@@ -53,7 +53,6 @@ export class JwtConfig {
 export class OrderStoreConfig extends RedisConfig {
   /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty store ready. */
   init!: 'auto' | 'manual';
-  /** The file in which this process remembers how many writes the store has begun. Undefined: it does not remember. */
   /** From this age on an operator is shown an accepted order, and may settle it. In ms. */
   acceptedAlertMs!: number;
 }

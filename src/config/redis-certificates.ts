@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseRedisUrl } from './redis-url.ts';
 import type { Values } from './variables.ts';
 
-/** For TLS to Redis, in PEM. */
+/** The certificates for TLS to Redis, in PEM. */
 export interface RedisCertificates {
   /** The certificates of the trusted authorities; absent: those that Node trusts. */
   readonly ca?: string;
@@ -12,7 +12,7 @@ export interface RedisCertificates {
   readonly key?: string;
 }
 
-/** How each file is read, to see whether it is what it should be. */
+/** Reads each file as what it should be, and fails where it is something else. */
 const FILES = {
   ca: (pem: string) => new X509Certificate(pem),
   cert: (pem: string) => new X509Certificate(pem),

@@ -13,7 +13,7 @@ export interface RedisAddress {
   readonly sentinelPassword?: string;
 }
 
-/** Text after “must be”. */
+/** The text that follows “must be” in an error. */
 export const REDIS_URL_FORMS =
   'redis://[[user]:password@]host[:port][/db], redis-sentinel://[[user]:password@]host[:port],…[/db]?sentinelMasterId=name' +
   '[&sentinelUsername=…][&sentinelPassword=…] or redis-cluster://[[user]:password@]host[:port],…, with rediss in front for TLS;' +

@@ -46,7 +46,7 @@ function parsed(path: string): unknown {
   const bytes = read(path);
   const text = bytes.toString().replace(/^\ufeff/, '');
   try {
-    // Finds what JSON.parse accepts: a repeated key, another encoding.
+    // `parseJson` refuses what `JSON.parse` accepts: a repeated key, another encoding.
     parseJson(bytes, { maxDepth: MAX_DEPTH });
     return JSON.parse(text);
   } catch (error) {

@@ -45,7 +45,7 @@ export function followSettings<T>(
 
 /** Calls `first`, and `again` after each change of the file, until the returned function is called. Throws what `first` throws. */
 export function followFile(path: string, first: () => void, again: () => void): () => void {
-  // Taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
+  // The text is taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
   let seen = fingerprint(path);
   first();
   const look = () => {

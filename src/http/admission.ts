@@ -20,7 +20,7 @@ const SAMPLE_MS = 250;
 /** One sample is not enough: a pause is over when it is seen, the start of a burst lasts for two samples, and a full heap may be garbage. */
 const IN_A_ROW = 3;
 
-/** One object for all: thousands of requests a second may need it. */
+/** All refusals share one object, because thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 
 export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory';

@@ -14,7 +14,7 @@ export class AllowedMethods {
     for (const each of [method].flat()) this.#routes.push({ path, method: each });
   }
 
-  of(url: string): readonly string[] {
+  find(url: string): readonly string[] {
     const [path = ''] = url.split('?');
     return [
       ...new Set(this.#routes.filter((route) => route.path.test(path)).map(({ method }) => method)),

@@ -3,7 +3,7 @@ import type { ActingUser } from '../upstream/call-context.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Log } from '../observability/log.ts';
 
-/** Fields in path or body that identify the object of a write, from the outside in. Never a secret, and no free text. */
+/** Fields in path or body that identify the object of a write, from the outside in. None of them is a secret or free text. */
 const IDS = [
   'enterpriseGlobalId',
   'crmCustomerId',
@@ -13,7 +13,7 @@ const IDS = [
   'channelOrderId',
   'lentLockNum',
 ] as const;
-/** Lists of objects of a write: of ids, or of objects that have such a field. */
+/** Lists of the objects of a write: either ids, or objects with this field. */
 const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'account' } as const;
 /** The line names this many objects of a list, and gives the number of the rest. */
 const NAMED = 5;

@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 /** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and it can hold nothing else. */
 const YOUNG_BYTES = 3 * semiSpaceMiB([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']) * MIB;
 
-/** As the options of Node say, or else the most that V8 takes by itself. */
+/** The size that Node's options set, or else the largest that V8 takes by itself. */
 function semiSpaceMiB(options: readonly string[]): number {
   return Number(/--max-semi-space-size=(\d+)/.exec(options.join(' '))?.[1] ?? 64);
 }

@@ -1,7 +1,7 @@
 import type { ArgumentsHost } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { Log } from '../observability/log.ts';
-import { newTrace } from '../observability/trace-context.ts';
+import { newTrace } from '../observability/tracing.ts';
 import { RequestStages } from '../operation/request-stages.ts';
 import { operations } from '../upstream/operations.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';

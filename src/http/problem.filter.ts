@@ -6,9 +6,9 @@ import type { ProblemSlug } from '../problem/catalogue.ts';
 import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
-import { unsupportedType } from './body-type.ts';
+import { unsupportedType } from './request-bodies.ts';
 
-/** Of a stream whose connection ended before it. */
+/** The codes of a stream whose connection ended before the stream did. */
 const HUNG_UP: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
 /** Refusals of the HTTP layer itself, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
@@ -45,9 +45,9 @@ export class ProblemFilter implements ExceptionFilter {
       error instanceof HttpException
         ? error.getStatus()
         : (error as { statusCode?: number } | null)?.statusCode;
-    // Also where the HTTP layer has refused the body already.
+    // The path decides first, also where the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
-      const allow = this.allowed.of(request.url);
+      const allow = this.allowed.find(request.url);
       if (allow.length > 0) return methodNotAllowed(request.method, allow);
       return new ProblemException('not-found', { detail: NO_SUCH_PATH });
     }
@@ -88,5 +88,5 @@ export function sendProblem(problem: ProblemException, request: FastifyRequest, 
     .status(body.status)
     .headers(problem.headers)
     .type('application/problem+json')
-    .send(problem.answer(request.stages.arrived.requestId));
+    .send(problem.bodyFor(request.stages.arrived.requestId));
 }

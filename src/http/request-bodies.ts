@@ -6,21 +6,29 @@ import type { Caller } from '../caller/callers-file.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ImportConfig } from '../config/app-config.ts';
 import type { RequestFile } from '../operation/request-stages.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { memoryLimit } from './memory.ts';
 import { askForBody, MAX_BODY_BYTES } from './server-limits.ts';
 import { edge } from '../shared/edge.ts';
 
 const MIB = 1024 * 1024;
-/** As parsed values a body takes up to ten times its size, until its request is done. */
+/** The budget is this part of the memory: a parsed body takes up to ten times its size, until its request is done. */
 const PART_OF_MEMORY = 16;
 const MAX_BUDGET = 64 * MIB;
 const MIN_BUDGET = 8 * MIB;
 /** The part of a body that Node may read before a handler does. */
 const READ_AHEAD = 64 * 1024;
 
-/** A file is read as it arrives, and its rows are kept compressed: this part of its length at most. */
+/** A file counts with this part of its length: it is read as it arrives, and its rows are kept compressed. */
 const PART_OF_FILE = 4;
+
+/** Spaces stand in one place each: in two beside each other they take a time that grows with the square of their number. */
+const JSON_TYPE = /^application\/json *(; *charset="?utf-8"? *)?$/i;
+const FILE_TYPES = {
+  csv: /^text\/csv *(; *(charset="?utf-8"?|header=present) *)*$/i,
+  ndjson: /^application\/x-ndjson *(; *charset="?utf-8"? *)?$/i,
+};
+const MEDIA_TYPE = /^[a-z]{1,16}\/[\w.+-]{1,64}(?: *; *charset="?[\w-]{1,20}"?)?$/i;
 
 interface Share {
   readonly caller: string;
@@ -66,7 +74,7 @@ export class RequestBodies {
     done: (problem: Error | null, body?: Buffer) => void,
   ): void {
     const share = this.#shares.get(request);
-    // The caller hung up.
+    // There is no share where the caller hung up.
     if (!share) return;
     const chunks: Buffer[] = [];
     let length = 0;
@@ -139,7 +147,35 @@ export class RequestBodies {
   }
 }
 
+/** The type of a body that the route takes; undefined for another. */
+export function bodyTypeOf(request: FastifyRequest): RequestFile['kind'] | 'json' | undefined {
+  const { 'content-type': type = '' } = request.headers;
+  if (isCoded(request)) return undefined;
+  if (takesFile(request)) return (['csv', 'ndjson'] as const).find((each) => FILE_TYPES[each].test(type));
+  return JSON_TYPE.test(type) ? 'json' : undefined;
+}
+
+/** What is wrong with the type of a body. Only a value with the form of a type is repeated. */
+export function unsupportedType(request: FastifyRequest): RequestFault {
+  if (isCoded(request))
+    return {
+      parameter: 'Content-Encoding',
+      detail: 'must be left out: the body is sent without compression',
+    };
+  const { 'content-type': type } = request.headers;
+  const takes = takesFile(request) ? '`text/csv` or `application/x-ndjson`' : '`application/json`';
+  const form = MEDIA_TYPE.test(type ?? '') ? `is \`${type}\`` : 'has not the form of a type';
+  return {
+    parameter: 'Content-Type',
+    detail: `must be ${takes} in UTF-8, and ${type === undefined ? 'is missing' : form}`,
+  };
+}
+
+function isCoded({ headers }: FastifyRequest): boolean {
+  return (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
+}
+
 /** Whether the route's operation declares a file as its body. */
-export function takesFile({ routeOptions }: FastifyRequest): boolean {
+function takesFile({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.config?.takesFile === true;
 }

@@ -8,8 +8,7 @@ import { ReadCache } from '../read-cache/read-cache.ts';
 import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
 import { connectSpans } from './request-spans.ts';
-import { bodyTypeOf, unsupportedType } from './body-type.ts';
-import { RequestBodies } from './request-bodies.ts';
+import { bodyTypeOf, RequestBodies, unsupportedType } from './request-bodies.ts';
 import {
   closeAfterResponse,
   hasBody,
@@ -30,7 +29,7 @@ import { inOwnTurn } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 import { edge } from '../shared/edge.ts';
 
-/** It takes some milliseconds to read and to check. */
+/** A body of this length takes some milliseconds to read and to check. */
 const LARGE_BODY = 64 * 1024;
 
 /**
@@ -66,7 +65,7 @@ export class RequestHooks {
     fastify.addContentTypeParser('*', (request, payload, done) => this.#parsed(request, payload, done));
     fastify.addHook('onSend', (request, reply, _payload, done) => this.#headed(request, reply, done));
     fastify.addHook('onResponse', (request, reply, done) => {
-      // Fastify would pass over what fails there without a word.
+      // Fastify ignores an error of this hook, so `#answered` is an edge of its own.
       this.#answered(request, reply);
       done();
     });
@@ -74,7 +73,7 @@ export class RequestHooks {
 
   /** Begins the stages of the request, and refuses what is no HTTP, or goes on after the last response of its connection. */
   #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const left = isGivenUp(request) ? undefined : this.connections.busy(request.raw.socket);
+    const left = isGivenUp(request.raw.socket) ? undefined : this.connections.busy(request.raw.socket);
     if (!left) return void reply.hijack();
     request.stages = beginStages(request);
     const { requestId, atEnd } = request.stages.arrived;
@@ -113,7 +112,7 @@ export class RequestHooks {
         if (caller instanceof ProblemException) stranger(caller);
         else this.#admitted(caller, request, reply, done);
       })
-      // What fails after a verdict, too.
+      // This catches also what fails in the handler of the verdict.
       .then(undefined, done);
   }
 
@@ -164,7 +163,7 @@ export class RequestHooks {
   /** Sets the headers that every response has, and writes the audit line of a write. */
   #headed(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { stages, raw, method } = request;
-    // Checked here and not on arrival: a connection that the last response keeps open would delay the end of the process.
+    // The hook checks it now and not on arrival: a connection that the last response keeps open would delay the end of the process.
     if (this.admission.draining) void reply.header('connection', 'close');
     const withBody = hasBody(raw);
     const isUnread = withBody && !raw.readableEnded;
@@ -180,7 +179,7 @@ export class RequestHooks {
     const { upstreamMs = 0, lookupMs = 0 } = stages.reached?.call.progress ?? {};
     if (upstreamMs + lookupMs > 0)
       void reply.header('server-timing', `upstream;dur=${(upstreamMs + lookupMs).toFixed(1)}`);
-    // Not in onResponse: Fastify does not call that for a caller that hung up.
+    // `onResponse` is too late: Fastify does not call it for a caller that hung up.
     if (method !== 'GET') audit(this.log, request, reply);
     done();
   }
@@ -200,7 +199,7 @@ export class RequestHooks {
           event: 'request',
           requestId,
           traceId: trace.traceId,
-          // Not the path: its ids and query reveal who bought which product.
+          // The log has no path: its ids and query reveal who bought which product.
           operation,
           status: statusCode,
           durationMs: Math.round(durationMs * 10) / 10,

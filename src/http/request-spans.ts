@@ -1,7 +1,6 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { callerTrace } from '../observability/trace-context.ts';
-import { firstSpan, isCollecting, within } from '../observability/tracing.ts';
+import { callerTrace, firstSpan, isCollecting, within } from '../observability/tracing.ts';
 import type { RequestStages } from '../operation/request-stages.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -14,7 +13,7 @@ export function connectSpans(fastify: FastifyInstance): void {
     const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
     const span = firstSpan(method, options, callerTrace(headers));
     request.span = span;
-    // Not in onResponse: Fastify does not call that for a caller that hung up.
+    // The span does not end in `onResponse`, because Fastify does not call it for a caller that hung up.
     if (span.isRecording())
       reply.raw.once(
         'close',
@@ -22,14 +21,14 @@ export function connectSpans(fastify: FastifyInstance): void {
       );
     done();
   });
-  // Not before: a request whose rate or token is checked may go on in a turn that another request began.
+  // The span becomes the active one only here: a request whose rate or token is checked may go on in a turn that another request began.
   fastify.addHook('preHandler', ({ span }, _reply, done) => {
     if (span?.isRecording()) within(span, done);
     else done();
   });
 }
 
-/** The route is the template: the path has ids. */
+/** The name of the span is the template of the route, because the path has ids. */
 function end(
   { span, method, stages, routeOptions: { url } }: FastifyRequest,
   { statusCode }: FastifyReply,

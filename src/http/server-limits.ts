@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
-import { answerFault } from '../problem/fault-answer.ts';
+import { answerFault } from '../problem/fault-response.ts';
 import { memoryLimit } from './memory.ts';
 
 /** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
@@ -22,27 +21,27 @@ export const MAX_URL = 8 * 1024;
 const HEADERS_MS = 4_000;
 /** Counted from the first byte of a request to its last. */
 const REQUEST_MS = 9_000;
-const TOO_LATE = `The request did not arrive in time: its headers have ${HEADERS_MS / 1000} s, all of it has ${REQUEST_MS / 1000} s.`;
+/** The detail of the problem for a client that was too slow. */
+export const TOO_LATE = `The request did not arrive in time: its headers have ${HEADERS_MS / 1000} s, all of it has ${REQUEST_MS / 1000} s.`;
 /** Node checks these two this often. */
 const CHECK_MS = 250;
 /** Node checks once more whether the client has read anything, so a client that reads nothing is disconnected after at most twice this time. */
 const STALLED_MS = 14_000;
 /** Node closes a connection one second later than it announces. */
 const KEEP_ALIVE_MS = 71_000;
-/** For this time the gateway discards what a client still sends after a refusal, until the client reads the response. */
-const LINGER_MS = 5_000;
+/** For this time the gateway discards what a client still sends of a body after a refusal, until the client reads the response. */
 const LINGER_BODY_MS = 20_000;
 /** The same for an unknown client: the gateway reads nothing of its body, and waits for few such clients at a time. */
 const LINGER_STRANGER_MS = 2_000;
 const MAX_LINGERING_STRANGERS = 256;
 
 const MAX_CONNECTIONS = 10_000;
-/** Of memory for each connection that may be open: an idle one takes less, one that is served may take more. */
+/** The memory for each connection that may be open: an idle one takes less, one that is served may take more. */
 const BYTES_A_CONNECTION = 96 * 1024;
 /** Open files that are left for the platform, Redis and the log. */
 const RESERVED_FILES = 1_024;
 
-/** For Fastify. */
+/** The options of Fastify that limit connections. */
 export const serverLimits = {
   bodyLimit: MAX_BODY_BYTES,
   requestTimeout: REQUEST_MS,
@@ -73,7 +72,7 @@ export function limitConnections(server: Server): void {
     'timeout',
     edge('idle connection', (socket: Socket) => {
       // A client that waits for the platform may be idle. A client that does not read its response, or is idle for long, is disconnected.
-      if (answering(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
+      if (firstResponse(socket) && socket.writableLength === 0) socket.setTimeout(STALLED_MS);
       else socket.destroy();
     }),
   );
@@ -86,7 +85,7 @@ export function limitConnections(server: Server): void {
   };
   server.on('checkContinue', edge('request', awaits, answerFault));
   server.on('checkExpectation', edge('request', serve, answerFault));
-  // What throws in Fastify itself, or in what it calls before there is a request of its own.
+  // The edge catches what Fastify throws before it has made a request of its own.
   const listeners = server.listeners('request') as (typeof serve)[];
   server.removeAllListeners('request');
   const begin = (request: IncomingMessage, response: ServerResponse): void => {
@@ -133,24 +132,33 @@ function openFiles(): number {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
   } catch {
-    // No Linux.
+    // Only Linux has this file.
     return Infinity;
   }
 }
 
 /** The response that this connection waits for first. */
-function answering(socket: Socket): ServerResponse | undefined {
+export function firstResponse(socket: Socket): ServerResponse | undefined {
   return underWay.get(socket)?.find(({ closed }) => !closed);
 }
 
 /** Whether this connection has had its last response: further bytes may be part of the body of a refused request. */
-export function isGivenUp({ raw }: FastifyRequest): boolean {
-  return givenUp.has(raw.socket);
+export function isGivenUp(socket: Socket): boolean {
+  return givenUp.has(socket);
+}
+
+/** The next response of this connection is its last. */
+export function giveUp(socket: Socket): void {
+  givenUp.add(socket);
 }
 
 /** Whether the request was refused while it was still arriving. */
 export function isCutShort({ raw }: FastifyRequest): boolean {
   return cutShort.has(raw);
+}
+
+export function cutOff(request: IncomingMessage): void {
+  cutShort.add(request);
 }
 
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
@@ -161,21 +169,26 @@ const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
  */
 export function malformedRequest({ raw, originalUrl }: FastifyRequest): ProblemException | undefined {
   const { headers, rawHeaders, method, httpVersionMajor, httpVersionMinor } = raw;
-  if (rawHeaders.length > 2 * MAX_HEADERS) return giveUp(raw, 'headers-too-large');
-  if (httpVersionMajor !== 1) return giveUp(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
+  if (rawHeaders.length > 2 * MAX_HEADERS) return refusalOf(raw, 'headers-too-large');
+  if (httpVersionMajor !== 1) return refusalOf(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
   if (!originalUrl.startsWith('/'))
-    return giveUp(raw, 'validation-failed', 'path', 'must begin with a slash');
+    return refusalOf(raw, 'validation-failed', 'path', 'must begin with a slash');
   const { host, expect } = headers;
   const isOld = httpVersionMinor === 0;
   if (!isHost(host, isOld, rawHeaders))
-    return giveUp(raw, 'validation-failed', 'Host', 'must be given once, as the name and port of the server');
+    return refusalOf(
+      raw,
+      'validation-failed',
+      'Host',
+      'must be given once, as the name and port of the server',
+    );
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked'))
-    return giveUp(raw, 'validation-failed', 'Transfer-Encoding', 'must be chunked, in HTTP/1.1');
+    return refusalOf(raw, 'validation-failed', 'Transfer-Encoding', 'must be chunked, in HTTP/1.1');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
-    return giveUp(raw, 'validation-failed', 'Expect', 'must be 100-continue');
+    return refusalOf(raw, 'validation-failed', 'Expect', 'must be 100-continue');
   if (method === 'GET' && (coding !== undefined || Number(headers['content-length'] ?? 0) > 0))
-    return giveUp(raw, 'validation-failed', 'Content-Length', 'must be 0 on a GET');
+    return refusalOf(raw, 'validation-failed', 'Content-Length', 'must be 0 on a GET');
   return undefined;
 }
 
@@ -189,7 +202,7 @@ function isHost(host: string | undefined, isOld: boolean, rawHeaders: readonly s
   return count === 1 && HOST.test(host);
 }
 
-function giveUp(
+function refusalOf(
   { socket }: IncomingMessage,
   slug: ProblemSlug,
   parameter?: string,
@@ -252,81 +265,4 @@ function lingerUnread(request: IncomingMessage): void {
       unread.delete(socket);
     }),
   );
-}
-
-/** Answers bytes that are no valid HTTP request, and closes the connection. */
-export const answerBadHttp = edge('bad request', badHttp, (_, socket) => socket.destroy());
-
-function badHttp(error: HttpFault, socket: Socket): void {
-  // The rest of a refused request is discarded.
-  if (givenUp.has(socket) && isAboutRequest(error)) return;
-  // If the process was blocked, it reads in this turn of the event loop what arrived meanwhile.
-  if (error.code === TOO_SLOW && socket.bytesRead === 0) {
-    setImmediate(edge('slow connection', () => socket.bytesRead > 0 || socket.destroy()));
-    return;
-  }
-  givenUp.add(socket);
-  answerInTurn(error, socket);
-}
-
-/** Node's codes for headers or a request that took too long. */
-const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
-
-type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };
-
-function answerInTurn(error: HttpFault, socket: Socket): void {
-  const answer = answering(socket);
-  // A client must not take this for the response to a running request, which may be an order.
-  if (answer?.req.complete && socket.writable) {
-    answer.once(
-      'close',
-      edge('bad request', () => answerInTurn(error, socket)),
-    );
-    return;
-  }
-  if (answer) cutShort.add(answer.req);
-  // A client that has sent nothing gets no response: it may have connected in advance, and would take it for that to its first request.
-  if (!socket.writable || socket.bytesRead === 0) socket.destroy();
-  else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
-  // Its body has arrived, but the process had no time to read it.
-  else if (answer && answer.req.readableLength > 0) {
-    refuse(socket, new ProblemException('overloaded'));
-    answer.req.resume();
-  } else {
-    refuse(socket, new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
-    socket.destroySoon();
-  }
-}
-
-function isAboutRequest({ code = '' }: HttpFault): boolean {
-  return code === TOO_SLOW || (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE');
-}
-
-function problemOf({ code, rawPacket }: HttpFault): ProblemException {
-  switch (code) {
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new ProblemException('payload-too-large');
-    case 'HPE_HEADER_OVERFLOW': {
-      // Nothing but the URL has arrived, so the URL was too long.
-      const [, url = ''] = /^[A-Z]+ ([^ ]*)/.exec(String(rawPacket)) ?? [];
-      return new ProblemException(url.length > MAX_URL ? 'uri-too-long' : 'headers-too-large');
-    }
-    default:
-      return new ProblemException('validation-failed');
-  }
-}
-
-/** Writes on the socket itself, since there is no request to answer. */
-function refuse(socket: Socket, problem: ProblemException): void {
-  const requestId = randomUUID();
-  const body = problem.answer(requestId);
-  const text = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
-      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-  );
-  setTimeout(
-    edge('lingering connection', () => socket.destroy()),
-    LINGER_MS,
-  ).unref();
 }

@@ -1,6 +1,5 @@
 import { format } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
-import { rfc3339 } from '../shared/rfc3339.ts';
 import { destination as openDestination, type DestinationStream, pino } from 'pino';
 import { Redactor, type SecretSource } from './redactor.ts';
 import { errorSummary } from './error-summary.ts';
@@ -9,7 +8,7 @@ import { edge } from '../shared/edge.ts';
 
 const METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;
 /** So many different texts are logged, each once: a library prints the same text again at each connection. */
-const MOST_TEXTS = 100;
+const MAX_TEXTS = 100;
 
 /** At most one line of an edge in this time: a timer may fail forty times a second. */
 const EVERY_MS = 1_000;
@@ -45,15 +44,21 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
     base: undefined,
-    timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: label },
-    hooks: { streamWrite: (line: string) => redactor.redactLine(line) },
+    hooks: { streamWrite: (line: string) => (isOwn(line) ? line : redactor.redact(line)) },
   };
   const logger = pino(options, destination ?? standardOutput());
   return Object.assign(logger, {
     redactor,
     addSecrets: (source: SecretSource) => redactor.add(source),
   });
+}
+
+/** Nearly all lines have only numbers and words of the gateway, so no secret is searched for in them. */
+function isOwn(line: string): boolean {
+  const hasText = line.includes('"problem":') && !line.includes('"problem":"overloaded"');
+  return !hasText && line.includes('"event":"request"');
 }
 
 /** Where the reader of the output stalls, is gone or has no space, log lines are lost, but no request fails. */
@@ -134,7 +139,7 @@ export function faultLog(log: Log): (at: string, fault: unknown) => void {
 export function logLibraryOutput(log: Log): void {
   const logged = new Set<string>();
   const logOnce = (text: string) => {
-    if (logged.has(text) || logged.size >= MOST_TEXTS) return;
+    if (logged.has(text) || logged.size >= MAX_TEXTS) return;
     logged.add(text);
     log.warn({ event: 'library' }, cleanText(text));
   };

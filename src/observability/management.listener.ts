@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ListenConfig } from '../config/app-config.ts';
-import { answerFault } from '../problem/fault-answer.ts';
+import { answerFault } from '../problem/fault-response.ts';
 import { edge } from '../shared/edge.ts';
 import { Metrics } from './metrics.ts';
 

@@ -1,217 +1,135 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { TallyCounter, TallyHistogram } from './tally.ts';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import {
+  COUNTERS,
+  type Counters,
+  GAUGES,
+  GAUGES_OF_REDIS,
+  type Gauges,
+  type Labels,
+  type LabelsOf,
+  type PrincipalKind,
+  type Sample,
+  type Table,
+  TALLIED,
+  TALLIED_SECONDS,
+  type TlsServer,
+  type TokenEvent,
+} from './metric-tables.ts';
 
 /** The upper bounds of all histograms, in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** A metric's help text, and the words that each of its labels may have. */
-type Table = Readonly<Record<string, { help: string; labels: Readonly<Record<string, readonly string[]>> }>>;
-/** A label whose words are not listed. */
-const words = <Word extends string = string>(): readonly Word[] => [];
-
-/** What the gateway keeps sealed in the shared Redis. */
-export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'attempts';
-
-/**
- * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
- * begins with 0 for each.
- */
-const COUNTERS = {
-  gateway_token_events_total: {
-    help: 'Events of access tokens, by kind of principal; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
-    labels: {
-      principal: ['application', 'user', 'session'],
-      event: ['renewed', 'shared', 'refused', 'held_off', 'rejected', 'unavailable', 'remembered'],
-    },
-  },
-  gateway_redis_unreadable_total: {
-    help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
-    labels: { store: words<SealedTexts>() },
-  },
-  gateway_upstream_contract_warnings_total: {
-    help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',
-    labels: { operation: words(), what: words<'contradiction' | 'contract-violation'>() },
-  },
-  gateway_upstream_gaps_total: {
-    help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
-    labels: { operation: words(), kind: words() },
-  },
-  gateway_upstream_unmapped_codes_total: {
-    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the log lines of the requests have the code',
-    labels: { operation: words() },
-  },
-  gateway_issuer_keys_missed_total: {
-    help: "Requests for the JWT issuer's public keys that brought none; empty: the issuer publishes none",
-    labels: { reason: ['unavailable', 'empty'] },
-  },
-  gateway_tls_failures_total: {
-    help: 'Connections that failed because TLS or a certificate was refused, by server',
-    labels: { server: ['platform', 'tokens', 'redis', 'order-store'] },
-  },
-  gateway_upstream_refused_total: {
-    help: 'Calls refused before anything was sent, by group of operations and reason',
-    labels: { group: words(), reason: words<'gate' | 'bulkhead' | 'breaker'>() },
-  },
-  gateway_upstream_retries_total: {
-    help: 'Retries after a transient failure, by group of operations',
-    labels: { group: words() },
-  },
-  gateway_requests_refused_total: {
-    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
-    labels: {
-      reason: [
-        ...['in-flight', 'event-loop', 'heap', 'memory', 'connections', 'bodies'],
-        ...['caller-rate', 'caller-in-flight'],
-      ],
-    },
-  },
-  gateway_connections_closed_total: {
-    help: 'Connections that were idle or without valid credentials and were closed to make room for others',
-    labels: {},
-  },
-  gateway_redis_errors_total: {
-    help: 'Failed Redis commands and connections, by reason',
-    labels: { reason: words() },
-  },
-  gateway_recorded_writes_total: {
-    help: 'Writes of the order ledger, by the state that they reached in this process',
-    labels: { state: words() },
-  },
-  gateway_order_results_not_recorded_total: {
-    help: 'Known results of writes that could not be recorded; conflict: the record already has another result; missing: the record is gone; unavailable: the order ledger did not respond for a minute; shutdown: the process ended first',
-    labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
-  },
-  gateway_order_reconciliation_attempts_total: {
-    help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
-    labels: { result: ['settled', 'not_found', 'incomplete', 'placed_twice', 'not_needed', 'failed'] },
-  },
-  gateway_jobs_ended_total: {
-    help: 'Imports that this process has ended, by their last state',
-    labels: { state: ['succeeded', 'completed', 'cancelled', 'failed'] },
-  },
-} as const satisfies Table;
-
-const GAUGES = {
-  gateway_token_age_seconds: {
-    help: 'Age of the oldest access token in use, by kind of principal',
-    labels: { principal: words() },
-  },
-  gateway_certificate_expiry_timestamp_seconds: {
-    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store: the one that the gateway shows',
-    labels: { certificate: words<TlsServer>() },
-  },
-  gateway_upstream_breaker_state: {
-    help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
-    labels: { group: words() },
-  },
-  gateway_request_body_bytes: {
-    help: 'Bytes of request bodies in progress, from the headers of a request until its end',
-    labels: {},
-  },
-  gateway_requests_in_flight: { help: 'Requests that have no response yet', labels: {} },
-  gateway_orders_in_doubt: { help: 'Orders that were sent and whose outcome is unknown', labels: {} },
-  gateway_orders_in_doubt_oldest_seconds: { help: 'Age of the oldest order in doubt', labels: {} },
-  gateway_orders_accepted: {
-    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
-    labels: {},
-  },
-  gateway_orders_accepted_oldest_seconds: {
-    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
-    labels: {},
-  },
-  gateway_jobs: {
-    help: 'Imports that have not ended, of all replicas, by state: queued or running',
-    labels: { state: words<'queued' | 'running'>() },
-  },
-  gateway_jobs_idle_seconds: {
-    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
-    labels: {},
-  },
-} as const satisfies Table;
-
-/** Gauges that are there once they are set, so not where no Redis is configured: a 0 would raise an alarm. */
-const GAUGES_OF_REDIS = {
-  gateway_redis_up: {
-    help: 'Whether Redis can be used: 1 or 0',
-    labels: { store: words<'shared' | 'orders'>() },
-  },
-  gateway_order_store_stopped: {
-    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; rights: Redis denies the gateway a right; replicas: too few acknowledge; writes: Redis refuses them',
-    labels: { reason: words() },
-  },
-  gateway_order_records_unreadable: {
-    help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
-    labels: {},
-  },
-} as const satisfies Table;
-
-type Counters = typeof COUNTERS;
-type Gauges = typeof GAUGES & typeof GAUGES_OF_REDIS;
-type Labels = Readonly<Record<string, string>>;
-type LabelsOf<Metric extends Table[string]> = {
-  readonly [Label in keyof Metric['labels']]: Metric['labels'][Label][number];
-};
-type Sample<Name extends keyof Gauges> = readonly [labels: LabelsOf<Gauges[Name]>, value: number];
-
-type TokenEvent = LabelsOf<Counters['gateway_token_events_total']>['event'];
-type PrincipalKind = LabelsOf<Counters['gateway_token_events_total']>['principal'];
-/** The result of one reconciliation attempt. */
-export type AttemptOutcome = LabelsOf<Counters['gateway_order_reconciliation_attempts_total']>['result'];
-/** A server that the gateway connects to. */
-export type TlsServer = LabelsOf<Counters['gateway_tls_failures_total']>['server'];
-
 /** Codes of OpenSSL and of Node for a certificate that one side does not accept, and for a handshake that failed. */
 const TLS_CODE =
   /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS_|ERR_SSL_|EPROTO$)/;
+
+/**
+ * Counters and histograms for events of every request. prom-client builds, sorts and joins the label texts for each observation.
+ * These classes only add to a number, and pass it on when the metrics are read.
+ */
+
+interface Naming {
+  readonly name: string;
+  readonly help: string;
+  readonly registry: Registry;
+}
+
+/** A counter with two labels, whose values come from small fixed sets. */
+export class TallyCounter {
+  readonly #counts = new Map<string, Map<string | number, number>>();
+
+  constructor({ name, help, registry }: Naming, labels: readonly [string, string]) {
+    const [outer, inner] = labels;
+    const counts = this.#counts;
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: labels,
+      registers: [],
+      collect() {
+        for (const [one, others] of counts) {
+          for (const [other, count] of others) this.inc({ [outer]: one, [inner]: other }, count);
+          others.clear();
+        }
+      },
+    });
+    registry.registerMetric(counter);
+  }
+
+  count(one: string, other: string | number): void {
+    let others = this.#counts.get(one);
+    if (!others) this.#counts.set(one, (others = new Map<string | number, number>()));
+    others.set(other, (others.get(other) ?? 0) + 1);
+  }
+}
+
+/** A histogram with one label, whose values come from a small fixed set. */
+export class TallyHistogram {
+  readonly name: string;
+  readonly help: string;
+  readonly type = 'histogram';
+  readonly aggregator = 'sum';
+  readonly labelNames: readonly string[];
+  /** By label: the count of each bucket (the last is beyond all bounds), then the sum of the observations. */
+  readonly #cells = new Map<string, Float64Array>();
+
+  constructor(
+    { name, help, registry }: Naming,
+    private readonly label: string,
+    private readonly bounds: readonly number[],
+  ) {
+    this.name = name;
+    this.help = help;
+    this.labelNames = [label];
+    registry.registerMetric(this as unknown as Metric);
+  }
+
+  observe(label: string, value: number): void {
+    const { bounds } = this;
+    let cell = this.#cells.get(label);
+    if (!cell) this.#cells.set(label, (cell = new Float64Array(bounds.length + 2)));
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+    cell[bucket] = (cell[bucket] as number) + 1;
+    cell[bounds.length + 1] = (cell[bounds.length + 1] as number) + value;
+  }
+
+  /** The form that prom-client's registry prints: each bucket includes the counts of the smaller ones. */
+  get(): Promise<object> {
+    const { name, help, type, aggregator } = this;
+    const values = [...this.#cells].flatMap(([label, cell]) => this.#valuesOf({ [this.label]: label }, cell));
+    return Promise.resolve({ name, help, type, aggregator, values });
+  }
+
+  reset(): void {
+    this.#cells.clear();
+  }
+
+  #valuesOf(labels: Readonly<Record<string, string>>, cell: Float64Array): object[] {
+    let count = 0;
+    const buckets = [...this.bounds, '+Inf'].map((le, index) => {
+      count += cell[index] as number;
+      return { metricName: `${this.name}_bucket`, labels: { le, ...labels }, value: count };
+    });
+    return [
+      ...buckets,
+      { metricName: `${this.name}_sum`, labels, value: cell.at(-1) },
+      { metricName: `${this.name}_count`, labels, value: count },
+    ];
+  }
+}
 
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests = new TallyCounter(
-    {
-      name: 'gateway_requests_total',
-      help: 'Requests that got a response, by operation and HTTP status',
-      registry: this.registry,
-    },
-    ['operation', 'status'],
-  );
-  readonly #requestSeconds = new TallyHistogram(
-    {
-      name: 'gateway_request_duration_seconds',
-      help: 'Time from the arrival of a request to its response; without operations that take a file or return a stream, which last as long as their caller sends or reads',
-      registry: this.registry,
-    },
-    'operation',
-    SECONDS,
-  );
-  readonly #upstreamCalls = new TallyCounter(
-    {
-      name: 'gateway_upstream_attempts_total',
-      help: 'Attempts to call the platform, by operation and outcome (success or the kind of failure)',
-      registry: this.registry,
-    },
-    ['operation', 'outcome'],
-  );
-  readonly #upstreamSeconds = new TallyHistogram(
-    {
-      name: 'gateway_upstream_attempt_duration_seconds',
-      help: 'Duration of one attempt to call the platform',
-      registry: this.registry,
-    },
-    'operation',
-    SECONDS,
-  );
-  readonly #readCache = new TallyCounter(
-    {
-      name: 'gateway_read_cache_total',
-      help: 'Cacheable reads, by operation and result of the cache; `hit` includes responses made of cached lists; `error`: the cache was not available',
-      registry: this.registry,
-    },
-    ['operation', 'result'],
-  );
+  readonly #requests = this.#tally('gateway_requests_total');
+  readonly #requestSeconds = this.#tallySeconds('gateway_request_duration_seconds');
+  readonly #upstreamCalls = this.#tally('gateway_upstream_attempts_total');
+  readonly #upstreamSeconds = this.#tallySeconds('gateway_upstream_attempt_duration_seconds');
+  readonly #readCache = this.#tally('gateway_read_cache_total');
   readonly #tokenWaits = new Histogram({
     name: 'gateway_token_wait_seconds',
     help: 'Time that calls waited for an access token that the process did not hold',
@@ -286,6 +204,19 @@ export class Metrics {
   /** `group` is a group of operations, or `tokens` for the token endpoint. */
   breakerState(group: string, state: keyof typeof BREAKER_STATES): void {
     this.set('gateway_upstream_breaker_state', { group }, BREAKER_STATES[state]);
+  }
+
+  #tally(name: keyof typeof TALLIED): TallyCounter {
+    const { help, labels } = TALLIED[name];
+    return new TallyCounter({ name, help, registry: this.registry }, labels);
+  }
+
+  #tallySeconds(name: keyof typeof TALLIED_SECONDS): TallyHistogram {
+    return new TallyHistogram(
+      { name, help: TALLIED_SECONDS[name], registry: this.registry },
+      'operation',
+      SECONDS,
+    );
   }
 
   #gauge(name: keyof Gauges): Gauge {

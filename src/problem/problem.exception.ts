@@ -18,7 +18,7 @@ export type RequestFault =
   | { readonly parameter: string; readonly detail: string };
 
 /** What the platform answered, where it did. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly operation: string;
   readonly code?: string;
   readonly status: number;
@@ -39,7 +39,7 @@ export interface ProblemBody {
   readonly code: ProblemSlug;
   readonly outcome: Outcome;
   readonly retryable: boolean;
-  readonly upstream?: UpstreamAnswer;
+  readonly upstream?: UpstreamResponse;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
   readonly requestId?: string;
@@ -50,7 +50,7 @@ interface ProblemDetails {
   readonly detail?: string;
   readonly outcome?: Outcome;
   readonly retryable?: boolean;
-  readonly upstream?: UpstreamAnswer;
+  readonly upstream?: UpstreamResponse;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
   /** Seconds, for `Retry-After`. */
@@ -96,7 +96,7 @@ export class ProblemException extends HttpException {
   }
 
   /** The whole body: what happened this time, or else what the problem means. */
-  answer(requestId: string): ProblemBody {
+  bodyFor(requestId: string): ProblemBody {
     const { body } = this;
     return { ...body, detail: body.detail ?? problemDefinition(this.slug).meaning, requestId };
   }

@@ -7,8 +7,8 @@ const TIMEOUT_MS = 150;
 
 type Run = ScriptRun & { readonly byHash: boolean };
 
-interface Acknowledged {
-  readonly answer: unknown[];
+export interface Acknowledged {
+  readonly reply: unknown[];
   /** As many replicas as have to have what the script wrote. */
   readonly acknowledged: boolean;
 }
@@ -37,8 +37,8 @@ export class AcknowledgedScripts {
     const how = { replicas: this.replicas(), timeoutMs: TIMEOUT_MS, byHash: runs.every((run) => run.byHash) };
     const { results, replicas } = await this.redis.run((client) => runAndWait(client, runs, how));
     const acknowledged = replicas >= how.replicas;
-    return results.map((answer) =>
-      answer instanceof Error ? answer : { answer: answer as unknown[], acknowledged },
+    return results.map((reply) =>
+      reply instanceof Error ? reply : { reply: reply as unknown[], acknowledged },
     );
   }
 }

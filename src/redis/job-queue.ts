@@ -18,9 +18,9 @@ export interface QueueSettings {
   /** The queue's scripts touch several keys, which a cluster must have in one slot: they have the room's name in braces. */
   readonly room: string;
   readonly name: string;
-  /** Tasks at a time in this process. */
+  /** The number of tasks at a time in this process. */
   readonly concurrency: number;
-  /** For how long a task that was done is remembered, so that it is not queued again; 0: not at all. */
+  /** A task that was done is remembered for this time, so that it is not queued again. 0: it is not remembered. */
   readonly rememberedS: number;
 }
 
@@ -35,13 +35,13 @@ const TAKEN_OVER = {
   runRetryDelay: 1_000,
   maxStalledCount: Number.MAX_SAFE_INTEGER,
 };
-/** What the library keeps of a failure stays in Redis: it may name members. */
+/** A task that is not done is tried again. The library keeps no stacks of failures: they would stay in Redis, and may name members. */
 const TRIED_AGAIN = {
   attempts: Number.MAX_SAFE_INTEGER,
   stackTraceLimit: 0,
   backoff: { type: 'fixed', delay: 1_000 },
 };
-/** So long a process that ends tries to give its tasks back. Redis may be away. */
+/** A process that ends tries for this time to give its tasks back. Redis may be away. */
 const GIVEN_BACK_MS = 1_000;
 
 interface OpenQueue<T> {
@@ -50,7 +50,7 @@ interface OpenQueue<T> {
   readonly worker: Worker<T>;
 }
 
-/** Of all replicas, or of this process where there is no Redis. */
+/** Makes the queue of all replicas, or that of this process where there is no Redis. */
 export function taskQueue<T extends object>(
   config: OrderStoreConfig,
   log: Log,
@@ -72,7 +72,7 @@ export function taskQueue<T extends object>(
 export class JobQueue<T extends object> implements TaskQueue<T> {
   #opened: Promise<OpenQueue<T>> | undefined;
   #closed = false;
-  /** By the id of the task. */
+  /** The runs under way, by the ids of their tasks. */
   readonly #runs = new Map<string, Promise<boolean>>();
 
   constructor(
@@ -93,8 +93,8 @@ export class JobQueue<T extends object> implements TaskQueue<T> {
   }
 
   /**
-   * Waits for what is under way, and not for Redis: where the tasks cannot be given back, their locks end. The queue did not open the
-   * connection, so it does not close it either.
+   * Waits for what is under way, and not for Redis: if the tasks cannot be given back, their locks end. The library's queue did not open
+   * the connection, so it does not close it either.
    */
   async close(): Promise<void> {
     this.#closed = true;

@@ -5,13 +5,17 @@ import type { RedisCertificates } from '../config/redis-certificates.ts';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { edge } from '../shared/edge.ts';
 
-/** Applies also to the commands that the client sends while it connects. Requests wait less, see in-time.ts. */
+/** Applies also to the commands that the client sends while it connects. Requests wait less: {@link COMMAND_MS}. */
 const COMMAND_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** With a server that is configured as read-only, the client must not reconnect at each write, nor at each check of the rights. */
 const READONLY_RECONNECT_MS = 5_000;
 const MAX_READONLY_RECONNECT_MS = 300_000;
+
+const SLICE_MS = 25;
+/** The longest time that a request waits for Redis. */
+export const COMMAND_MS = 250;
 
 /** Where a Redis is, and what is needed to trust it and be trusted. */
 export interface RedisServer extends RedisAddress {
@@ -139,14 +143,14 @@ class Client extends Redis {
   override hello(...all: unknown[]): Promise<unknown[]> {
     const reply = (super.hello as (...some: unknown[]) => Promise<unknown[]>)(...all);
     return reply.catch((error: Error) => {
-      // The rest is advice for a shell on the server.
+      // The rest of the text is advice for a shell on the server.
       if (error.message.startsWith('DENIED ')) error.message = error.message.replace(/ because .*/s, '');
       throw error;
     });
   }
 }
 
-/** With full jitter, so that replicas do not all reconnect at once. */
+/** The delay has full jitter, so that replicas do not all reconnect at once. */
 function reconnectDelay(attempt: number): number {
   return Math.random() * Math.min(100 * 2 ** attempt, MAX_RECONNECT_DELAY_MS);
 }
@@ -167,4 +171,49 @@ function afterReadonly(): (error: Error) => boolean {
     lastTry = now;
     return true;
   };
+}
+
+interface Waiting {
+  slices: number;
+  readonly reject: (error: Error) => void;
+}
+
+const waiting = new Set<Waiting>();
+let timer: NodeJS.Timeout | undefined;
+
+/**
+ * Returns the command's reply, or fails with the client's own timeout error. Only time in which this process was not blocked
+ * counts. With a timer for each command, a process that was busy for 250 ms would time out before it reads the reply that has
+ * already arrived, and a thousand callers at a cold start would make it believe that Redis is away.
+ */
+export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // The slice in which a command begins is not a whole one.
+    const entry: Waiting = { slices: Math.ceil(limitMs / SLICE_MS) + 1, reject };
+    waiting.add(entry);
+    timer ??= setInterval(edge('redis timeouts', passSlice), SLICE_MS);
+    command.then(
+      (reply) => {
+        waiting.delete(entry);
+        resolve(reply);
+      },
+      (error: unknown) => {
+        waiting.delete(entry);
+        reject(error as Error);
+      },
+    );
+  });
+}
+
+/** One timer for all commands. It stops when no command waits. */
+function passSlice(): void {
+  if (waiting.size === 0) {
+    clearInterval(timer);
+    timer = undefined;
+  }
+  for (const entry of waiting) {
+    if (--entry.slices > 0) continue;
+    waiting.delete(entry);
+    entry.reject(new Error('Command timed out'));
+  }
 }

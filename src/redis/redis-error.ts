@@ -5,11 +5,11 @@ import { cleanText } from '../shared/clean-text.ts';
 export type RedisErrorReason =
   'timeout' | 'connection' | 'oom' | 'readonly' | 'denied' | 'wrongtype' | 'loading' | 'other';
 
-/** Of a command; of one in a script, in the words of Redis 7.0 and of later versions. */
+/** How Redis refuses a command that the user may not run; in a script in the words of Redis 7.0 and of later versions. */
 const NO_RIGHT = /^NOPERM |^ERR The user executing the script can't|ACL failure in script/;
 
 /** Reasons by the beginning of the server's reply (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`: a fault of the gateway. */
-const ANSWERS: readonly (readonly [RegExp, RedisErrorReason])[] = [
+const REPLIES: readonly (readonly [RegExp, RedisErrorReason])[] = [
   [/^OOM /, 'oom'],
   [/^READONLY /, 'readonly'],
   [/^(NOAUTH|WRONGPASS|DENIED) /, 'denied'],
@@ -27,7 +27,7 @@ const CONNECTION =
 export function redisErrorReason(error: unknown): RedisErrorReason {
   if (!(error instanceof Error)) return 'other';
   const { name, message } = error;
-  if (name === 'ReplyError') return ANSWERS.find(([text]) => text.test(message))?.[1] ?? 'other';
+  if (name === 'ReplyError') return REPLIES.find(([text]) => text.test(message))?.[1] ?? 'other';
   if (message === 'Command timed out') return 'timeout';
   return 'code' in error || CONNECTION.test(message) ? 'connection' : 'other';
 }

@@ -8,10 +8,10 @@ import { SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import { Sealer } from '../kit/sealed-store/sealer.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
-import { Metrics, type SealedTexts, type TlsServer } from '../observability/metrics.ts';
+import type { SealedTexts, TlsServer } from '../observability/metric-tables.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
-import { COMMAND_MS, inTime } from './in-time.ts';
-import { redisClient, serverOf } from './redis-client.ts';
+import { COMMAND_MS, inTime, redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
@@ -23,7 +23,7 @@ const PROBE_EVERY_MS = 500;
 /** Rights, memory and the server's role may change while a connection is open. */
 const CHECK_EVERY_MS = 2_000;
 /** So many different errors are logged while Redis is away once. */
-const MOST_REASONS = 20;
+const MAX_REASONS = 20;
 /** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
 const PROBE_KEYS = 40;
 /** Rates and generations are asked with these, by {@link SharedRedis.atEndOfTurn}. */
@@ -251,7 +251,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   #tell(error: unknown): void {
     const said = error === undefined ? undefined : redisErrorWords(error);
     this.#said = said;
-    if (this.#told.has(said ?? '') || this.#told.size >= MOST_REASONS) return;
+    if (this.#told.has(said ?? '') || this.#told.size >= MAX_REASONS) return;
     this.#told.add(said ?? '');
     const reason: RedisErrorReason = error === undefined ? 'connection' : redisErrorReason(error);
     this.log.warn(

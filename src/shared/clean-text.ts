@@ -12,7 +12,7 @@ const ALL_DISGUISING = new RegExp(DISGUISING, 'gu');
  */
 export function cleanText(text: string, redact: (text: string) => string = (same) => same): string {
   const isLong = text.length > MAX_LOOKED_AT;
-  // Masked before it is cut, so that no part of a secret stays before the cut.
+  // The text is masked before it is cut, so that no part of a secret stays before the cut.
   const masked = redact(isLong ? text.slice(0, MAX_LOOKED_AT) : text);
   const clean = (isLong ? masked.slice(0, -MAX_FORM) : masked).toWellFormed();
   return [...clean.replace(ALL_DISGUISING, ' ').trim()].slice(0, MAX_LENGTH).join('');

@@ -12,7 +12,7 @@ export function syntaxFault(text: string): string | undefined {
   const expected = reader.document();
   if (expected === undefined) return undefined;
   const before = text.slice(0, reader.at).split('\n');
-  // In characters, as editors count: a pair of surrogates is one.
+  // The position counts characters as editors do: a pair of surrogates is one.
   const line = before.at(-1) ?? '';
   const column = line.length - (line.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0) + 1;
   const place = `line ${before.length}, column ${column}`;

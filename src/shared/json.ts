@@ -1,5 +1,5 @@
 /**
- * Reads JSON (RFC 8259) strictly and without loss: requests of callers and answers of the platform.
+ * Reads JSON (RFC 8259) strictly and without loss: requests of callers and responses of the platform.
  *
  * `JSON.parse` does the reading. A scan of the bytes before it adds two things: a depth limit before any recursion, and numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) becomes a string of {@link NUMBER_MARK} and its text as sent; see {@link numberText}. All others are plain numbers.
  */
@@ -79,7 +79,7 @@ export function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith(NUMBER_MARK);
 }
 
-/** Longer than the name of any field. */
+/** No field has a longer name. */
 const MAX_TOKEN = 128;
 
 /** RFC 6901: a reference token in a pointer, which has no more than the beginning of a very long name. */
@@ -114,7 +114,7 @@ interface Scan {
 /** Scans bytes, which is twice as fast as text: every byte of a character beyond ASCII is above 0x7f. */
 function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinity }: Limits): Scan {
   const numbers: OddNumber[] = [];
-  /** Of the objects that are open, by their depth. */
+  /** The number of keys of each open object, by its depth. */
   const keysAt = new Uint32Array(maxDepth + 1);
   let keys = 0;
   let commas = 0;
@@ -146,7 +146,7 @@ function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinit
         for (let kind = KINDS[bytes[at] ?? 0] ?? 0; kind >= DIGIT; kind = KINDS[bytes[++at] ?? 0] ?? 0)
           if (kind !== DIGIT) isPlain = false;
         if (!isPlain || at - from > MAX_EXACT_DIGITS) {
-          // Without commas between them, which is not JSON either.
+          // Numbers without commas between them are not JSON, and must not fill the memory.
           if (numbers.length > maxValues) throw new JsonFault('values');
           numbers.push([from, at, isPlain]);
         }

@@ -7,7 +7,7 @@ export class IncompleteInstallation extends Error {
   override readonly name = 'IncompleteInstallation';
 }
 
-/** Reads a file that comes with the code. At the start: a file that is missing must not be noticed by the first reader. */
+/** Reads a file that comes with the code. Call it at the start, so that a missing file stops the start and not the first reader. */
 export function shippedFile(file: URL): Buffer {
   try {
     return readFileSync(file);
@@ -19,7 +19,7 @@ export function shippedFile(file: URL): Buffer {
   }
 }
 
-/** For what is made of such files: made once, when it is first asked for, because the start should be short. */
+/** Makes something of such a file when it is first asked for, and only once, because the start should be short. */
 export function lazily<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());

@@ -1,12 +1,12 @@
 import { edge } from './edge.ts';
 
-/** For so long a piece of work may go on before other requests have their turn. */
+/** A piece of work may go on for this time before other requests have their turn. */
 const SLICE_MS = 4;
 
-/** Work that waits to go on, of all requests. */
+/** The work of all requests that waits to go on. */
 const waiting: (() => void)[] = [];
 
-/** One piece of work in a turn of the event loop, so that many at once hold up other requests no longer than one does. */
+/** A turn of the event loop does one piece of work, so that many pieces hold up other requests no longer than one does. */
 function oneGoesOn(): void {
   const goOn = waiting.shift();
   if (waiting.length > 0) setImmediate(turn);

@@ -43,7 +43,7 @@ class Walk {
     return this.faults.length >= MAX_FAULTS;
   }
 
-  /** A location is made a text only for a fault. */
+  /** The location becomes a text only here, because few requests have a fault. */
   addFault(key: string | undefined, allowed: string | undefined): void {
     if (!this.isOver)
       this.faults.push({ path: key === undefined ? [...this.path] : [...this.path, key], allowed });
@@ -66,9 +66,8 @@ interface Field extends DeclaredField {
 
 const compiledClasses = new Map<unknown, CompiledClass>();
 
-/** Compiles a class and every class within it. Throws at an unknown decorator. */ export function compile(
-  type: Type,
-): void {
+/** Compiles a class and every class within it. Throws at an unknown decorator. */
+export function compile(type: Type): void {
   if (compiledClasses.has(type)) return;
   compiledClass(type);
   for (const { nestedClass, transforms } of declaredFields(type)) {
@@ -121,7 +120,7 @@ class CompiledClass {
   }
 }
 
-/** Nested objects first, then what {@link Transform} declares: class-transformer's order. */
+/** In class-transformer's order: nested objects first, then what {@link Transform} declares. */
 function conversionsOf({ name, nestedClass, transforms }: DeclaredField): Conversion[] {
   const conversions: Conversion[] = transforms.map((transform) => converting(name, transform));
   if (nestedClass) conversions.unshift((value, _, walk) => instances(value, nestedClass, walk));

@@ -2,13 +2,13 @@ import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../share
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { syntaxFault } from '../shared/json-syntax.ts';
-import { OBJECT_RULE } from './rules.ts';
+import { isPolluting } from './rules.ts';
 
 const MAX_DEPTH = 32;
 /** The limit of fields and items. Checking them takes far longer than reading them, and blocks all other requests meanwhile. */
 const MAX_VALUES = 50_000;
 
-/** Of one object. Far more than any has that is documented. */
+/** The limit of fields of one object: far more than any documented object has. */
 const MAX_KEYS = 1_000;
 
 const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
@@ -21,16 +21,6 @@ const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   keys: `must not have more than ${MAX_KEYS} fields in one object`,
   'duplicate-key': 'must be given once',
 };
-
-const POLLUTING = new Set([OBJECT_RULE, 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
-
-/**
- * Keys that reach a prototype when code merges objects carelessly, or that every object inherits. Later code (such as
- * class-transformer) ignores some of these silently. No field has such a name, nor the name under which object rules are kept.
- */
-export function isPolluting(key: string): boolean {
-  return POLLUTING.has(key);
-}
 
 /**
  * Replaces a body that could not be read. Its problem is thrown where the body is validated, so that a caller without a key or

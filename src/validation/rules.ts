@@ -6,7 +6,7 @@ import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { isJsonText } from '../shared/json.ts';
 import { DISGUISING } from '../shared/clean-text.ts';
 import { declareSecretField } from '../shared/secret-fields.ts';
-import { PATH_ID } from '../upstream/upstream-path.ts';
+import { PATH_ID } from '../upstream/operations.ts';
 
 /**
  * The rules of request fields: one decorator declares the check, the text of the fault, and the OpenAPI schema. Values of a body
@@ -39,6 +39,16 @@ export function rule(name: string, test: Test, allowed: string): PropertyDecorat
  * has this name.
  */
 export const OBJECT_RULE = '$object';
+const POLLUTING = new Set([OBJECT_RULE, 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
+
+/**
+ * Keys that reach a prototype when code merges objects carelessly, or that every object inherits. Later code (such as
+ * class-transformer) ignores some of these silently. No field has such a name, nor {@link OBJECT_RULE}.
+ */
+export function isPolluting(key: string): boolean {
+  return POLLUTING.has(key);
+}
+
 /** A class may have several object rules: class-validator distinguishes them by name. */
 let objectRules = 0;
 

@@ -6,7 +6,8 @@ import { pointerToken } from '../shared/json.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { acceptedType } from './accepted-type.ts';
 import { MAX_FAULTS, validated } from './compiled-validation.ts';
-import { isPolluting, UnreadableBody } from './request-body.ts';
+import { UnreadableBody } from './request-body.ts';
+import { isPolluting } from './rules.ts';
 
 /** Of responses that are no streams. */
 const SERVED = ['application/json', 'application/problem+json'];
@@ -43,7 +44,7 @@ export class ValidationGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const { streams, takesFile } = request.stages.of('authorised').policy;
+    const { streams, takesFile } = request.stages.get('authorised').policy;
     const { accept } = request.headers;
     const isAccepted = streams ? acceptedType(accept, streams) : this.#accepted(accept);
     if (!isAccepted) throw notAcceptable(accept, streams ?? SERVED.slice(0, 1));

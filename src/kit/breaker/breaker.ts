@@ -3,7 +3,7 @@ import { SlidingWindow } from '../sliding-window/sliding-window.ts';
 const MIN_CALLS = 20;
 const FAILED_SHARE = 0.5;
 const FIRST_PAUSE_MS = 1_000;
-/** Short, so that calls go on soon after the platform is back. A probe every two seconds is no load for it. */
+/** These pauses are short, so that calls go on soon after the server is back. A probe every two seconds is no load for it. */
 const MAX_PAUSE_MS = 2_000;
 
 export type BreakerState = 'closed' | 'half-open' | 'open';

@@ -27,7 +27,7 @@ export class Script {
     }
   }
 
-  /** As one step of a pipeline. */
+  /** Adds a run as one step of a pipeline. */
   addTo(pipeline: ChainableCommander, { keys, values }: ScriptRun, byHash: boolean): void {
     if (byHash) pipeline.evalsha(this.#hash, keys.length, ...keys, ...values);
     else pipeline.eval(this.text, keys.length, ...keys, ...values);
@@ -47,8 +47,8 @@ export async function runAndWait(
   const pipeline = client.pipeline();
   for (const run of runs) run.script.addTo(pipeline, run, byHash);
   pipeline.wait(replicas, timeoutMs);
-  const answers = (await pipeline.exec()) ?? [];
-  const results = answers.map(([error, result]) => error ?? result);
+  const replies = (await pipeline.exec()) ?? [];
+  const results = replies.map(([error, result]) => error ?? result);
   const acknowledged = results.pop();
   return { results, replicas: typeof acknowledged === 'number' ? acknowledged : 0 };
 }

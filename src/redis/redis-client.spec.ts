@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
-import { inTime } from './in-time.ts';
+import { inTime } from './redis-client.ts';
 
 /** Blocks the process, as a thousand callers at once do. */
 function beBusy(ms: number): void {

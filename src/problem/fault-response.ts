@@ -9,7 +9,7 @@ export function answerFault(_request: unknown, response: ServerResponse): void {
     return;
   }
   const requestId = randomUUID();
-  const body = JSON.stringify(new ProblemException('internal-error').answer(requestId));
+  const body = JSON.stringify(new ProblemException('internal-error').bodyFor(requestId));
   response
     .writeHead(500, {
       'content-type': 'application/problem+json; charset=utf-8',

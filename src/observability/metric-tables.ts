@@ -1,0 +1,180 @@
+/** A metric's help text, and the words that each of its labels may have. */
+export type Table = Readonly<
+  Record<string, { help: string; labels: Readonly<Record<string, readonly string[]>> }>
+>;
+/** A label whose words are not listed. */
+const words = <Word extends string = string>(): readonly Word[] => [];
+
+/** What the gateway keeps sealed in the shared Redis. */
+export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'attempts';
+
+/**
+ * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
+ * begins with 0 for each.
+ */
+export const COUNTERS = {
+  gateway_token_events_total: {
+    help: 'Events of access tokens, by kind of principal; remembered: not requested, since the last request failed a moment ago; held_off: not renewed, since the platform refused the last renewed token too; shared: taken from another replica',
+    labels: {
+      principal: ['application', 'user', 'session'],
+      event: ['renewed', 'shared', 'refused', 'held_off', 'rejected', 'unavailable', 'remembered'],
+    },
+  },
+  gateway_redis_unreadable_total: {
+    help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
+    labels: { store: words<SealedTexts>() },
+  },
+  gateway_upstream_contract_warnings_total: {
+    help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',
+    labels: { operation: words(), what: words<'contradiction' | 'contract-violation'>() },
+  },
+  gateway_upstream_gaps_total: {
+    help: "Departures of the platform's answers from its interface that the gateway tolerates, by operation and kind (listGaps names the fields)",
+    labels: { operation: words(), kind: words() },
+  },
+  gateway_upstream_unmapped_codes_total: {
+    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the log lines of the requests have the code',
+    labels: { operation: words() },
+  },
+  gateway_issuer_keys_missed_total: {
+    help: "Requests for the JWT issuer's public keys that brought none; empty: the issuer publishes none",
+    labels: { reason: ['unavailable', 'empty'] },
+  },
+  gateway_tls_failures_total: {
+    help: 'Connections that failed because TLS or a certificate was refused, by server',
+    labels: { server: ['platform', 'tokens', 'redis', 'order-store'] },
+  },
+  gateway_upstream_refused_total: {
+    help: 'Calls refused before anything was sent, by group of operations and reason',
+    labels: { group: words(), reason: words<'gate' | 'bulkhead' | 'breaker'>() },
+  },
+  gateway_upstream_retries_total: {
+    help: 'Retries after a transient failure, by group of operations',
+    labels: { group: words() },
+  },
+  gateway_requests_refused_total: {
+    help: 'Requests refused because of load, by the limit that was reached; caller-rate, caller-in-flight: limits of one caller',
+    labels: {
+      reason: [
+        ...['in-flight', 'event-loop', 'heap', 'memory', 'connections', 'bodies'],
+        ...['caller-rate', 'caller-in-flight'],
+      ],
+    },
+  },
+  gateway_connections_closed_total: {
+    help: 'Connections that were idle or without valid credentials and were closed to make room for others',
+    labels: {},
+  },
+  gateway_redis_errors_total: {
+    help: 'Failed Redis commands and connections, by reason',
+    labels: { reason: words() },
+  },
+  gateway_recorded_writes_total: {
+    help: 'Writes of the order ledger, by the state that they reached in this process',
+    labels: { state: words() },
+  },
+  gateway_order_results_not_recorded_total: {
+    help: 'Known results of writes that could not be recorded; conflict: the record already has another result; missing: the record is gone; unavailable: the order ledger did not respond for a minute; shutdown: the process ended first',
+    labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
+  },
+  gateway_order_reconciliation_attempts_total: {
+    help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
+    labels: { result: ['settled', 'not_found', 'incomplete', 'placed_twice', 'not_needed', 'failed'] },
+  },
+  gateway_jobs_ended_total: {
+    help: 'Imports that this process has ended, by their last state',
+    labels: { state: ['succeeded', 'completed', 'cancelled', 'failed'] },
+  },
+} as const satisfies Table;
+
+/** Counters of events that every request or call has, with two labels. */
+export const TALLIED = {
+  gateway_requests_total: {
+    help: 'Requests that got a response, by operation and HTTP status',
+    labels: ['operation', 'status'],
+  },
+  gateway_upstream_attempts_total: {
+    help: 'Attempts to call the platform, by operation and outcome (success or the kind of failure)',
+    labels: ['operation', 'outcome'],
+  },
+  gateway_read_cache_total: {
+    help: 'Cacheable reads, by operation and result of the cache; `hit` includes responses made of cached lists; `error`: the cache was not available',
+    labels: ['operation', 'result'],
+  },
+} as const;
+
+/** Histograms of such events, by operation. */
+export const TALLIED_SECONDS = {
+  gateway_request_duration_seconds:
+    'Time from the arrival of a request to its response; without operations that take a file or return a stream, which last as long as their caller sends or reads',
+  gateway_upstream_attempt_duration_seconds: 'Duration of one attempt to call the platform',
+} as const;
+
+export const GAUGES = {
+  gateway_token_age_seconds: {
+    help: 'Age of the oldest access token in use, by kind of principal',
+    labels: { principal: words() },
+  },
+  gateway_certificate_expiry_timestamp_seconds: {
+    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store: the one that the gateway shows',
+    labels: { certificate: words<TlsServer>() },
+  },
+  gateway_upstream_breaker_state: {
+    help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
+    labels: { group: words() },
+  },
+  gateway_request_body_bytes: {
+    help: 'Bytes of request bodies in progress, from the headers of a request until its end',
+    labels: {},
+  },
+  gateway_requests_in_flight: { help: 'Requests that have no response yet', labels: {} },
+  gateway_orders_in_doubt: { help: 'Orders that were sent and whose outcome is unknown', labels: {} },
+  gateway_orders_in_doubt_oldest_seconds: { help: 'Age of the oldest order in doubt', labels: {} },
+  gateway_orders_accepted: {
+    help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
+    labels: {},
+  },
+  gateway_orders_accepted_oldest_seconds: {
+    help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
+    labels: {},
+  },
+  gateway_jobs: {
+    help: 'Imports that have not ended, of all replicas, by state: queued or running',
+    labels: { state: words<'queued' | 'running'>() },
+  },
+  gateway_jobs_idle_seconds: {
+    help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
+    labels: {},
+  },
+} as const satisfies Table;
+
+/** Gauges that are there once they are set, so not where no Redis is configured: a 0 would raise an alarm. */
+export const GAUGES_OF_REDIS = {
+  gateway_redis_up: {
+    help: 'Whether Redis can be used: 1 or 0',
+    labels: { store: words<'shared' | 'orders'>() },
+  },
+  gateway_order_store_stopped: {
+    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; rights: Redis denies the gateway a right; replicas: too few acknowledge; writes: Redis refuses them',
+    labels: { reason: words() },
+  },
+  gateway_order_records_unreadable: {
+    help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
+    labels: {},
+  },
+} as const satisfies Table;
+
+export type Counters = typeof COUNTERS;
+export type Gauges = typeof GAUGES & typeof GAUGES_OF_REDIS;
+export type Labels = Readonly<Record<string, string>>;
+export type LabelsOf<Metric extends Table[string]> = {
+  readonly [Label in keyof Metric['labels']]: Metric['labels'][Label][number];
+};
+export type Sample<Name extends keyof Gauges> = readonly [labels: LabelsOf<Gauges[Name]>, value: number];
+
+export type TokenEvent = LabelsOf<Counters['gateway_token_events_total']>['event'];
+export type PrincipalKind = LabelsOf<Counters['gateway_token_events_total']>['principal'];
+/** The result of one reconciliation attempt. */
+export type AttemptOutcome = LabelsOf<Counters['gateway_order_reconciliation_attempts_total']>['result'];
+/** A server that the gateway connects to. */
+export type TlsServer = LabelsOf<Counters['gateway_tls_failures_total']>['server'];
