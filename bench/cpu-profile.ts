@@ -41,7 +41,7 @@ const STAGES: readonly (readonly [place: RegExp, stage: string])[] = [
     'read cache, ETag, text of the page',
   ],
   [/^dist\/(http|caller|validation|tenancy|operation)\//, 'hooks, callers, rates, validation'],
-  [/^dist\/order-ledger\//, 'order ledger'],
+  [/^dist\/order-(ledger|store)\//, 'order ledger'],
   [/^dist\/(transport|upstream|token)\//, 'call of the platform'],
   [/^dist\//, 'other of the gateway'],
   [/^node:internal\/timers/, 'timers'],

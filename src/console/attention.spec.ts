@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import type { JobStore } from '../jobs/job-store.ts';
+import type { JobStore } from '../jobs/store/job-store.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
 import { attentionFor, type ReplicaState, type StoredState } from './attention.ts';
 import { RecentJobs } from './recent-jobs.ts';

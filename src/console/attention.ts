@@ -1,6 +1,6 @@
 import type { OpenOrders } from './doubts.ts';
 import type { Overload } from '../http/admission.ts';
-import type { StopReason } from '../order-ledger/store-watch.ts';
+import type { StopReason } from '../order-store/watch.ts';
 import type { TokenTrouble } from '../token/token.manager.ts';
 
 /** One thing that needs an operator, in words. */
@@ -16,7 +16,7 @@ export interface Attention {
   readonly alert?: string;
 }
 
-/** What this process knows of itself and of what it depends on. */
+/** What this process knows about itself and about what it depends on. */
 export interface ReplicaState {
   readonly draining: boolean;
   readonly overload: Overload | undefined;
@@ -30,12 +30,12 @@ export interface ReplicaState {
   readonly openCircuits: readonly string[];
 }
 
-/** What all replicas have in their stores. */
+/** What is in the stores of all replicas. */
 export interface StoredState {
   readonly orders: OpenOrders;
-  /** Gaps that appeared within a day. */
+  /** The number of gaps that appeared within a day. */
   readonly newGaps: number;
-  /** Imports that make no progress. */
+  /** The number of imports that make no progress. */
   readonly stuckJobs: number;
 }
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamGaps } from '../upstream/gaps.ts';
 import { version } from '../shared/shipped-file.ts';
 import { Admission } from '../http/admission.ts';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { StoreWatch } from '../order-store/watch.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
@@ -19,7 +19,7 @@ export class ConsoleData {
   constructor(
     private readonly admission: Admission,
     private readonly redis: SharedRedis,
-    private readonly ledger: OrderLedgerKeeper,
+    private readonly orderStore: StoreWatch,
     private readonly tokens: TokenManager,
     private readonly upstream: OperationGroups,
     private readonly doubts: DoubtedOrders,
@@ -27,8 +27,8 @@ export class ConsoleData {
     private readonly jobs: RecentJobs,
   ) {}
 
-  /** Undefined where there is no such data. Rejects where a store does not answer. */
-  of(path: string, query: URLSearchParams): Promise<object> | undefined {
+  /** Returns undefined where there is no such data. Rejects where a store cannot be read. */
+  read(path: string, query: URLSearchParams): Promise<object> | undefined {
     switch (path) {
       case '/state':
         return this.#state();
@@ -43,7 +43,7 @@ export class ConsoleData {
     }
   }
 
-  /** What needs attention, and how much each section has. What a store does not say counts as none: the store itself is shown. */
+  /** What needs attention, and how much each section has. A store that cannot be read counts as empty: it needs attention itself. */
   async #state(): Promise<object> {
     const [orders, gaps, jobs] = await Promise.all([
       this.doubts.count(),
@@ -68,7 +68,7 @@ export class ConsoleData {
       draining: admission.draining,
       overload: admission.overload,
       redis: { status: redis.status, reason: redis.reason },
-      orders: this.ledger.trouble,
+      orders: this.orderStore.trouble,
       tokenFailure: this.tokens.failure,
       openCircuits: this.upstream.open,
     };

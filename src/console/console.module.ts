@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { HttpModule } from '../http/http.module.ts';
-import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { OrderStoreModule } from '../order-store/order-store.module.ts';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
@@ -15,7 +15,7 @@ import { RecentJobs } from './recent-jobs.ts';
   imports: [
     HttpModule,
     JobsModule,
-    OrderLedgerModule,
+    OrderStoreModule,
     ReconciliationModule,
     TokenModule,
     UpstreamClientModule,

@@ -10,7 +10,7 @@ import { shippedFile } from '../shared/shipped-file.ts';
 import { ConsoleData } from './console-data.ts';
 import { runbook } from './runbook.ts';
 
-/** Scripts, styles and requests of this origin only; text never becomes markup. */
+/** Allows scripts, styles and requests of this origin only. Text never becomes markup. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -30,13 +30,13 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** In the folder `console-page`. */
+/** The files are in the folder `console-page`. */
 const FILES = [
   ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
   ...['orders.js', 'settle.js', 'jobs.js', 'gaps.js', 'dialog.js', 'credential.js'],
 ];
 
-/** Operations of the API that the page may call, below `/console/api`: they go the same way as on the public listener. */
+/** The operations of the API that the page may call below `/console/api`. They go the same way as on the public listener. */
 const OPERATIONS: readonly RegExp[] = [
   /^GET \/v1\/callers\/me$/,
   /^DELETE \/v1\/jobs\/[^/?]+$/,
@@ -44,8 +44,8 @@ const OPERATIONS: readonly RegExp[] = [
 ];
 
 /**
- * `/console` of the management listener: a page for operators, and the data that it shows. It has no credentials. What it changes goes
- * through the API with a caller's credential, and so through the same checks, limits and lines of the log.
+ * Serves `/console` of the management listener: a page for operators, and the data that it shows. The console has no credentials: the page
+ * makes changes through the API with the credential of a caller, under the same checks and limits and with the same log lines.
  */
 @Injectable()
 export class Console implements OnModuleInit {
@@ -71,7 +71,7 @@ export class Console implements OnModuleInit {
     if (path === '/runbook') return send(response, 200, TYPES['html'] ?? '', this.#runbook());
     const file = this.#files.get(path === '' ? '/' : path);
     if (file) return send(response, 200, file.type, file.bytes);
-    const read = this.data.of(path, new URLSearchParams(query));
+    const read = this.data.read(path, new URLSearchParams(query));
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
     const json = (status: number, data: object): void =>
       send(response, status, 'application/json; charset=utf-8', JSON.stringify(data));
@@ -96,7 +96,7 @@ interface PageFile {
   readonly bytes: string | Buffer;
 }
 
-/** What the page is made of, by its path below `/console`. Throws where a file is missing. */
+/** The files of the page by their paths below `/console`. Throws where a file is missing. */
 function pageFiles(): ReadonlyMap<string, PageFile> {
   const files = FILES.map((name): [string, PageFile] => {
     const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
@@ -105,7 +105,7 @@ function pageFiles(): ReadonlyMap<string, PageFile> {
   return new Map(files);
 }
 
-/** Whether a store did not answer; anything else is a fault of ours. */
+/** Whether a store could not be read; every other error is a fault of the gateway. */
 function isOfStore(error: unknown): boolean {
   return (
     error instanceof ProblemException ||

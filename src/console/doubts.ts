@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery } from '../order-ledger/order-ledger-store.ts';
 import { AttemptHistory } from '../reconciliation/attempt-history.ts';
 import { PlatformSearch } from '../reconciliation/platform-search.ts';
 import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 
-/** More than one person can settle in a night. */
-const MOST = 100;
+/** One person cannot settle more in a night. */
+const MAX_SHOWN = 100;
 
-/** Orders whose end is not known, as the console counts them. */
+/** The counts of orders whose end is not known. */
 export interface OpenOrders {
   readonly inDoubt: { readonly count: number; readonly oldestMs: number };
-  /** Those that the platform accepted so long ago that an operator may settle them. */
+  /** Orders that the platform accepted so long ago that an operator may settle them. */
   readonly accepted: { readonly count: number; readonly oldestMs: number };
-  /** Those of which a look found more licence orders than were ordered. */
+  /** Orders of which the gateway found more licence orders than were ordered. */
   readonly placedTwice: number;
 }
 
@@ -23,19 +23,19 @@ export interface OpenOrders {
 @Injectable()
 export class DoubtedOrders {
   constructor(
-    private readonly keeper: OrderLedgerKeeper,
+    private readonly ledger: ObservedOrderLedger,
     private readonly history: AttemptHistory,
     private readonly times: ReconciliationSchedule,
     private readonly platform: PlatformSearch,
     private readonly config: OrderStoreConfig,
   ) {}
 
-  /** None where the order store does not answer. */
+  /** Counts none where the order store cannot be read. */
   async count(): Promise<OpenOrders> {
     try {
-      const { inDoubt, accepted } = await this.keeper.store.waiting();
+      const { inDoubt, accepted } = await this.ledger.waiting();
       const { overdue, records } = await this.#open();
-      const looks = await Promise.all(records.map((record) => this.history.of(record)));
+      const looks = await Promise.all(records.map((record) => this.history.attemptsFor(record)));
       return {
         inDoubt,
         accepted: { count: overdue.total, oldestMs: accepted.oldestMs },
@@ -47,11 +47,11 @@ export class DoubtedOrders {
     }
   }
 
-  /** The oldest first. Rejects where the order store does not answer. */
+  /** Lists the oldest first. Rejects where the order store cannot be read. */
   async list(): Promise<object> {
     const { doubted, overdue, records } = await this.#open();
     const items = await Promise.all(records.map((record) => this.#show(record)));
-    // A record that cannot be read is in the total, and not among the records.
+    // A record that cannot be read counts in the total and is not among the records.
     return {
       total: doubted.total + overdue.total,
       unread: doubted.unread + overdue.unread,
@@ -68,9 +68,9 @@ export class DoubtedOrders {
   }
 
   async #oldest(query: OrderQuery) {
-    const { total } = await this.keeper.store.list(query, 0, 1);
-    const { records } = await this.keeper.store.list(query, Math.max(total - MOST, 0), MOST);
-    return { total, records: records.toReversed(), unread: Math.min(total, MOST) - records.length };
+    const { total } = await this.ledger.list(query, 0, 1);
+    const { records } = await this.ledger.list(query, Math.max(total - MAX_SHOWN, 0), MAX_SHOWN);
+    return { total, records: records.toReversed(), unread: Math.min(total, MAX_SHOWN) - records.length };
   }
 
   async #show(record: LedgerRecord): Promise<object> {
@@ -85,12 +85,12 @@ export class DoubtedOrders {
       syncMode: order?.syncMode,
       items: order?.ordered,
       placed: order?.items,
-      attempts: (await this.history.of(record)) ?? null,
+      attempts: (await this.history.attemptsFor(record)) ?? null,
       ...this.#next(record),
     };
   }
 
-  /** When the gateway looks for it again, or why it does not. */
+  /** When the gateway looks for the order again, or why it does not. */
   #next({ state, submittedAt, details }: LedgerRecord): { nextAt: number | null; noMore: string | null } {
     const none = (noMore: string) => ({ nextAt: null, noMore });
     if (state === 'incomplete') return none('The platform has answered: it did not confirm every item.');

@@ -4,8 +4,8 @@ import { lazily, shippedFile } from '../shared/shipped-file.ts';
 const OPERATING = new URL('../../docs/operating.md', import.meta.url);
 
 /**
- * The sections of docs/operating.md to which the console leads, as a page: the dashboard and the alerts. Reads the file now, and makes the
- * page at the first call of the result. Throws where the file is missing.
+ * The page of the sections of docs/operating.md to which the console leads: the dashboard and the alerts. Reads the file now, and makes the
+ * page when the result is called first. Throws where the file is missing.
  */
 export function runbook(): () => string {
   const operating = shippedFile(OPERATING).toString();
@@ -24,7 +24,7 @@ function pageOf(operating: string): string {
 `;
 }
 
-/** Its heading has the anchor to which the `runbook_url` of an alert leads. Each item of its list is a paragraph. */
+/** The `runbook_url` of an alert leads to the anchor of the heading. Each item of the section's list is a paragraph. */
 function sectionHtml(markdown: string): string {
   const [title = '', ...paragraphs] = markdown.split(/\n+(?:- )?/);
   return `<section class="panel"><h2 id="${title.toLowerCase()}">${title}</h2>${markdownHtml(paragraphs.join('\n\n'))}</section>`;

@@ -3,17 +3,45 @@ import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { Redactor } from '../observability/redactor.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
+import { cleanText } from '../shared/clean-text.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { type AddedRows, toAddedRows, toAddRequest } from './add-members.mapper.ts';
-import type { AddMembersDto, AddMembersResultDto, FailedMemberDto, NewMemberDto } from './dto/member.dto.ts';
+import { ContractViolation } from '../upstream/upstream-failure.ts';
+import {
+  addFailureShape,
+  addResultShape,
+  newMemberShape,
+  type WireAddRequest,
+} from '../upstream/wire/member.ts';
+import { readObject } from '../upstream/wire/reader.ts';
+import type { TimestampUnit } from '../upstream/wire/scalars.ts';
+import type {
+  AddMembersDto,
+  AddMembersResultDto,
+  FailedMemberDto,
+  MemberDto,
+  NewMemberDto,
+} from './dto/member.dto.ts';
 import { describe, logPartial, settle } from './member-failure.ts';
+import { readMember, toMemberTerms } from './member.mapper.ts';
 
-/** Interface section 8. */
+/** The platform accepts no more rows in a call (interface section 8). */
 const ROWS_PER_CALL = 100;
-/** Enough to halve the time of a large request, and few enough for the platform to serve other requests too. */
+/** Two calls halve the time of a large request, and let the platform serve other requests too. */
 const CALLS_AT_A_TIME = 2;
+
+/** The outcome of the rows of one call. */
+export interface AddedRows {
+  readonly succeeded: MemberDto[];
+  /** The added members by their accounts. */
+  readonly added: ReadonlyMap<string, MemberDto>;
+  readonly failed: FailedMemberDto[];
+  /** Whether the response contradicts itself or the request. */
+  readonly contradicts: boolean;
+}
 
 /** Adds members in calls of the size that the platform accepts, and joins their results row by row. It repeats no call. */
 @Injectable()
@@ -26,8 +54,8 @@ export class AddMembersService {
   ) {}
 
   /**
-   * Returns the outcome of each row. Where a whole call fails, its rows report it, so that the results of the others stay. Where
-   * all calls failed in the same way, the response is that problem.
+   * Returns the outcome of each row. Where a whole call fails, its rows report the failure, and the results of the other calls stay.
+   * Throws the problem of the calls where all of them fail in the same way.
    */
   async addMembers(
     call: CallContext,
@@ -81,7 +109,6 @@ function chunksOf(members: readonly NewMemberDto[]): NewMemberDto[][] {
   );
 }
 
-/** Whether all problems are the same. */
 function areAlike(problems: readonly ProblemException[]): boolean {
   return new Set(problems.map(({ body }) => `${body.code} ${body.outcome}`)).size === 1;
 }
@@ -93,12 +120,92 @@ function failedRows(
 ): FailedMemberDto[] {
   const { code, outcome, retryable } = problem.body;
   const message = describe(problem);
-  return rows.map(({ account }, row) => ({
-    index: firstIndex + row,
-    account,
-    code,
-    message,
-    outcome,
-    retryable,
+  const failure = { code, message, outcome, retryable };
+  return rows.map(({ account }, row) => ({ index: firstIndex + row, account, ...failure }));
+}
+
+export function toAddRequest(rows: readonly NewMemberDto[]): WireAddRequest {
+  return { userList: rows.map((row) => ({ ...toMemberTerms(row), password: row.password })) };
+}
+
+/**
+ * Compares the two lists of a response (interface section 2.9) with the rows that were sent. A row in neither list, or in both, has
+ * an unknown outcome. Accounts that were not sent are left out. `firstIndex` is the position of the first row in the request.
+ */
+export function toAddedRows(
+  data: unknown,
+  rows: readonly NewMemberDto[],
+  firstIndex: number,
+  unit: TimestampUnit,
+  notes?: ContractNotes,
+  redactor = new Redactor(),
+): AddedRows {
+  const { members, failures } = readObject(addResultShape, data, notes, (wire) => ({
+    members: wire.list('succeeded', newMemberShape, (member) => readMember(member, unit)),
+    failures: wire.list('failed', addFailureShape, (failure) => ({
+      userName: failure.text('userName') ?? '',
+      message: failure.text('message') ?? '',
+    })),
   }));
+  if (members.length + failures.length > 2 * rows.length)
+    throw new ContractViolation('data', 'one result a row');
+
+  const open = new Set(rows.map(({ account }) => account));
+  const reasons = new Map<string, string>();
+  for (const { userName, message } of longestFirst(failures)) {
+    const row = match(userName, open);
+    if (row !== undefined) {
+      reasons.set(row, message);
+      open.delete(row);
+    }
+  }
+  const added = new Map<string, MemberDto>();
+  for (const member of longestFirst(members)) {
+    const userName = member.userName ?? '';
+    const row = match(userName, open) ?? match(userName, reasons.keys());
+    if (row !== undefined && !added.has(row)) {
+      added.set(row, member);
+      open.delete(row);
+    }
+  }
+
+  const secrets = rows.map(({ password }) => password);
+  const failed = rows.flatMap(({ account }, position): FailedMemberDto[] => {
+    const row = { index: firstIndex + position, account, retryable: false };
+    const reason = reasons.get(account);
+    if (added.has(account)) return reason === undefined ? [] : [{ ...row, ...OPEN.both }];
+    if (reason === undefined) return [{ ...row, ...OPEN.neither }];
+    const message = cleanText(reason, (text) => redactor.redact(text, secrets)) || SILENT;
+    return [{ ...row, code: 'upstream-rejected', message, outcome: 'not_processed' }];
+  });
+  return {
+    succeeded: rows.flatMap(({ account }) => added.get(account) ?? []),
+    added,
+    failed,
+    contradicts:
+      added.size < members.length ||
+      reasons.size < failures.length ||
+      failed.some(({ code }) => code !== 'upstream-rejected'),
+  };
+}
+
+const SILENT = 'The platform refused this row and gave no reason.';
+const violation = { code: 'upstream-contract-violation', outcome: 'unknown' } as const;
+const OPEN = {
+  both: { ...violation, message: 'The platform listed this row as added and as failed.' },
+  neither: { ...violation, message: 'The platform did not say whether it added this row.' },
+} as const;
+
+/** Sorts the longest user name first: where one account begins with another, the longer account matches the longer row. */
+function longestFirst<T extends { userName?: string | null }>(items: readonly T[]): T[] {
+  return items.toSorted((a, b) => (b.userName?.length ?? 0) - (a.userName?.length ?? 0));
+}
+
+/** The account of a row that a user name means: the longest one that it begins with, since the platform appends the enterprise code. */
+function match(userName: string, rows: Iterable<string>): string | undefined {
+  let found: string | undefined;
+  for (const row of rows) {
+    if (userName.startsWith(row) && row.length > (found?.length ?? 0)) found = row;
+  }
+  return found;
 }

@@ -1,4 +1,5 @@
-import { type ContractNotes, UnreadableTree } from '../upstream/wire/contract-notes.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
+import { UnreadableTree } from '../upstream/upstream-failure.ts';
 import { type Reader, readObject } from '../upstream/wire/reader.ts';
 import { MAX_PACKAGE_LEVELS } from '../upstream/wire/instances.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
@@ -16,15 +17,15 @@ import type {
   ProductInstanceDto,
 } from './dto/asset-products.dto.ts';
 
-/** 1 and 0 on the wire. */
+/** Flags are 1 and 0 on the wire. */
 const FLAGS: ReadonlyMap<number, boolean> = new Map([
   [0, false],
   [1, true],
 ]);
-/** Products and packages together. */
+/** The maximum of products and packages together. */
 const MAX_NODES = 10_000;
 
-/** Products and packages on an asset (interface sections 2.12 and 4.2). Throws {@link ContractViolation}, also where the trees are too large. */
+/** Reads the products and packages on an asset (interface sections 2.12 and 4.2). Throws `ContractViolation`, also where the trees are too large. */
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
   return readObject(assetProductsShape, data, notes, (wire) => ({

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } fr
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-stages.ts';
+import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AddMembersService } from './add-members.service.ts';
@@ -9,7 +10,6 @@ import {
   AddMembersDto,
   AddMembersResultDto,
   EnterpriseMemberPath,
-  EnterprisePath,
   LeavingMemberPath,
   ListMembersQuery,
   MemberDto,
@@ -18,6 +18,7 @@ import {
   SoughtMemberPath,
   UpdateMemberDto,
 } from './dto/member.dto.ts';
+import { MemberSearch } from './member-search.ts';
 import { MemberService } from './member.service.ts';
 
 const MULTI_STATUS = 207;
@@ -26,6 +27,7 @@ const MULTI_STATUS = 207;
 @Controller('v1/enterprises/:enterpriseGlobalId/members')
 export class EnterpriseMembersController {
   constructor(
+    private readonly search: MemberSearch,
     private readonly members: MemberService,
     private readonly adding: AddMembersService,
   ) {}
@@ -75,7 +77,7 @@ export class EnterpriseMembersController {
     @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ListMembersQuery,
   ): Promise<MemberPageDto> {
-    return this.members.listMembers(call, enterpriseGlobalId, query);
+    return this.search.listMembers(call, enterpriseGlobalId, query);
   }
 
   @Get(':memberGlobalId')
@@ -89,7 +91,7 @@ export class EnterpriseMembersController {
     success: [{ status: 200, description: 'The member', type: MemberDto }],
   })
   getMember(@Call() call: CallContext, @Param() member: SoughtMemberPath): Promise<MemberDto> {
-    return this.members.getMember(call, member);
+    return this.search.getMember(call, member);
   }
 
   @Patch(':memberGlobalId')

@@ -1,10 +1,11 @@
 import { Body, Controller, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiExtension, ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Call, HeaderValue } from '../operation/request-stages.ts';
+import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
-import { EnterpriseMemberPath, EnterprisePath } from './dto/member.dto.ts';
+import { EnterpriseMemberPath } from './dto/member.dto.ts';
 import {
   AssetNumPageDto,
   ChangeAssetNumsDto,
@@ -180,7 +181,7 @@ export class MemberAssetsController {
     alsoScopes: () => ['orders:read'],
     upstream: 'listMembers',
     // A success may lack a section that can be read a moment later, so it is not cached.
-    cacheMs: 0,
+    isUncached: true,
     success: [{ status: 200, description: 'The sections that could be read', type: OverviewDto }],
   })
   getOverview(

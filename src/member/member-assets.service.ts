@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { pageOf } from '../operation/page.dto.ts';
-import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
+import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
-import type { AssetProductsDto } from './dto/asset-products.dto.ts';
+import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import type {
   AssetNumDto,
   AssetNumPageDto,
@@ -19,12 +19,12 @@ import type {
 } from './dto/member-assets.dto.ts';
 import { isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
 
-/** The asset numbers, lent locks and products of members. */
+/** Reads asset numbers, lent locks and products, and lends assets. */
 @Injectable()
 export class MemberAssetsService {
   constructor(
     private readonly upstream: UpstreamClient,
-    private readonly shared: SharedReads,
+    private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
   ) {}
 
@@ -57,32 +57,29 @@ export class MemberAssetsService {
     );
   }
 
-  /** All asset numbers of an enterprise, fetched once for all filters and pages. `fresh`: bypasses the cache. */
+  /** All asset numbers of an enterprise, fetched once for all filters and pages. `fresh` bypasses the cache. */
   allAssetNums(
     call: CallContext,
     enterpriseGlobalId: string,
     fresh?: boolean,
   ): Promise<readonly AssetNumDto[]> {
     const ids = { enterpriseGlobalId };
-    return this.shared.read({ operation: 'listAssetNums', ids, decode: toAssetNums }, call, fresh);
+    return this.cache.read({ operation: 'listAssetNums', ids, decode: toAssetNums }, call, fresh);
   }
 
   allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
     const ids = { enterpriseGlobalId };
-    return this.shared.read({ operation: 'listLentLocks', ids, decode: toLentLocks }, call);
+    return this.cache.read({ operation: 'listLentLocks', ids, decode: toLentLocks }, call);
   }
 
-  getAssetProducts(
-    call: CallContext,
-    { enterpriseGlobalId, assetId }: { readonly enterpriseGlobalId: string; readonly assetId: string },
-  ): Promise<AssetProductsDto> {
+  getAssetProducts(call: CallContext, { enterpriseGlobalId, assetId }: AssetPath): Promise<AssetProductsDto> {
     const source: Source<AssetProductsDto> = {
       operation: 'listAssetProducts',
       ids: { assetId },
       enterpriseGlobalId,
       decode: (data, notes) => toAssetProducts(data, this.config.timestampUnit, notes),
     };
-    return this.shared.read(source, call);
+    return this.cache.read(source, call);
   }
 
   lendAssets(

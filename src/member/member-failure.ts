@@ -6,7 +6,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 /** The result of one of several calls to the platform. */
 export type Settled<T> = { readonly value: T } | { readonly problem: ProblemException };
 
-/** Waits for a call whose failure must not end the others. A fault of the gateway itself is still thrown. */
+/** Waits for a call whose failure must not end the other calls. Still throws a fault of the gateway itself. */
 export async function settle<T>(call: Promise<T>): Promise<Settled<T>> {
   try {
     return { value: await call };

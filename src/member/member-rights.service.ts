@@ -13,22 +13,18 @@ import {
   type RightsChangeDto,
   type SetAssetNumsDto,
 } from './dto/member-assets.dto.ts';
+import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 
-interface MemberIds {
-  readonly enterpriseGlobalId: string;
-  readonly memberGlobalId: string;
-}
-
-/** How a change is to be made. */
+/** What the caller says about a change besides the numbers. */
 interface Terms {
   readonly validateOnly: boolean;
   readonly ifMatch: string | undefined;
 }
 
 /**
- * The asset numbers of a member. What is there is read past the cache first, and only the difference is sent: so a repeat after a lost
- * answer finds less to do, or nothing, where the platform itself would refuse a number that the member has already.
+ * Changes the asset numbers of a member. It reads the current numbers past the cache and sends only the difference, because the platform
+ * refuses a number that the member already has: so a caller may repeat a change after a lost response.
  */
 @Injectable()
 export class MemberRightsService {
@@ -37,10 +33,10 @@ export class MemberRightsService {
     private readonly assets: MemberAssetsService,
   ) {}
 
-  /** The member has exactly these numbers afterwards. */
+  /** Gives the member exactly these numbers. */
   async set(
     call: CallContext,
-    ids: MemberIds,
+    ids: EnterpriseMemberPath,
     { assetNums }: SetAssetNumsDto,
     terms: Terms,
   ): Promise<RightsChangeDto> {
@@ -51,10 +47,10 @@ export class MemberRightsService {
     return this.#apply(call, ids, { assign: assetNums, withdraw }, { all, own }, terms);
   }
 
-  /** The member has these numbers in addition, and those no longer. */
+  /** Gives the member some numbers and withdraws others. */
   async change(
     call: CallContext,
-    ids: MemberIds,
+    ids: EnterpriseMemberPath,
     changes: ChangeAssetNumsDto,
     terms: Terms,
   ): Promise<RightsChangeDto> {
@@ -63,12 +59,12 @@ export class MemberRightsService {
 
   async #read(
     call: CallContext,
-    { enterpriseGlobalId, memberGlobalId }: MemberIds,
+    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     { ifMatch }: Terms,
   ): Promise<Rights> {
     const all = await this.assets.allAssetNums(call, enterpriseGlobalId, true);
     const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
-    call.reach?.add(
+    call.authorisedIds?.add(
       'assetNum',
       own.map(({ assetNum }) => assetNum),
     );
@@ -77,10 +73,10 @@ export class MemberRightsService {
     return { all, own };
   }
 
-  /** A lent lock that is lent to the member is listed with the member's numbers, but it is no right that can be withdrawn. */
+  /** The platform lists a lock that is lent to the member with the member's numbers, but it is no right that can be withdrawn. */
   async #withoutLentLocks(
     call: CallContext,
-    { enterpriseGlobalId }: MemberIds,
+    { enterpriseGlobalId }: EnterpriseMemberPath,
     surplus: readonly AssetNumDto[],
   ): Promise<string[]> {
     const nums = surplus.map(({ assetNum }) => assetNum);
@@ -93,7 +89,7 @@ export class MemberRightsService {
   /** The platform requires both lists, also where one is empty. */
   async #apply(
     call: CallContext,
-    { memberGlobalId }: MemberIds,
+    { memberGlobalId }: EnterpriseMemberPath,
     { assign, withdraw }: ChangeAssetNumsDto,
     { all, own }: Rights,
     { validateOnly }: Terms,

@@ -1,68 +1,61 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { BoundedStore } from '../read-cache/bounded-store.ts';
-import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
+import { ReadCache, type Source } from '../read-cache/read-cache.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
-import { PageLimit } from '../upstream/page-limit.ts';
-import type { MemberPage } from '../upstream/wire/member-page.ts';
-import type { ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
+import { PageLimit } from '../upstream/member-pages.ts';
+import type { MemberPage } from '../upstream/wire/member.ts';
+import type { EnterpriseMemberPath, ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
 import { toMemberPage } from './member.mapper.ts';
 
-const REMEMBERED = 50_000;
-const REMEMBERED_BYTES = 16 * 1024 * 1024;
+const MAX_REMEMBERED = 50_000;
+const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024;
 
-export type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
-export type MembersPart = Part<MemberDto>;
+type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
 
-/** The members of an enterprise, from the read cache or from the platform itself. Each page of the platform is an entry of the read cache. */
+/** Reads the members of an enterprise, from the read cache or from the platform itself. Each page of the platform is an entry of the cache. */
 @Injectable()
 export class MemberSearch {
-  /** The positions at which the pages begin that showed members last. */
-  readonly #placeOf = new BoundedStore<number>({
-    entries: REMEMBERED,
-    bytes: REMEMBERED_BYTES,
+  /** Where the page begins that showed a member last. */
+  readonly #positions = new BoundedStore<number>({
+    entries: MAX_REMEMBERED,
+    bytes: MAX_REMEMBERED_BYTES,
     sizeOf: () => 8,
   });
 
   constructor(
-    private readonly shared: SharedReads,
+    private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
     private readonly list: MemberList,
     private readonly limit: PageLimit,
   ) {}
 
   /**
-   * A member by its id. The platform finds members by name or account only, so the pages of its list are read until one of them shows the
-   * member: first the page that showed it last. What no cached page shows is looked for once more past the cache.
+   * Finds a member by its id, or throws `member-not-found`. The platform finds members by name or account only, so the pages of its list are
+   * read until one of them shows the member: first the page that showed it last. A member that no cached page shows is looked for again past
+   * the cache.
    */
-  async find(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    memberGlobalId: string,
-  ): Promise<MemberDto | undefined> {
+  async getMember(call: CallContext, ids: EnterpriseMemberPath): Promise<MemberDto> {
     const progress = new Progress();
-    const found = await this.#search({ ...call, progress }, enterpriseGlobalId, memberGlobalId).finally(() =>
-      call.progress.waited(progress),
-    );
-    if (found || progress.oldestPart === undefined) {
-      call.progress.uses(progress.oldestPart);
-      return found;
-    }
-    return this.#search(call, enterpriseGlobalId, memberGlobalId, true);
+    let member = await this.#find({ ...call, progress }, ids).finally(() => call.progress.waited(progress));
+    if (member || progress.oldestPart === undefined) call.progress.uses(...progress.parts);
+    else member = await this.#find(call, ids, true);
+    if (!member) throw new ProblemException('member-not-found');
+    return member;
   }
 
-  async #search(
+  async #find(
     call: CallContext,
-    enterpriseGlobalId: string,
-    memberGlobalId: string,
+    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     fresh?: boolean,
   ): Promise<MemberDto | undefined> {
     const key = `${enterpriseGlobalId}\n${memberGlobalId}`;
     const ask = this.#cached(call, enterpriseGlobalId, {}, fresh);
     const isWanted = (member: MemberDto) => member.memberGlobalId === memberGlobalId;
-    const last = this.#placeOf.get(key);
+    const last = this.#positions.get(key);
     if (last !== undefined) {
       const pageSize = await this.limit.size();
       const { items } = await this.list.page(ask, { page: Math.floor(last / pageSize) + 1, pageSize });
@@ -72,13 +65,13 @@ export class MemberSearch {
     for await (const { items, at } of this.list.all(ask)) {
       const member = items.find(isWanted);
       if (!member) continue;
-      this.#placeOf.set(key, at);
+      this.#positions.set(key, at);
       return member;
     }
     return undefined;
   }
 
-  async page(
+  async listMembers(
     call: CallContext,
     enterpriseGlobalId: string,
     { page, pageSize, ...filter }: ListMembersQuery,
@@ -88,14 +81,23 @@ export class MemberSearch {
     return { items, page, pageSize, total, totalPages: total === null ? null : Math.ceil(total / pageSize) };
   }
 
-  /** All members as the platform has them now, page by page, for readers who act on what is there. */
-  uncached(
+  /** All members as the platform has them now, page by page. */
+  allMembers(
     call: CallContext,
     enterpriseGlobalId: string,
     filter: MemberFilter = {},
     pagesAtATime?: number,
-  ): AsyncGenerator<MembersPart> {
+  ): AsyncGenerator<Part<MemberDto>> {
     return this.list.all(this.#uncached(call, enterpriseGlobalId, filter), pagesAtATime);
+  }
+
+  /** All members one by one. The platform is asked for the next page when the reader has taken the last one. */
+  async *export(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    filter: MemberFilter,
+  ): AsyncGenerator<MemberDto> {
+    for await (const { items } of this.allMembers(call, enterpriseGlobalId, filter)) yield* items;
   }
 
   /** How many members the enterprise has now. */
@@ -105,10 +107,10 @@ export class MemberSearch {
 
   #uncached(call: CallContext, enterpriseGlobalId: string, filter: MemberFilter): AskPage<MemberDto> {
     return (wanted) =>
-      this.shared.readUncached(this.#source(enterpriseGlobalId, { ...filter, ...wanted }), call);
+      this.cache.readUncached(this.#source(enterpriseGlobalId, { ...filter, ...wanted }), call);
   }
 
-  /** `fresh`: bypasses the cache. */
+  /** `fresh` bypasses the cache. */
   #cached(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -116,7 +118,7 @@ export class MemberSearch {
     fresh?: boolean,
   ): AskPage<MemberDto> {
     return (wanted, again) =>
-      this.shared.read(
+      this.cache.read(
         this.#source(enterpriseGlobalId, { ...filter, ...wanted }),
         call,
         again || fresh || undefined,

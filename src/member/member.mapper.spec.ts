@@ -4,14 +4,14 @@ import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import fc from 'fast-check';
 import { parseJson } from '../shared/json.ts';
-import { ContractViolation } from '../upstream/wire/contract-notes.ts';
+import { ContractViolation } from '../upstream/upstream-failure.ts';
 import { memberShape } from '../upstream/wire/member.ts';
 import { Reader } from '../upstream/wire/reader.ts';
-import { toAddedRows, toAddRequest } from './add-members.mapper.ts';
+import { toAddedRows, toAddRequest } from './add-members.service.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import { readMember, toMemberPage, toMemberTerms } from './member.mapper.ts';
 import { toAssetCounts } from './overview.service.ts';
-import { UnsettledDeletes } from './unsettled-deletes.ts';
+import { UnsettledDeletes } from './member.service.ts';
 
 const parse = (text: string) => parseJson(Buffer.from(text), { maxDepth: 64 });
 const many = <T extends object>(length: number, item: T) => Array.from({ length }, () => item);
@@ -231,7 +231,7 @@ describe('added rows', () => {
   });
 
   it.each([{}, { succeeded: {} }, { succeeded: [{}] }, { succeeded: [{ userName: 'a' }] }, { failed: [1] }])(
-    'never claim success of a row of which the answer says too little: %j',
+    'never claim success of a row of which the response says too little: %j',
     (data) => {
       const { succeeded, failed } = toAddedRows(data, [row('a')], 0, 'ms');
       expect(succeeded).toEqual([]);

@@ -1,25 +1,21 @@
-import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
 import { type Reader, readList } from '../upstream/wire/reader.ts';
 import {
   assetNumShape,
   lentLockShape,
   type MemberField,
+  type MemberPage,
+  readMemberPage,
   type WireMemberTerms,
 } from '../upstream/wire/member.ts';
 import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
-import { type MemberPage, toMemberPageOf } from '../upstream/wire/member-page.ts';
 import type { MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
-/** Converts the member center's answers to the gateway's DTOs. Pure; throws `ContractViolation` where an answer violates the interface. */
+/** Converts the responses of the member center to the gateway's DTOs. Throws `ContractViolation` where a response violates the interface. */
 
-export function toMemberTerms({
-  account,
-  departmentId,
-  name,
-  remark,
-  passwordMobile,
-}: UpdateMemberDto): WireMemberTerms {
+export function toMemberTerms(member: UpdateMemberDto): WireMemberTerms {
+  const { account, departmentId, name, remark, passwordMobile } = member;
   return { userName: account, departmentId: wireLong(departmentId), name, remark, passwordMobile };
 }
 
@@ -50,7 +46,7 @@ export function toMemberPage(
   unit: TimestampUnit,
   notes?: ContractNotes,
 ): MemberPage<MemberDto> {
-  return toMemberPageOf(data, (member) => readMember(member, unit), notes);
+  return readMemberPage(data, (member) => readMember(member, unit), notes);
 }
 
 export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {
@@ -72,7 +68,7 @@ export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[]
   }));
 }
 
-/** A number is free where no member has it and it is not lent, here and in the overview. */
+/** A number is free where no member has it and it is not lent. */
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
   return memberGlobalId === null && lent !== true;
 }

@@ -7,8 +7,7 @@ import { MemberAssetsController } from './member-assets.controller.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { MemberRightsService } from './member-rights.service.ts';
 import { MemberSearch } from './member-search.ts';
-import { MemberService } from './member.service.ts';
-import { UnsettledDeletes } from './unsettled-deletes.ts';
+import { MemberService, UnsettledDeletes } from './member.service.ts';
 import { OverviewService } from './overview.service.ts';
 
 /** Public area 2: members, what is assigned and lent to them, and the overview of an enterprise. */
@@ -24,6 +23,6 @@ import { OverviewService } from './overview.service.ts';
     OverviewService,
     UnsettledDeletes,
   ],
-  exports: [AddMembersService, MemberService],
+  exports: [AddMembersService, MemberSearch, MemberService],
 })
 export class MemberModule {}

@@ -1,80 +1,79 @@
 import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { environmentName, sha256 } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import type {
-  ListMembersQuery,
-  MemberDto,
-  MemberPageDto,
-  ResetPasswordDto,
-  UpdateMemberDto,
-} from './dto/member.dto.ts';
+import type { EnterpriseMemberPath, ResetPasswordDto, UpdateMemberDto } from './dto/member.dto.ts';
 import { toMemberTerms } from './member.mapper.ts';
-import { type MemberFilter, MemberSearch, type MembersPart } from './member-search.ts';
-import { UnsettledDeletes } from './unsettled-deletes.ts';
 
-interface MemberIds {
-  readonly enterpriseGlobalId: string;
-  readonly memberGlobalId: string;
+/** They take about 2 MB. A day has only a few deletes with an unknown outcome. */
+const MAX_REMEMBERED = 10_000;
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Remembers deletes with an unknown outcome, so that a caller who repeats one gets 204 (the member is gone) and not 404. They are kept for a
+ * day in Redis for all replicas, or in this process, the latest of them, where there is no Redis or it is away. The response to a forgotten
+ * delete is 404, which also says that the member does not exist.
+ */
+@Injectable()
+export class UnsettledDeletes {
+  readonly #local = new Set<string>();
+  readonly #prefix: string;
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+  ) {
+    this.#prefix = `${environmentName(config.baseUrl)}:del:`;
+  }
+
+  async add(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
+    const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
+    const shared = await this.redis
+      .run((client) => client.set(key, '1', 'PX', KEPT_MS))
+      .catch(() => undefined);
+    if (shared) return;
+    this.#local.delete(key);
+    this.#local.add(key);
+    const [oldest] = this.#local;
+    if (this.#local.size > MAX_REMEMBERED && oldest !== undefined) this.#local.delete(oldest);
+  }
+
+  /** Forgets the delete. Returns true where it was remembered. */
+  async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
+    const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
+    const removed = await this.redis.run((client) => client.del(key)).catch(() => 0);
+    return this.#local.delete(key) || removed === 1;
+  }
+
+  #keyOf(enterpriseGlobalId: string, memberGlobalId: string): string {
+    // Path ids have no slash.
+    return this.#prefix + sha256(`${enterpriseGlobalId}/${memberGlobalId}`);
+  }
 }
 
-/** The members of an enterprise one by one: map in, call, map out. */
+/** Changes the members of an enterprise one by one. */
 @Injectable()
 export class MemberService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly unsettled: UnsettledDeletes,
-    private readonly search: MemberSearch,
   ) {}
 
-  listMembers(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    wanted: ListMembersQuery,
-  ): Promise<MemberPageDto> {
-    return this.search.page(call, enterpriseGlobalId, wanted);
-  }
-
-  /** All members from the platform itself, page by page. */
-  allMembers(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    filter?: MemberFilter,
-    pagesAtATime?: number,
-  ): AsyncGenerator<MembersPart> {
-    return this.search.uncached(call, enterpriseGlobalId, filter, pagesAtATime);
-  }
-
-  /** The same, one by one as the client reads them. */
-  async *export(
-    call: CallContext,
-    enterpriseGlobalId: string,
-    filter: MemberFilter,
-  ): AsyncGenerator<MemberDto> {
-    for await (const { items } of this.allMembers(call, enterpriseGlobalId, filter)) yield* items;
-  }
-
-  async getMember(call: CallContext, { enterpriseGlobalId, memberGlobalId }: MemberIds): Promise<MemberDto> {
-    const member = await this.search.find(call, enterpriseGlobalId, memberGlobalId);
-    if (!member) throw new ProblemException('member-not-found');
-    return member;
-  }
-
-  updateMember(call: CallContext, ids: MemberIds, member: UpdateMemberDto): Promise<void> {
+  updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {
     return this.upstream.call('editMember', call, { ids: { ...ids }, body: toMemberTerms(member) }, nothing);
   }
 
-  resetPassword(call: CallContext, ids: MemberIds, { password }: ResetPasswordDto): Promise<void> {
+  resetPassword(call: CallContext, ids: EnterpriseMemberPath, { password }: ResetPasswordDto): Promise<void> {
     return this.upstream.call('resetPassword', call, { ids: { ...ids }, body: { password } }, nothing);
   }
 
-  /**
-   * A missing member is no failure where an earlier delete may have removed it, because a caller may repeat a DELETE (docs/api.md,
-   * section 4).
-   */
-  async deleteMember(call: CallContext, ids: MemberIds): Promise<void> {
+  /** A missing member is no failure where an earlier delete may have removed it: a caller may repeat a DELETE (docs/api.md, section 4). */
+  async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
     try {
       await this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);

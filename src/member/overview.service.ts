@@ -20,10 +20,10 @@ import { logPartial, settle, type Settled } from './member-failure.ts';
 import { MemberSearch } from './member-search.ts';
 
 const SOON_MS = 30 * 24 * 60 * 60 * 1_000;
-/** The form of the interface's licence types (section 2.5). */
+/** The form of licence types in the interface (section 2.5). */
 const LICENSE_TYPE = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The overview of an enterprise: four reads at the same time, each of which may fail alone. */
+/** Makes the overview of an enterprise of four reads at the same time, each of which may fail alone. */
 @Injectable()
 export class OverviewService {
   constructor(
@@ -93,7 +93,7 @@ interface CountedAsset {
   readonly endsAt: number;
 }
 
-/** The counts of an enterprise's assets for the overview (interface section 2.8). `now` is in ms since the epoch. */
+/** Counts the assets of an enterprise (interface section 2.8). `now` is in ms since the epoch. */
 export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): AssetCountsDto {
   const assets = readList(assetShape, data, undefined, (wire): CountedAsset => {
     const licenseType = wire.text('licenseType') ?? '';

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { scopes } from '../caller/scopes.ts';
 import { enumeration, enumerationSchema } from '../shared/enumeration.ts';
-import { Count } from '../operation/answer-fields.ts';
+import { Count } from '../operation/response-fields.ts';
 
 const scopeWords = enumeration(
   'Scope',

@@ -18,7 +18,7 @@ const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-/** In the folder `api-page`. */
+/** The files are in the folder `api-page`. */
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -29,12 +29,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-/** Allows scripts, styles and requests of this origin only. Swagger UI has its icons as data URLs. */
+/** Allows scripts, styles and requests of this origin only, and data URLs for the icons of Swagger UI. */
 const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The OpenAPI document and the page that shows it. Files are read at the start; what is made of them is made once, at the first request. */
+/** Serves the OpenAPI document and the page that shows it. Files are read at the start; what is made of them is made at the first request. */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
@@ -64,7 +64,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   });
 }
 
-/** The document of this gateway: without tokens where no issuer is configured. */
+/** Leaves out bearer tokens where no issuer is configured. */
 function documentOf(app: NestFastifyApplication, examples: string): OpenAPIObject {
   const document = openApiDocument(app, JSON.parse(examples) as ResponseExamples);
   if (app.get(JwtCallers).accepted) return document;

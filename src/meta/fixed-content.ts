@@ -10,7 +10,7 @@ const MAX_AGE_S = 300;
 /** Smaller content fits into one packet without compression. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-/** Stop a browser from guessing another content type, framing the content, or sending a referrer. */
+/** They stop a browser from guessing another content type, framing the content or sending a referrer. */
 const HEADERS = {
   'cache-control': `public, max-age=${MAX_AGE_S}`,
   'x-content-type-options': 'nosniff',
@@ -35,7 +35,7 @@ export class FixedContent {
   constructor(
     private readonly type: string,
     content: string | Buffer,
-    /** The Content-Security-Policy; by default nothing is allowed. */
+    /** The Content-Security-Policy. The default allows nothing. */
     private readonly policy = "default-src 'none'; frame-ancestors 'none'",
   ) {
     this.#bytes = Buffer.from(content);
@@ -80,7 +80,7 @@ function codingFor(accepted = ''): Coding | undefined {
 
 const text = (description: string) => ({ description, schema: { type: 'string' as const } });
 
-/** The headers of {@link FixedContent} in the OpenAPI document. */
+/** How the OpenAPI document describes the headers of {@link FixedContent}. */
 const DOCUMENTED = {
   ETag: text('Entity tag of the content'),
   'Content-Security-Policy': text('What a browser may load for the page'),
@@ -90,7 +90,7 @@ const DOCUMENTED = {
   'Cross-Origin-Resource-Policy': text('`same-origin`'),
 };
 
-/** Fixed content in the OpenAPI document: as JSON, and as a page for a client that accepts `text/html`. */
+/** Describes fixed content in the OpenAPI document: as JSON, and as a page for a client that accepts `text/html`. */
 export function ApiFixedContent(description: string, type: Type): MethodDecorator {
   return applyDecorators(
     ApiExtraModels(type),

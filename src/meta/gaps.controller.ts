@@ -5,9 +5,6 @@ import { pageOf, PageQuery } from '../operation/page.dto.ts';
 import { UpstreamGaps } from '../upstream/gaps.ts';
 import { GapPageDto } from './gaps.dto.ts';
 
-/** Which page of the gaps is wanted. */
-export class ListGapsQuery extends PageQuery {}
-
 @ApiTags('Gateway')
 @Controller('v1/gaps')
 export class GapsController {
@@ -21,11 +18,10 @@ export class GapsController {
       'Names of fields, never a value, for the owner of the platform. The list covers all replicas and has at most 1,000 entries.',
     effect: 'read',
     scope: 'gaps:read',
-    cacheMs: 0,
     paged: true,
     success: [{ status: 200, description: 'One page, by operation and path', type: GapPageDto }],
   })
-  async listGaps(@Query() query: ListGapsQuery): Promise<GapPageDto> {
+  async listGaps(@Query() query: PageQuery): Promise<GapPageDto> {
     const gaps = await this.gaps.list();
     return pageOf(
       gaps.map((gap) => ({

@@ -1,11 +1,11 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { ApiResponse, ApiSchema, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { OpenWord } from '../operation/answer-fields.ts';
+import { OpenWord } from '../operation/response-fields.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { Admission } from '../http/admission.ts';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { StoreWatch } from '../order-store/watch.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
@@ -56,14 +56,14 @@ export class ReadinessDto {
   load!: WordOf<typeof loads>;
 }
 
-/** Shows states only. Details are in the log and the metrics, which not every caller may see. */
+/** Shows states only: details are in the log and the metrics, which not every caller may see. */
 @ApiTags('Meta')
 @Controller('health')
 export class HealthController {
   constructor(
     private readonly admission: Admission,
     private readonly redis: SharedRedis,
-    private readonly orders: OrderLedgerKeeper,
+    private readonly orders: StoreWatch,
     private readonly tokens: TokenManager,
     private readonly upstream: OperationGroups,
   ) {}
@@ -91,7 +91,7 @@ export class HealthController {
     const parts = {
       redis: this.redis.status,
       orders: this.orders.status,
-      tokens: this.tokens.healthy ? 'up' : 'down',
+      tokens: this.tokens.failure ? 'down' : 'up',
       upstream: this.upstream.health,
       load: this.admission.overload ? 'overloaded' : 'ok',
     } as const;

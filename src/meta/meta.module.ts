@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HttpModule } from '../http/http.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
-import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { OrderStoreModule } from '../order-store/order-store.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CallersController } from './callers.controller.ts';
@@ -9,9 +9,9 @@ import { GapsController } from './gaps.controller.ts';
 import { HealthController } from './health.controller.ts';
 import { ProblemsController } from './problems.controller.ts';
 
-/** Health of the gateway and its catalogue of problems. */
+/** What the gateway says about itself: its health, its problems, what a caller may do, and the gaps of the platform. */
 @Module({
-  imports: [OperationModule, HttpModule, OrderLedgerModule, TokenModule, UpstreamClientModule],
+  imports: [OperationModule, HttpModule, OrderStoreModule, TokenModule, UpstreamClientModule],
   controllers: [CallersController, GapsController, HealthController, ProblemsController],
 })
 export class MetaModule {}

@@ -58,7 +58,7 @@ export function page(title: string, body: string): string {
 `;
 }
 
-/** Escapes for HTML, and shows \`words\` of the catalogue as code. */
+/** Escapes a text for HTML, and shows its \`words\` as code. */
 function text(value: string): string {
   const escaped = value.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.replace(/`([^`]+)`/g, '<code>$1</code>');

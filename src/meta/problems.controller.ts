@@ -4,26 +4,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import { lazily } from '../shared/shipped-file.ts';
 import { ApiFixedContent, FixedContent } from './fixed-content.ts';
 import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
-import { ProblemDescriptionDto, ProblemListDto, ProblemParams } from './problems.dto.ts';
+import { ProblemDescriptionDto, ProblemListDto, ProblemPath } from './problems.dto.ts';
 
-/** The error catalogue: what a problem's `type` points to. JSON, or a page for a browser; the bytes of each are made once. */
+/** The catalogue of problems, to which the `type` of a problem points: as JSON, or as a page for a browser. */
 @ApiTags('Meta')
 @Controller('problems')
 export class ProblemsController {
-  readonly #catalogue = new Pair(
-    () => ({ items: problemSlugs.map(describe) }),
-    () => catalogueHtml(problemSlugs.map(describe)),
+  readonly #catalogue = new Pair({ items: problemSlugs.map(describe) }, (catalogue) =>
+    catalogueHtml(catalogue.items),
   );
-  readonly #problems = new Map(
-    problemSlugs.map((slug) => [
-      slug as string,
-      new Pair(
-        () => describe(slug),
-        () => problemHtml(describe(slug)),
-      ),
-    ]),
+  readonly #problems = new Map<string, Pair<ProblemDescriptionDto>>(
+    problemSlugs.map((slug) => [slug, new Pair(describe(slug), problemHtml)]),
   );
 
   @Get()
@@ -49,7 +43,7 @@ export class ProblemsController {
   )
   @ApiFixedContent('The problem', ProblemDescriptionDto)
   getProblem(
-    @Param() { slug }: ProblemParams,
+    @Param() { slug }: ProblemPath,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ProblemDescriptionDto | Buffer | undefined> {
@@ -59,46 +53,27 @@ export class ProblemsController {
   }
 }
 
-/** One thing as JSON and as a page. */
-class Pair {
-  #json?: FixedContent;
-  #page?: FixedContent;
+/** A value as JSON and as a page. Each is made at its first request. */
+class Pair<T extends object> {
+  readonly #json: () => FixedContent;
+  readonly #page: () => FixedContent;
 
-  constructor(
-    private readonly value: () => object,
-    private readonly html: () => string,
-  ) {}
+  constructor(value: T, html: (value: T) => string) {
+    this.#json = lazily(() => new FixedContent('application/json; charset=utf-8', JSON.stringify(value)));
+    this.#page = lazily(() => new FixedContent('text/html; charset=utf-8', html(value), PAGE_POLICY));
+  }
 
   respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     void reply.header('vary', 'accept, accept-encoding');
-    const content = wantsHtml(request.headers.accept)
-      ? (this.#page ??= new FixedContent('text/html; charset=utf-8', this.html(), PAGE_POLICY))
-      : (this.#json ??= new FixedContent('application/json; charset=utf-8', JSON.stringify(this.value())));
+    const content = wantsHtml(request.headers.accept) ? this.#page() : this.#json();
     return content.respond(request, reply);
   }
 }
 
 function describe(slug: ProblemSlug): ProblemDescriptionDto {
-  const {
-    statuses,
-    title,
-    outcome,
-    outcomeVaries = false,
-    retryable,
-    meaning,
-    remedy,
-  } = problemDefinition(slug);
-  return {
-    type: problemType(slug),
-    code: slug,
-    title,
-    statuses: [...statuses],
-    outcome,
-    outcomeVaries,
-    retryable,
-    meaning,
-    remedy,
-  };
+  const type = problemType(slug);
+  const { title, statuses, outcome, outcomeVaries = false, ...rest } = problemDefinition(slug);
+  return { type, code: slug, title, statuses: [...statuses], outcome, outcomeVaries, ...rest };
 }
 
 /** A browser names text/html itself; every other client gets JSON. */

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { OpenWord } from '../operation/answer-fields.ts';
+import { OpenWord } from '../operation/response-fields.ts';
 import { PathId } from '../validation/rules.ts';
 import { type Outcome, outcomes, problemCodes } from '../problem/catalogue.ts';
 
-export class ProblemParams {
+export class ProblemPath {
   /** The `code` of the problem. */
   @PathId({ example: 'outcome-unknown' })
   slug!: string;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
+import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { type Instance, toInstances } from '../upstream/wire/instances.ts';
@@ -15,22 +15,22 @@ const READ_MS = 20_000;
 /** The asset was deleted, so it has no products. */
 const GONE: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
 
-/** The products and packages on assets (member #7) in one list, each with its order. */
+/** Reads the products and packages on assets (member #7), each with its order, as one list for each asset. */
 @Injectable()
 export class AssetContents {
   constructor(
-    private readonly shared: SharedReads,
+    private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
   ) {}
 
-  /** One list for each asset, in the same order. `fresh`: not from the cache. The assets must belong to an enterprise that is granted. */
-  async of(
+  /** Returns the lists in the order of the assets, which must belong to an enterprise that is granted. `fresh` bypasses the cache. */
+  async read(
     call: CallContext,
     enterpriseGlobalId: string,
     assets: readonly AssetDto[],
     fresh?: boolean,
   ): Promise<readonly (readonly Instance[])[]> {
-    call.reach?.add(
+    call.authorisedIds?.add(
       'asset',
       assets.map(({ assetId }) => assetId),
     );
@@ -38,13 +38,13 @@ export class AssetContents {
     const limit = pLimit(ASSETS_AT_A_TIME);
     const contents = limit.map(assets, ({ assetId }) => {
       if (performance.now() > until) throw new ProblemException('upstream-timeout');
-      return this.#ofAsset(call, enterpriseGlobalId, assetId, fresh);
+      return this.#readAsset(call, enterpriseGlobalId, assetId, fresh);
     });
     // A failure drops the assets that wait; p-limit has begun the next one by then.
     return contents.finally(() => limit.clearQueue());
   }
 
-  async #ofAsset(
+  async #readAsset(
     call: CallContext,
     enterpriseGlobalId: string,
     assetId: string,
@@ -58,7 +58,7 @@ export class AssetContents {
       decode: (data) => toInstances(data, this.config.timestampUnit),
     };
     try {
-      return await this.shared.read(source, call, fresh);
+      return await this.cache.read(source, call, fresh);
     } catch (error) {
       const problem = asProblem(error);
       if (problem instanceof ProblemException && GONE.has(problem.slug)) return [];

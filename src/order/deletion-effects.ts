@@ -23,7 +23,7 @@ interface NamedProducts {
   readonly merchandises?: readonly MerchandiseDto[] | undefined;
 }
 
-/** What the deletions of an order would take away, as far as the platform shows it now (docs/platform.md, section 4.1, rules 2 to 5). */
+/** Finds what the deletions of an order would take away, as far as the platform shows it now (docs/platform.md, section 4.1, rules 2 to 5). */
 @Injectable()
 export class DeletionEffects {
   constructor(
@@ -31,17 +31,17 @@ export class DeletionEffects {
     private readonly contents: AssetContents,
   ) {}
 
-  async of(call: CallContext, { items }: PlaceOrderDto): Promise<DeletionEffectDto[]> {
+  async effectsOf(call: CallContext, { items }: PlaceOrderDto): Promise<DeletionEffectDto[]> {
     const effects: DeletionEffectDto[] = [];
     for (const [index, item] of items.entries())
       if (item.orderType !== 'new_buy')
-        effects.push({ sequence: sequenceOf(item, index), ...(await this.#ofItem(call, item)) });
+        effects.push({ sequence: sequenceOf(item, index), ...(await this.#effectOf(call, item)) });
     return effects;
   }
 
-  async #ofItem(call: CallContext, item: Deletion): Promise<Omit<DeletionEffectDto, 'sequence'>> {
+  async #effectOf(call: CallContext, item: Deletion): Promise<Omit<DeletionEffectDto, 'sequence'>> {
     const { enterpriseGlobalId } = item.customer;
-    // Products are shown to a user of the platform only.
+    // The platform shows products to its users only.
     if (enterpriseGlobalId === undefined || !call.user) return { readable: false, assets: [] };
     try {
       const all = await this.orders.allAssets(call, enterpriseGlobalId, true);
@@ -53,19 +53,19 @@ export class DeletionEffects {
         const asset = byNum.get(num);
         return asset ? [{ part, asset }] : [];
       });
-      const reached = [...found, ...beyond(item, all, found)];
-      const contents = await this.contents.of(
+      const searched = [...found, ...beyond(item, all, found)];
+      const contents = await this.contents.read(
         call,
         enterpriseGlobalId,
-        reached.map(({ asset }) => asset),
+        searched.map(({ asset }) => asset),
         true,
       );
-      const assets = reached.map(({ part, asset }, index) =>
+      const assets = searched.map(({ part, asset }, index) =>
         affected(asset, contents[index] ?? [], item, item.orderType === 'delete_product' ? part : undefined),
       );
       return {
         readable: found.length === parts.length,
-        // Of the assets that the item does not name, those that lose something.
+        // An asset that the item does not name is shown only where it loses something.
         assets: assets.filter(({ productUris }, index) => index < found.length || productUris.length > 0),
       };
     } catch (error) {
@@ -76,8 +76,8 @@ export class DeletionEffects {
 }
 
 /**
- * Without its order a deletion of products reaches all orders of the customer (rule 5), and with them the customer's other assets of
- * the licence type.
+ * The assets that the item affects without naming them: a deletion of products that names no order applies to all orders of the customer
+ * (rule 5), and so to the customer's other assets of the licence type.
  */
 function beyond(
   item: Deletion,
@@ -97,7 +97,7 @@ function beyond(
     .map((asset) => ({ part, asset }));
 }
 
-/** `part`: of a deletion of products, what it names. */
+/** `part` is what a deletion of products names; undefined where whole assets are deleted. */
 function affected(
   { assetId, assetNum }: AssetDto,
   contents: readonly Instance[],
@@ -109,9 +109,9 @@ function affected(
   );
   const gone = part ? ofOrder.filter((instance) => isNamed(instance, part)) : ofOrder;
   // A package ends with the last product in it.
-  const standing = part ? contents.filter(({ product }) => product !== null) : contents;
-  const whole = gone.length > 0 && standing.every((instance) => gone.includes(instance));
-  // Without its order an asset is revoked also where nothing stands on it.
+  const present = part ? contents.filter(({ product }) => product !== null) : contents;
+  const whole = gone.length > 0 && present.every((instance) => gone.includes(instance));
+  // Where the item names no order, an asset without products is revoked too.
   const revoked = !part && srcLicenseOrderId === undefined;
   return { assetId, assetNum, whole: whole || revoked, productUris: productUrisOf(gone) };
 }
@@ -124,14 +124,14 @@ function isNamed(instance: Instance, { products, merchandises }: NamedProducts):
   );
 }
 
-/** A package that names nothing in it is meant as a whole. */
+/** A merchandise without products and packages of its own stands for the whole package. */
 function isIn(instance: Instance, { merchandiseNum, products, children }: MerchandiseDto): boolean {
   if (merchandiseNum !== undefined && !instance.merchandiseNums.includes(merchandiseNum)) return false;
   if (products?.length || children?.length) return isNamed(instance, { products, merchandises: children });
   return merchandiseNum !== undefined;
 }
 
-/** By the product's mnemonic; strictly by its validity and nodes too (rule 4). */
+/** Compares the product's mnemonic; a strict match compares its validity and nodes too (rule 4). */
 function isMatch(
   { productUri, gmsPid, appKey, startsAt, endsAt, limitConcurrent }: InstalledProduct,
   terms: OrderProductDto,

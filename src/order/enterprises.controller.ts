@@ -1,23 +1,83 @@
-import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Call } from '../operation/request-stages.ts';
+import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { AssetDto, AssetPageDto, AssetParams, ListAssetsQuery } from './dto/asset.dto.ts';
-import { CreateEnterpriseDto, EnterpriseDto, EnterpriseParams } from './dto/enterprise.dto.ts';
+import { AssetDto, AssetPageDto, SoughtAssetPath, ListAssetsQuery } from './dto/asset.dto.ts';
+import {
+  BindCustomerDto,
+  CrmCustomerPath,
+  CustomerDto,
+  CustomerPageDto,
+  FindCustomersQuery,
+  UpdateCustomerDto,
+} from './dto/customer.dto.ts';
+import { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
 import { OrderService } from './order.service.ts';
 
+const ACROSS_ENTERPRISES =
+  'The scope `customers:write` reaches every enterprise and customer; the `enterprises` of the caller do not limit it.';
+
 @ApiTags('Customers and enterprises')
-@Controller('v1/enterprises')
+@Controller('v1')
 export class EnterprisesController {
   constructor(private readonly orders: OrderService) {}
 
-  @Post()
+  @Post('customers')
+  @Operation({
+    id: 'bindCustomer',
+    summary: 'Bind a channel customer to an enterprise main account',
+    description: ACROSS_ENTERPRISES,
+    effect: 'write',
+    scope: 'customers:write',
+    upstream: 'bindCustomer',
+    idempotency: 'key',
+    success: [{ status: 201, description: 'The bound customer', type: CustomerDto }],
+    body: BindCustomerDto,
+  })
+  bindCustomer(@Call() call: CallContext, @Body() customer: BindCustomerDto): Promise<CustomerDto> {
+    return this.orders.bindCustomer(call, customer);
+  }
+
+  @Get('customers')
+  @Operation({
+    id: 'findCustomers',
+    summary: 'Page through the customers of a channel',
+    effect: 'read',
+    scope: 'orders:read',
+    upstream: 'queryCustomers',
+    paged: true,
+    success: [{ status: 200, description: 'One page; empty after the last page', type: CustomerPageDto }],
+  })
+  findCustomers(@Call() call: CallContext, @Query() query: FindCustomersQuery): Promise<CustomerPageDto> {
+    return this.orders.findCustomers(call, query);
+  }
+
+  @Patch('crm-customers/:crmCustomerId')
+  @Operation({
+    id: 'updateCustomer',
+    summary: 'Change name, branch or address of the customer of a CRM number',
+    description: `A repeated request has the same effect. ${ACROSS_ENTERPRISES}`,
+    effect: 'write',
+    scope: 'customers:write',
+    upstream: 'updateCustomer',
+    success: [{ status: 204, description: 'Changed' }],
+    body: UpdateCustomerDto,
+  })
+  updateCustomer(
+    @Call() call: CallContext,
+    @Param() { crmCustomerId }: CrmCustomerPath,
+    @Body() changes: UpdateCustomerDto,
+  ): Promise<void> {
+    return this.orders.updateCustomer(call, crmCustomerId, changes);
+  }
+
+  @Post('enterprises')
   @Operation({
     id: 'createEnterprise',
     summary: 'Create an enterprise main account with its default customer and administrator',
-    description:
-      'The scope `customers:write` reaches every enterprise and customer; the `enterprises` of the caller do not limit it.',
+    description: ACROSS_ENTERPRISES,
     effect: 'write',
     scope: 'customers:write',
     upstream: 'createEnterprise',
@@ -33,7 +93,7 @@ export class EnterprisesController {
     return this.orders.createEnterprise(call, enterprise);
   }
 
-  @Get(':enterpriseGlobalId/assets')
+  @Get('enterprises/:enterpriseGlobalId/assets')
   @Operation({
     id: 'listAssets',
     summary: 'Page through the assets of an enterprise',
@@ -47,13 +107,13 @@ export class EnterprisesController {
   })
   listAssets(
     @Call() call: CallContext,
-    @Param() { enterpriseGlobalId }: EnterpriseParams,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
     @Query() query: ListAssetsQuery,
   ): Promise<AssetPageDto> {
     return this.orders.listAssets(call, enterpriseGlobalId, query);
   }
 
-  @Get(':enterpriseGlobalId/assets/:assetId')
+  @Get('enterprises/:enterpriseGlobalId/assets/:assetId')
   @Operation({
     id: 'getAsset',
     summary: 'One asset of an enterprise',
@@ -63,7 +123,7 @@ export class EnterprisesController {
     problems: ['asset-not-found'],
     success: [{ status: 200, description: 'The asset', type: AssetDto }],
   })
-  getAsset(@Call() call: CallContext, @Param() asset: AssetParams): Promise<AssetDto> {
+  getAsset(@Call() call: CallContext, @Param() asset: SoughtAssetPath): Promise<AssetDto> {
     return this.orders.getAsset(call, asset);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseJson } from '../shared/json.ts';
-import { IncompleteAnswer } from '../upstream/wire/contract-notes.ts';
+import { IncompleteResponse } from '../upstream/upstream-failure.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { toBatchOrder, toPlacedItems } from './license-order.mapper.ts';
 
@@ -24,14 +24,14 @@ describe('the results of a batch', () => {
 
   it('are matched by sequence in any order, and come in that of the request', () => {
     const sequences = fc.uniqueArray(fc.nat(1_000_000), { minLength: 1, maxLength: 30 });
-    const shuffled = sequences.chain((asked) =>
-      fc.tuple(fc.constant(asked), fc.shuffledSubarray(asked, { minLength: asked.length })),
+    const shuffled = sequences.chain((requested) =>
+      fc.tuple(fc.constant(requested), fc.shuffledSubarray(requested, { minLength: requested.length })),
     );
     fc.assert(
-      fc.property(shuffled, ([asked, answered]) => {
-        const data = results(`[${answered.map((sequence) => result(sequence)).join()}]`);
-        expect(toPlacedItems(data, sent(...asked)).map(({ licenseOrderId }) => licenseOrderId)).toEqual(
-          asked.map((sequence) => `lic-${sequence}`),
+      fc.property(shuffled, ([requested, returned]) => {
+        const data = results(`[${returned.map((sequence) => result(sequence)).join()}]`);
+        expect(toPlacedItems(data, sent(...requested)).map(({ licenseOrderId }) => licenseOrderId)).toEqual(
+          requested.map((sequence) => `lic-${sequence}`),
         );
       }),
     );
@@ -71,19 +71,19 @@ describe('the results of a batch', () => {
     } catch (error) {
       thrown = error;
     }
-    expect(thrown).toBeInstanceOf(IncompleteAnswer);
+    expect(thrown).toBeInstanceOf(IncompleteResponse);
     const matched = kept.map((sequence) => ({
       sequence,
       licenseOrderId: expect.stringMatching(/^(lic-1|lic-2|a)$/),
       customerId: 'cus',
     }));
-    expect((thrown as IncompleteAnswer).matched).toEqual(matched);
+    expect((thrown as IncompleteResponse).matched).toEqual(matched);
   });
 
   it('may be missing where the order is async, and not in part', () => {
     const order = { ...sent(1, 2), syncMode: 'async' as const };
     for (const json of ['null', '[]']) expect(toPlacedItems(results(json), order)).toEqual([]);
     expect(toPlacedItems(undefined, order)).toEqual([]);
-    expect(() => toPlacedItems(results(`[${result(1)}]`), order)).toThrow(IncompleteAnswer);
+    expect(() => toPlacedItems(results(`[${result(1)}]`), order)).toThrow(IncompleteResponse);
   });
 });

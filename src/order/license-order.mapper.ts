@@ -1,6 +1,6 @@
 import { type LedgerRecord, type PlacedItem, unsettled } from '../order-ledger/ledger-record.ts';
-import type { ContractNotes } from '../upstream/wire/contract-notes.ts';
-import { ContractViolation, IncompleteAnswer } from '../upstream/wire/contract-notes.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
+import { ContractViolation, IncompleteResponse } from '../upstream/upstream-failure.ts';
 import { readObject } from '../upstream/wire/reader.ts';
 import {
   orderResultShape,
@@ -13,8 +13,14 @@ import {
 } from '../upstream/wire/order.ts';
 import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { type OrderItemDto, type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
-import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-parts.dto.ts';
-import type { MerchandiseDto, OrderProductDto, ProductFeatureDto } from './dto/order-product.dto.ts';
+import type {
+  BoughtAssetDto,
+  MerchandiseDto,
+  OrderProductDto,
+  ProductFeatureDto,
+  ReducedAssetDto,
+  RevokedAssetDto,
+} from './dto/order-product.dto.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 
 /**
@@ -128,7 +134,7 @@ function toBit(flag: boolean | undefined): 0 | 1 | undefined {
   return flag === undefined ? undefined : flag ? 1 : 0;
 }
 
-/** In the unit `s` fractions of a second are cut off, because the wire has none. */
+/** In the unit `s` a fraction of a second is cut off, because the wire has none. */
 function toLong(time: string | undefined, unit: TimestampUnit): number | undefined {
   if (time === undefined) return undefined;
   const ms = Date.parse(time);
@@ -136,9 +142,9 @@ function toLong(time: string | undefined, unit: TimestampUnit): number | undefin
 }
 
 /**
- * The licence orders of a batch, in the order of the request. The answer must have every item once and no other. Otherwise this
- * throws an {@link IncompleteAnswer} with the items that are there once: the batch was placed, and must not be placed again. An item of
- * another customer than the request names throws a {@link ContractViolation}: the answer may be one to another company's order.
+ * The licence orders of a batch, in the order of the request. The response must have every item once and no other. Otherwise this
+ * throws an {@link IncompleteResponse} with the items that are there once: the batch was placed, and must not be placed again. An item of
+ * another customer than the request names throws a {@link ContractViolation}: the response may be that to another company's order.
  */
 export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItem[] {
   const customers = new Map(sent.orderList.map(({ sequence, customerId }) => [sequence, customerId]));
@@ -156,12 +162,12 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
     return item && more.length === 0 ? [item] : [];
   });
   if (items.length !== sent.orderList.length || results.length !== items.length) {
-    throw new IncompleteAnswer('data', 'one result for each order', items);
+    throw new IncompleteResponse('data', 'one result for each order', items);
   }
   return items;
 }
 
-/** Undefined where it cannot be read. */
+/** Returns undefined where the item cannot be read. */
 function readResult(item: unknown, notes: ContractNotes | undefined): PlacedItem | undefined {
   try {
     return readObject(orderResultShape, item, notes, (wire) => ({
@@ -190,15 +196,8 @@ export function toOrderRecord({ state, submittedAt, settledAt, details }: Ledger
     state,
     syncMode: order.syncMode,
     items: order.ordered.map(({ sequence, orderType, enterpriseGlobalId }) => {
-      const item = placed.get(sequence);
-      const licenseOrderId = item?.licenseOrderId ?? null;
-      return {
-        sequence,
-        orderType,
-        enterpriseGlobalId,
-        licenseOrderId,
-        customerId: item?.customerId ?? null,
-      };
+      const { licenseOrderId = null, customerId = null } = placed.get(sequence) ?? {};
+      return { sequence, orderType, enterpriseGlobalId, licenseOrderId, customerId };
     }),
     submittedAt: new Date(submittedAt).toISOString(),
     settledAt: settledAt === null || unsettled.includes(state) ? null : new Date(settledAt).toISOString(),

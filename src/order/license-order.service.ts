@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { locationOf } from '../order-ledger/ledger-responses.ts';
-import type { OrderedItem, OrderSearch } from '../order-ledger/ledger-record.ts';
+import { locationOf, type OrderedItem, orderName, type OrderSearch } from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
-import { orderName } from '../order-ledger/order-ledger-store.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
@@ -20,7 +18,7 @@ interface PlacedOrder {
   readonly record: OrderRecordDto;
   /** The URL of the record. */
   readonly location: string | undefined;
-  /** The order was placed before, and this time nothing was sent. */
+  /** Whether the order was placed before, so that nothing was sent this time. */
   readonly replayed: boolean;
 }
 
@@ -41,29 +39,25 @@ export class LicenseOrderService {
     idempotencyKey: string | undefined,
   ): Promise<PlacedOrder> {
     const body = toBatchOrder(order, this.config.timestampUnit);
-    // Once, for the platform and for the fingerprint. The mapper writes fields in alphabetical order, as the fingerprint needs them.
+    // One text serves the platform and the fingerprint: the mapper writes fields in alphabetical order, as the fingerprint needs them.
     const bodyText = JSON.stringify(body);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
-    // While the platform does not work, or where an id does not belong to the caller, a new order leaves no record. A repeat still
-    // gets its earlier result: a repeated deletion names things that are gone by now.
-    const refusal = call.reach?.refusal ?? this.upstream.refusal('batchOrder');
+    // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
+    // still gets its earlier result, also where its deletion names things that are gone by now.
+    const refusal = call.authorisedIds?.refusal ?? this.upstream.refusal('batchOrder');
     if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
-      channelCode,
-      channelOrderId,
-      syncMode,
-      ordered: orderedItems(order),
-      // Without the application's key, because a new key does not make it another order.
+      order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search: searchOf(order) },
+      // The application's key is left out, because a new key does not make it another order.
       payloadText: `{"body":${bodyText}}`,
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
-      search: searchOf(order),
     };
-    const { result, replayed } = await this.ledger.order(write, (once) =>
+    const { result, replayed } = await this.ledger.order(write, (sendOnce) =>
       this.#withNumbersBound(call, order, () =>
-        this.upstream.call('batchOrder', call, { query, body, bodyText, once }, (data, notes) =>
+        this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
           toPlacedItems(data, body, notes),
         ),
       ),
@@ -77,9 +71,9 @@ export class LicenseOrderService {
     { channelCode, channelOrderId }: PlaceOrderDto,
     send: () => Promise<T>,
   ): Promise<T> {
-    const uses = call.reach?.reserved ?? [];
+    const uses = call.authorisedIds?.reserved ?? [];
     const use = [call.caller.name, orderName(channelCode, channelOrderId), uses] as const;
-    // Another order used the number since it was looked up.
+    // Another order has used a number since the lookup.
     if (!(await this.reservations.bind(...use))) throw new ProblemException('asset-not-found');
     try {
       return await send();
@@ -92,15 +86,11 @@ export class LicenseOrderService {
 
   /** Returns the body that would be sent, with secrets masked, and what deletions would take away. Sends nothing. */
   async previewOrder(call: CallContext, order: PlaceOrderDto): Promise<OrderPreviewDto> {
-    if (call.reach?.refusal) throw call.reach.refusal;
+    if (call.authorisedIds?.refusal) throw call.authorisedIds.refusal;
     const { method, module, path } = operations.batchOrder;
     const body = withoutSecrets(toBatchOrder(order, this.config.timestampUnit)) as object;
-    return {
-      method,
-      path: modulePrefix[module] + path,
-      body,
-      effects: await this.effects.of(call, order),
-    };
+    const effects = await this.effects.effectsOf(call, order);
+    return { method, path: modulePrefix[module] + path, body, effects };
   }
 }
 

@@ -5,9 +5,10 @@ import { Call } from '../operation/request-stages.ts';
 import type { Scope } from '../caller/scopes.ts';
 import { IdempotencyKey } from '../order-ledger/keyed-writes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
+import { PageQuery } from '../operation/page.dto.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
-import { OrderAssetPageDto, OrderAssetsQuery } from './dto/order-assets.dto.ts';
+import { OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import {
   ListOrdersQuery,
   OrderPageDto,
@@ -128,7 +129,7 @@ export class LicenseOrdersController {
   getOrderAssets(
     @Call() call: CallContext,
     @Param() order: OrderPath,
-    @Query() query: OrderAssetsQuery,
+    @Query() query: PageQuery,
   ): Promise<OrderAssetPageDto> {
     return this.assets.getOrderAssets(call, order, query);
   }
@@ -158,7 +159,7 @@ export class LicenseOrdersController {
   }
 }
 
-/** Runs before the body is validated, so it must accept any value. */
+/** Runs before the body is validated, so `body` may be any value. */
 function deletionScopes(body: unknown): readonly Scope[] {
   const items = (body as { items?: unknown } | null | undefined)?.items;
   const deletes =

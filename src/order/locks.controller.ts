@@ -2,9 +2,9 @@ import { Body, Controller, Param, Post, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call } from '../operation/request-stages.ts';
+import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { EnterpriseParams } from './dto/enterprise.dto.ts';
 import { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import { OrderService } from './order.service.ts';
 
@@ -37,7 +37,7 @@ export class LocksController {
   @Operation(lockOperation('disableLocks', 'Disable physical locks'))
   disableLocks(
     @Call() call: CallContext,
-    @Param() _: EnterpriseParams,
+    @Param() _: EnterprisePath,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockResultsDto> {
@@ -48,7 +48,7 @@ export class LocksController {
   @Operation(lockOperation('enableLocks', 'Enable physical locks'))
   enableLocks(
     @Call() call: CallContext,
-    @Param() _: EnterpriseParams,
+    @Param() _: EnterprisePath,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockResultsDto> {

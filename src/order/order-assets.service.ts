@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
-import { released, type Details, type OrderedItem } from '../order-ledger/ledger-record.ts';
+import { type OrderDetails, type OrderedItem, released } from '../order-ledger/ledger-record.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
@@ -9,12 +9,11 @@ import type { OrderPath } from './dto/order-record.dto.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
 
-type Order = NonNullable<Details['order']>;
 type Purchase = OrderedItem & { readonly enterpriseGlobalId: string };
 
 /**
- * What an order made: the assets on which something of it stands now. Its licence orders are those of its record; where the record does
- * not know one, the platform's own note of the channel's order number tells what came of it.
+ * Finds what an order made: the assets that have products or packages of it now. Its licence orders are those of its record. Where the
+ * record does not know a licence order, the platform's note of the channel's order number tells which products belong to the order.
  */
 @Injectable()
 export class OrderAssetsService {
@@ -27,29 +26,29 @@ export class OrderAssetsService {
   async getOrderAssets(call: CallContext, path: OrderPath, wanted: PageQuery): Promise<OrderAssetPageDto> {
     const { state, details } = await this.records.find(path, call.caller.grants);
     const { order } = details;
-    // Nothing of it was carried out.
+    // Nothing of the order was carried out.
     if (!order || state === 'rejected' || released.includes(state)) return pageOf([], wanted);
     const purchases = Map.groupBy(order.ordered.filter(isPurchase), (item) => item.enterpriseGlobalId);
     const rows: OrderAssetDto[] = [];
     for (const [enterpriseGlobalId, items] of purchases)
-      rows.push(...(await this.#ofEnterprise(call, enterpriseGlobalId, order, items)));
+      rows.push(...(await this.#assetsIn(call, enterpriseGlobalId, order, items)));
     return pageOf(
       rows.sort((one, other) => (one.sequence ?? Infinity) - (other.sequence ?? Infinity)),
       wanted,
     );
   }
 
-  async #ofEnterprise(
+  async #assetsIn(
     call: CallContext,
     enterpriseGlobalId: string,
-    order: Order,
+    order: OrderDetails,
     items: readonly Purchase[],
   ): Promise<OrderAssetDto[]> {
     const known = new Map(order.items.map(({ licenseOrderId, sequence }) => [licenseOrderId, sequence]));
     const placed = new Set(known.values());
     const open = items.filter(({ sequence }) => !placed.has(sequence)).map(({ sequence }) => sequence);
     const assets = await this.orders.allAssets(call, enterpriseGlobalId);
-    const contents = await this.contents.of(call, enterpriseGlobalId, assets);
+    const contents = await this.contents.read(call, enterpriseGlobalId, assets);
     return assets.flatMap(({ assetId, assetNum }, index) => {
       const made = Map.groupBy(contents[index] ?? [], ({ licenseOrderId }) => licenseOrderId);
       return [...made].flatMap(([licenseOrderId, instances]) => {
@@ -72,7 +71,7 @@ export class OrderAssetsService {
   }
 }
 
-/** Each once, in the order of the platform. */
+/** Every product once, in the order of the platform. */
 export function productUrisOf(instances: readonly Instance[]): string[] {
   return [...new Set(instances.flatMap(({ product }) => product?.productUri ?? []))];
 }

@@ -1,11 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderStoreConfig } from '../config/app-config.ts';
-import { canonical } from '../order-ledger/fingerprint.ts';
-import { type LedgerRecord, type Settlement, type State, unsettled } from '../order-ledger/ledger-record.ts';
-import { locationOf } from '../order-ledger/ledger-responses.ts';
-import { orderName, type OrderQuery } from '../order-ledger/order-ledger-store.ts';
+import { canonical } from '../order-ledger/write-recorder.ts';
+import {
+  type LedgerRecord,
+  locationOf,
+  orderName,
+  type Settlement,
+  type State,
+  unsettled,
+} from '../order-ledger/ledger-record.ts';
+import type { OrderQuery } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, type Grants, isBound, isGranted } from '../upstream/call-context.ts';
 import type {
@@ -27,11 +33,11 @@ const ACCEPTED_EARLY =
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
-  /** By caller. It reads one page at a time: a large one takes some milliseconds of the processor, and a MiB. */
+  /** A caller reads one page at a time: a large page takes some milliseconds of the processor, and a MiB. */
   readonly #pages = new Map<string, LimitFunction>();
 
   constructor(
-    private readonly ledger: OrderLedgerKeeper,
+    private readonly ledger: ObservedOrderLedger,
     private readonly config: OrderStoreConfig,
   ) {}
 
@@ -39,53 +45,38 @@ export class OrderRecordsService {
     return toOrderRecord(await this.find(path, grants));
   }
 
-  /** The orders that the caller may see, newest first. It ends when the caller hangs up. */
-  async listOrders(
-    {
-      state,
-      channelCode,
-      enterpriseGlobalId,
-      submittedAfter,
-      submittedBefore,
-      page,
-      pageSize,
-    }: ListOrdersQuery,
-    { caller, abandon }: CallContext,
-  ): Promise<OrderPageDto> {
+  /** The orders that the caller may see, newest first. Reading ends when the caller hangs up. */
+  async listOrders(wanted: ListOrdersQuery, { caller, abandon }: CallContext): Promise<OrderPageDto> {
+    const { state, channelCode, page, pageSize } = wanted;
     const { channels, enterprises } = caller.grants;
     const query: OrderQuery = {
       states: state && [state],
       channels: channelCode === undefined ? only(channels) : new Set([channelCode]),
       within: only(enterprises),
-      enterprise: enterpriseGlobalId,
-      from: millisecond(submittedAfter),
-      until: millisecond(submittedBefore),
+      enterprise: wanted.enterpriseGlobalId,
+      from: millisecond(wanted.submittedAfter),
+      until: millisecond(wanted.submittedBefore),
     };
     const oneAtATime = this.#pages.get(caller.name) ?? pLimit(1);
     this.#pages.set(caller.name, oneAtATime);
     const { records, total } = await oneAtATime(() =>
-      this.ledger.store.list(query, (page - 1) * pageSize, pageSize, abandon),
+      this.ledger.list(query, (page - 1) * pageSize, pageSize, abandon),
     );
-    return {
-      items: records.map(toOrderRecord),
-      page,
-      pageSize,
-      total,
-      totalPages: Math.ceil(total / pageSize),
-    };
+    const items = records.map(toOrderRecord);
+    return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
   }
 
   /** Settles an order whose end is not known, with the result that an operator found. */
-  async settleOrder(path: OrderPath, asked: SettleOrderDto, grants: Grants): Promise<OrderRecordDto> {
-    const settlement = settlementOf(asked);
+  async settleOrder(path: OrderPath, request: SettleOrderDto, grants: Grants): Promise<OrderRecordDto> {
+    const settlement = settlementOf(request);
     const record = await this.find(path, grants);
     const { name, state, details } = record;
     const minAgeMs = this.#leastAge(state, settlement);
     if (minAgeMs === undefined) return settledAlready(record, settlement);
-    assertItsItems(record, asked);
+    assertOrdered(record, request);
     const { as, reason, items } = settlement;
     const order = details.order && { ...details.order, reason, settlement, ...(items && { items }) };
-    const moved = await this.ledger.store.move({
+    const moved = await this.ledger.move({
       name,
       by: 'operator',
       from: state,
@@ -110,17 +101,17 @@ export class OrderRecordsService {
     }
   }
 
-  /** How old an order of that state must be for this settlement, in ms; undefined: it cannot be settled. */
+  /** How old an order of that state must be for this settlement, in ms; undefined where it cannot be settled. */
   #leastAge(state: State, { as }: Settlement): number | undefined {
     if (state === 'accepted') return this.config.acceptedAlertMs;
     if (state !== 'in_doubt' && state !== 'incomplete') return undefined;
     return as === 'not_placed' ? NOT_PLACED_AFTER_MS : 0;
   }
 
-  /** For the caller an order of another enterprise does not exist. */
+  /** Throws `order-not-found` for an order of another enterprise too: for the caller it does not exist. */
   async find({ channelCode, channelOrderId }: OrderPath, grants: Grants): Promise<LedgerRecord> {
     const name = orderName(channelCode, channelOrderId);
-    const record = await this.ledger.store.read(name, only(grants.enterprises));
+    const record = await this.ledger.read(name, only(grants.enterprises));
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
@@ -137,51 +128,41 @@ function millisecond(time: string | undefined): number | undefined {
 
 function settlementOf({ as, reason, items }: SettleOrderDto): Settlement {
   const placed = items?.map((item) => ({ ...item, customerId: item.customerId ?? null }));
-  return {
-    as,
-    reason,
-    items: placed?.toSorted((one, other) => one.sequence - other.sequence) ?? null,
-  };
+  return { as, reason, items: placed?.toSorted((one, other) => one.sequence - other.sequence) ?? null };
 }
 
-/** The record shows only items that were ordered: another would be lost without a word. */
-function assertItsItems({ details: { order } }: LedgerRecord, { items = [] }: SettleOrderDto): void {
+/** Refuses items that were not ordered: the record would not show them. */
+function assertOrdered({ details: { order } }: LedgerRecord, { items = [] }: SettleOrderDto): void {
   const ordered = (order?.ordered ?? []).map(({ sequence }) => sequence);
+  const detail = `must be of an item of the order, from ${Math.min(...ordered)} to ${Math.max(...ordered)}`;
   const errors = items.flatMap(({ sequence }, index) =>
-    ordered.includes(sequence)
-      ? []
-      : [
-          {
-            pointer: `/items/${index}/sequence`,
-            detail: `must be of an item of the order, from ${Math.min(...ordered)} to ${Math.max(...ordered)}`,
-          },
-        ],
+    ordered.includes(sequence) ? [] : [{ pointer: `/items/${index}/sequence`, detail }],
   );
   if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
 }
 
-/** The same settlement again changes nothing; another one is refused, with what the record says. */
+/** The same settlement again changes nothing. Another settlement is refused with the result in the record. */
 function settledAlready(record: LedgerRecord, settlement: Settlement): OrderRecordDto {
   const known = record.details.order?.settlement;
   if (known && record.state === known.as && canonical(known) === canonical(settlement))
     return toOrderRecord(record);
-  // It may be on its way, or has changed since it was read.
+  // The order may be on its way, or its record has changed since it was read.
   const isOpen = unsettled.includes(record.state);
   throw new ProblemException('order-not-settleable', {
-    detail: record.state === 'sending' ? 'The order is on its way.' : standing(record),
+    detail: record.state === 'sending' ? 'The order is on its way.' : resultText(record),
     ...(isOpen && { retryable: true, retryAfter: 1 }),
     location: locationOf(record),
   });
 }
 
-/** More licence orders than this are only counted. */
-const MOST_NAMED = 10;
+/** The licence orders beyond these are only counted. */
+const MAX_NAMED = 10;
 
-/** The result that the record has, in one line for the operator who found another. */
-function standing({ state, settledAt, details: { order } }: LedgerRecord): string {
+/** The result in the record, in one line for the operator who found another one. */
+function resultText({ state, settledAt, details: { order } }: LedgerRecord): string {
   const { items = [], settlement, reason = null } = order ?? {};
   const named = items
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ sequence, licenseOrderId }) => `item ${sequence} as ${licenseOrderId}`);
   const more = items.length - named.length;
   return [

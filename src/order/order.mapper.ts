@@ -1,5 +1,6 @@
 import { isJsonText, numberText } from '../shared/json.ts';
-import { type ContractNotes, ContractViolation } from '../upstream/wire/contract-notes.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
+import { ContractViolation } from '../upstream/upstream-failure.ts';
 import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
@@ -18,7 +19,7 @@ import type { CustomerDto } from './dto/customer.dto.ts';
 import type { EnterpriseDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LockStatus, ReservedAssetNumDto } from './dto/lock.dto.ts';
 
-/** Converts the order module's answers to the gateway's DTOs. Pure; throws {@link ContractViolation} where an answer violates the interface. */
+/** Converts the responses of the order module to the gateway's DTOs. Throws {@link ContractViolation} where a response violates the interface. */
 
 export function toCustomer(data: unknown, notes?: ContractNotes): CustomerDto {
   return readObject(customerShape, data, notes, readCustomer);
@@ -80,13 +81,13 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
   }));
 }
 
-/** Of a lock: `keyChipType` on the wire. */
+/** The generations of locks, by `keyChipType` on the wire. */
 const GENERATIONS: ReadonlyMap<number, 4 | 5> = new Map([
   [1, 4],
   [2, 5],
 ]);
 
-/** Interface section 2.7. */
+/** The results of locks, by their codes on the wire (interface section 2.7). */
 const LOCK_STATUSES = new Map<number, LockStatus>([
   [1, 'succeeded'],
   [2, 'not_found'],
@@ -95,26 +96,26 @@ const LOCK_STATUSES = new Map<number, LockStatus>([
 ]);
 
 /**
- * One result for each requested number, in that order: `not_found` for those in `left`, which were not sent; `unknown` where the
- * platform left the number out, contradicts itself or sends an unknown status.
+ * One result for each requested number, in that order: `not_found` for those in `notFound`, which were not sent; `unknown` where the
+ * platform leaves the number out, contradicts itself or sends an unknown status.
  */
 export function toLockResults(
   data: unknown,
-  asked: readonly string[],
+  requested: readonly string[],
   notes?: ContractNotes,
-  left: ReadonlySet<string> = new Set(),
+  notFound: ReadonlySet<string> = new Set(),
 ): LockResultsDto {
-  const answered = new Map<string, LockStatus>();
+  const statuses = new Map<string, LockStatus>();
   const results = readList(lockResultShape, requiredList(data), notes, (wire) => ({
     assetNum: wire.requiredId('assetNum'),
     status: wire.code('status', LOCK_STATUSES) ?? ('unknown' as const),
   }));
   for (const { assetNum, status } of results) {
-    answered.set(assetNum, (answered.get(assetNum) ?? status) === status ? status : 'unknown');
+    statuses.set(assetNum, (statuses.get(assetNum) ?? status) === status ? status : 'unknown');
   }
-  const items = asked.map((assetNum) => ({
+  const items = requested.map((assetNum) => ({
     assetNum,
-    status: left.has(assetNum) ? ('not_found' as const) : (answered.get(assetNum) ?? 'unknown'),
+    status: notFound.has(assetNum) ? ('not_found' as const) : (statuses.get(assetNum) ?? 'unknown'),
   }));
   const succeeded = items.filter(({ status }) => status === 'succeeded').length;
   return { items, succeeded, failed: items.length - succeeded };
@@ -125,7 +126,7 @@ const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
   ['6', 'singapore'],
 ]);
 
-/** The platform has already used up the numbers, so one of an unknown form is delivered too, with an unknown region. */
+/** The platform has used the numbers up already, so a number of an unknown form is delivered too, with an unknown region. */
 export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
   return requiredList(data).map((value: unknown, index) => {
     const keyShellNumber = isJsonText(value) ? value : numberText(value);
@@ -136,7 +137,7 @@ export function toReservedAssetNums(data: unknown, notes?: ContractNotes): Reser
   });
 }
 
-/** For a write: without its list the outcome is not known. */
+/** Throws where a write got no list: its outcome is not known then. */
 function requiredList(data: unknown): unknown[] {
   if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
   return data;

@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { ReadCache } from '../read-cache/read-cache.ts';
-import { OrderLedgerKeeper } from '../order-ledger/order-ledger-keeper.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AssetContents } from './asset-contents.ts';
-import { CustomersController } from './customers.controller.ts';
 import { DeletionEffects } from './deletion-effects.ts';
 import { EnterprisesController } from './enterprises.controller.ts';
 import { LicenseOrderService } from './license-order.service.ts';
@@ -18,7 +17,7 @@ import { OrderService } from './order.service.ts';
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
   imports: [CallerModule, UpstreamClientModule, OperationModule],
-  controllers: [CustomersController, EnterprisesController, LicenseOrdersController, LocksController],
+  controllers: [EnterprisesController, LicenseOrdersController, LocksController],
   providers: [
     AssetContents,
     DeletionEffects,
@@ -29,8 +28,8 @@ import { OrderService } from './order.service.ts';
   ],
 })
 export class OrderModule {
-  /** Invalidates cached reads also where the outcome of an order becomes known after its request: late, swept, settled or found. */
-  constructor(ledger: OrderLedgerKeeper, cache: ReadCache) {
+  /** Invalidates cached reads also where the outcome of an order becomes known after its request. */
+  constructor(ledger: ObservedOrderLedger, cache: ReadCache) {
     ledger.onCarriedOut(() => cache.written({}));
   }
 }

@@ -8,8 +8,8 @@ import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { SharedReads, type Source } from '../read-cache/shared-reads.ts';
-import type { AssetDto, AssetPageDto, AssetParams, ListAssetsQuery } from './dto/asset.dto.ts';
+import { ReadCache, type Source } from '../read-cache/read-cache.ts';
+import type { AssetDto, AssetPageDto, SoughtAssetPath, ListAssetsQuery } from './dto/asset.dto.ts';
 import type {
   BindCustomerDto,
   CustomerDto,
@@ -28,12 +28,12 @@ import {
   toReservedAssetNums,
 } from './order.mapper.ts';
 
-/** The order module's operations except orders: map in, call, map out. */
+/** The operations of the order module except orders: each maps the request, calls the platform and maps the response. */
 @Injectable()
 export class OrderService {
   constructor(
     private readonly upstream: UpstreamClient,
-    private readonly shared: SharedReads,
+    private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
     private readonly reservations: Reservations,
   ) {}
@@ -47,7 +47,7 @@ export class OrderService {
     const { channelCode, channelCustomerId, defaultOnly } = wanted;
     const query = { channelCode, channelCustomerId, defaultCustomer: defaultOnly ? 'Y' : 'N' };
     const source = { operation: 'queryCustomers', query, decode: toCustomers } as const;
-    const customers = await this.shared.read(source, call);
+    const customers = await this.cache.read(source, call);
     // A channel has customers of several enterprises.
     const { enterprises } = call.caller.grants;
     return pageOf(
@@ -66,9 +66,9 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
   }
 
-  /** All assets of an enterprise, fetched once for every operation that needs them. `fresh`: past the cache. */
+  /** All assets of an enterprise, fetched once for every operation that needs them. `fresh` bypasses the cache. */
   allAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<readonly AssetDto[]> {
-    return this.shared.read(this.#assetList(enterpriseGlobalId), call, fresh);
+    return this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh);
   }
 
   async listAssets(
@@ -77,16 +77,16 @@ export class OrderService {
     wanted: ListAssetsQuery,
   ): Promise<AssetPageDto> {
     const source = this.#assetList(enterpriseGlobalId, wanted.extendCode);
-    const assets = await this.shared.read(source, call).catch(nothingIfUnknown);
+    const assets = await this.cache.read(source, call).catch(nothingIfUnknown);
     return pageOf(
       assets.filter((asset) => isWanted(asset, wanted)),
       wanted,
     );
   }
 
-  async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: AssetParams): Promise<AssetDto> {
+  async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: SoughtAssetPath): Promise<AssetDto> {
     const wanted = (assets: readonly AssetDto[]) => assets.find((each) => each.assetId === assetId);
-    const asset = await this.shared
+    const asset = await this.cache
       .find(this.#assetList(enterpriseGlobalId), call, wanted)
       .catch((error: unknown) => wanted(nothingIfUnknown(error)));
     if (!asset) throw new ProblemException('asset-not-found');
@@ -109,12 +109,12 @@ export class OrderService {
     locks: LocksDto,
   ): Promise<LockResultsDto> {
     const { assetNums, operatorIdentity = call.caller.name } = locks;
-    const left = call.reach?.left;
-    const sent = left ? assetNums.filter((assetNum) => !left.has(assetNum)) : assetNums;
-    if (sent.length === 0) return Promise.resolve(toLockResults([], assetNums, undefined, left));
+    const notFound = call.authorisedIds?.notFound;
+    const sent = notFound ? assetNums.filter((assetNum) => !notFound.has(assetNum)) : assetNums;
+    if (sent.length === 0) return Promise.resolve(toLockResults([], assetNums, undefined, notFound));
     const body: WireLockRequest = { assetNums: sent, operatorIdentity };
     return this.upstream.call(operation, call, { body }, (data, notes) =>
-      toLockResults(data, assetNums, notes, left),
+      toLockResults(data, assetNums, notes, notFound),
     );
   }
 

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Time } from '../operation/answer-fields.ts';
+import { Time } from '../operation/response-fields.ts';
 import { Identifier, SecretText } from '../validation/rules.ts';
 
 @ApiSchema({ description: 'A login of a user of the platform (docs/platform.md, section 5)' })

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OperationModule } from '../operation/operation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
-import { AliasUsers } from './alias-users.ts';
+import { AliasUsers } from './acting-user.guard.ts';
 import { SessionService } from './session.service.ts';
 import { SessionStore } from './session.store.ts';
 import { SessionsController } from './sessions.controller.ts';

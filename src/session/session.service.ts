@@ -16,7 +16,7 @@ const MAX_LIFE_MS = 12 * 3600 * 1000;
 /** Sessions of the platform's users. A password opens a session and is not kept; a refresh token renews it. */
 @Injectable()
 export class SessionService {
-  /** Running renewals in this process, by session. */
+  /** The renewals that run in this process, by session. */
   readonly #renewals = new SingleFlight<AccessToken>();
 
   constructor(
@@ -40,7 +40,7 @@ export class SessionService {
     return { sessionId, record };
   }
 
-  /** The session of this id, or `session-expired`. Unknown sessions, ended ones and those of another caller get the same response. */
+  /** Throws `session-expired` where the session is unknown, has ended or belongs to another caller: the response does not tell which. */
   async find(sessionId: string, caller: string): Promise<StoredSession & { key: string }> {
     const key = this.store.keyOf(sessionId);
     const stored = SESSION_ID.test(sessionId) ? await this.store.read(key) : undefined;
@@ -57,7 +57,7 @@ export class SessionService {
     const stored = await this.find(sessionId, caller);
     const { key } = stored;
     let { token } = stored.record;
-    // From here on by this process' monotonic clock, because a request is short.
+    // From here on the monotonic clock of this process counts: a request is short.
     let tokenEndsAt = performance.now() + tokenLeftMs(stored);
     let refusedVersion: string | undefined;
     return {
@@ -84,7 +84,7 @@ export class SessionService {
     );
   }
 
-  /** Where another replica has renewed the session first, returns its token, so that the refresh token is not used twice. */
+  /** Returns the token of another replica where that has renewed the session first, so that the refresh token is not used twice. */
   async #renew(key: string, refusedVersion: string | undefined): Promise<AccessToken> {
     const stored = await this.store.read(key);
     if (!stored) throw expired();
@@ -93,7 +93,7 @@ export class SessionService {
     if (token.refreshToken === undefined) return this.#over(key);
     const { refreshToken } = token;
     const next = await this.tokens
-      .once((endpoint) => endpoint.refresh(refreshToken))
+      .forSession((endpoint) => endpoint.refresh(refreshToken))
       .catch((error: unknown) => {
         if (error instanceof TokenFailure && error.kind === 'rejected') return undefined;
         throw error;
@@ -114,7 +114,7 @@ export class SessionService {
 
   async #login(username: string, password: string): Promise<AccessToken> {
     try {
-      return await this.tokens.once((endpoint) => endpoint.login(username, password));
+      return await this.tokens.forSession((endpoint) => endpoint.login(username, password));
     } catch (error) {
       // invalid_grant concerns the user (RFC 6749 5.2); every other refusal concerns the gateway itself.
       if (error instanceof TokenFailure && error.reason === 'invalid_grant')

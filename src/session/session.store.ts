@@ -25,25 +25,25 @@ export interface SessionRecord {
 export interface StoredSession {
   readonly record: SessionRecord;
   readonly leftMs: number;
-  /** As Redis has it; undefined without Redis. */
+  /** The sealed text in Redis; undefined without Redis. */
   readonly sealed?: string;
 }
 
 const LEASE_MS = 10_000;
 
-/** KEYS: session. ARGV: what was read, what replaces it. Redis keeps the end of its life. */
+/** KEYS: session. ARGV: the text that was read, the text that replaces it. The key keeps its expiry. */
 const REPLACE = new Script(
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') return 1`,
 );
 
 /**
  * Sessions, by the hash of their id, so that a reader of the store cannot use them. With Redis they are sealed there and read on
- * every request, so an ended session is invalid at once on every replica. Without Redis they are in the process. While Redis is
- * away the response is 503 `dependency-unavailable`; memory is not used.
+ * every request, so an ended session is invalid at once on every replica. Without Redis they are in the process. While a configured
+ * Redis is away, the store throws `dependency-unavailable` and does not use the process' memory.
  */
 @Injectable()
 export class SessionStore {
-  /** `endsAt` by performance.now(). */
+  /** `endsAt` is a time of performance.now(). */
   readonly #local = new Map<string, { record: SessionRecord; endsAt: number }>();
   readonly #environment: string;
   /** Undefined without Redis. */
@@ -57,7 +57,6 @@ export class SessionStore {
     this.#environment = environmentName(config.baseUrl);
   }
 
-  /** The key of this session. */
   keyOf(sessionId: string): string {
     return `${this.#environment}:ses:{${sha256(sessionId)}}`;
   }

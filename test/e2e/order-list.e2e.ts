@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
-import { prefixOf } from '../../src/order-ledger/store-keys.ts';
+import { orderName } from '../../src/order-ledger/ledger-record.ts';
+import { storeKeys } from '../../src/order-ledger/store-keys.ts';
 import { environmentName } from '../../src/redis/key-names.ts';
 import { Sealer } from '../../src/kit/sealed-store/sealer.ts';
 import type { TestAnswer } from '../support/gateway.ts';
@@ -46,7 +46,7 @@ const START = 1_700_000_000;
 async function fill(count: number): Promise<void> {
   const { orderStore } = settings({ ORDER_REDIS_URL: stack.redis().url, ENCRYPTION_KEYS });
   const sealer = new Sealer(orderStore.encryptionKeys);
-  const prefix = prefixOf(environmentName(new URL(sandbox.url)));
+  const { prefix } = storeKeys(environmentName(new URL(sandbox.url)));
   for (let first = 0; first < count; first += AT_ONCE) {
     const pipeline = direct.pipeline();
     for (let index = first; index < Math.min(count, first + AT_ONCE); index++) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DoubtedOrders } from '../../src/console/doubts.ts';
-import { OrderLedgerKeeper } from '../../src/order-ledger/order-ledger-keeper.ts';
-import { orderName } from '../../src/order-ledger/order-ledger-store.ts';
+import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
+import { orderName } from '../../src/order-ledger/ledger-record.ts';
 import { ReconciliationModule } from '../../src/reconciliation/reconciliation.module.ts';
 import { ReconciliationSchedule } from '../../src/reconciliation/schedule.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -139,7 +139,7 @@ describe('the reconciliation of an order', () => {
     await isFound(gateway, body);
     const [commit] = await sandbox.commits();
     const name = orderName('crm', body.channelOrderId);
-    const record = await gateway.app.get(OrderLedgerKeeper).store.read(name);
+    const record = await gateway.app.get(ObservedOrderLedger).read(name);
     const [licenseOrderId] = commit?.licenseOrderIds ?? [];
     const item = { sequence: 3, licenseOrderId, customerId: 'cus-harbour-default' };
     expect(record?.details).toEqual({

@@ -13,8 +13,8 @@ import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operati
 import { isScope } from '../../src/caller/scopes.ts';
 import { ProblemException, type RequestFault } from '../../src/problem/problem.exception.ts';
 import { pointerToken } from '../../src/shared/json.ts';
-import { isPolluting, readRequestBody, UnreadableBody } from '../../src/validation/request-body.ts';
-import { OBJECT_RULE } from '../../src/validation/rules.ts';
+import { readRequestBody, UnreadableBody } from '../../src/validation/request-body.ts';
+import { isPolluting, OBJECT_RULE } from '../../src/validation/rules.ts';
 import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
 import { fitting, type Schema } from '../fuzz/generate.ts';
 import { textOfChanged } from '../support/changed-json.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { UpstreamPools } from '../../src/transport/upstream-pools.ts';
-import { newTrace } from '../../src/observability/trace-context.ts';
+import { newTrace } from '../../src/observability/tracing.ts';
 import { type CallContext, Progress } from '../../src/upstream/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
-import type { LateOutcome, SendOnce } from '../../src/upstream/upstream-path.ts';
+import type { LateOutcome, SendOnce } from '../../src/upstream/upstream.exchange.ts';
 import { order, read } from '../support/expected.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { send } from '../support/operations.ts';
@@ -45,7 +45,7 @@ class Witness implements SendOnce {
   }
 }
 
-function place(once: SendOnce): Promise<unknown> {
+function place(sendOnce: SendOnce): Promise<unknown> {
   const context: CallContext = {
     requestId: 'req-once',
     caller: { name: 'tester', grants: { enterprises: everything, channels: everything, users: everything } },
@@ -62,7 +62,7 @@ function place(once: SendOnce): Promise<unknown> {
   };
   return gateway.app
     .get(UpstreamClient)
-    .call('batchOrder', context, { query: { appKey: 'k' }, body, once }, (data) => JSON.stringify(data));
+    .call('batchOrder', context, { query: { appKey: 'k' }, body, sendOnce }, (data) => JSON.stringify(data));
 }
 
 const failureOf = (call: Promise<unknown>) =>
@@ -74,18 +74,18 @@ const failureOf = (call: Promise<unknown>) =>
 const orders = () => sandbox.journal(order.upstream);
 
 it('fails with the refusal, and nothing is sent to the platform', async () => {
-  const once = new Witness();
+  const sendOnce = new Witness();
   const refusal = new Error('in doubt already');
-  once.onConfirm = () => Promise.reject(refusal);
-  expect(await failureOf(place(once))).toBe(refusal);
+  sendOnce.onConfirm = () => Promise.reject(refusal);
+  expect(await failureOf(place(sendOnce))).toBe(refusal);
   expect(await orders()).toEqual([]);
 });
 
 it('is confirmed again for the further attempt after 60000, which has another token', async () => {
   await sandbox.fault({ operation: order.upstream, times: 1, action: { code: '60000' } });
-  const once = new Witness();
-  expect(await place(once)).toContain('licenseOrderId');
-  expect(once.confirmed).toBe(2);
+  const sendOnce = new Witness();
+  expect(await place(sendOnce)).toContain('licenseOrderId');
+  expect(sendOnce.confirmed).toBe(2);
   const attempts = await orders();
   expect(new Set(attempts.map(({ headers }) => headers['authorization'])).size).toBe(2);
   expect(await sandbox.commits()).toHaveLength(1);
@@ -93,10 +93,10 @@ it('is confirmed again for the further attempt after 60000, which has another to
 
 it('may be refused for the further attempt', async () => {
   await sandbox.fault({ operation: order.upstream, action: { code: '60000' } });
-  const once = new Witness();
+  const sendOnce = new Witness();
   const refusal = new Error('lost the lease');
-  once.onConfirm = () => (once.confirmed === 1 ? allowed() : Promise.reject(refusal));
-  expect(await failureOf(place(once))).toBe(refusal);
+  sendOnce.onConfirm = () => (sendOnce.confirmed === 1 ? allowed() : Promise.reject(refusal));
+  expect(await failureOf(place(sendOnce))).toBe(refusal);
   expect(await orders()).toHaveLength(1);
 });
 
@@ -113,38 +113,38 @@ function paused(): Promise<number> {
 }
 
 it('P8 is confirmed again when the process was paused after the confirmation, and sent once', async () => {
-  const once = new Witness();
-  once.onConfirm = () => (once.confirmed === 1 ? paused() : allowed());
-  expect(await place(once)).toContain('licenseOrderId');
-  expect(once.confirmed).toBe(2);
+  const sendOnce = new Witness();
+  sendOnce.onConfirm = () => (sendOnce.confirmed === 1 ? paused() : allowed());
+  expect(await place(sendOnce)).toContain('licenseOrderId');
+  expect(sendOnce.confirmed).toBe(2);
   expect(await orders()).toHaveLength(1);
   expect(await sandbox.commits()).toHaveLength(1);
 });
 
 it('P8 is not sent when the process was paused after the further confirmation too: 503, and nothing happened', async () => {
-  const once = new Witness();
-  once.onConfirm = paused;
-  expect(await failureOf(place(once))).toMatchObject({ kind: 'delayed', sent: false });
-  expect(once.confirmed).toBe(2);
+  const sendOnce = new Witness();
+  sendOnce.onConfirm = paused;
+  expect(await failureOf(place(sendOnce))).toMatchObject({ kind: 'delayed', sent: false });
+  expect(sendOnce.confirmed).toBe(2);
   expect(await orders()).toEqual([]);
 });
 
 it('U15 reports a response after the deadline once, which may be a refusal, and causes no further attempt', async () => {
   await sandbox.fault({ operation: order.upstream, action: { delayMs: 4_000, code: '60000' } });
-  const once = new Witness();
-  expect(await failureOf(place(once))).toMatchObject({ kind: 'timeout', sent: true });
-  expect(once.outcomes).toEqual([]);
-  const { failure } = (await once.told.promise) as { failure: UpstreamFailure };
+  const sendOnce = new Witness();
+  expect(await failureOf(place(sendOnce))).toMatchObject({ kind: 'timeout', sent: true });
+  expect(sendOnce.outcomes).toEqual([]);
+  const { failure } = (await sendOnce.told.promise) as { failure: UpstreamFailure };
   expect(failure).toBeInstanceOf(UpstreamFailure);
   expect(failure).toMatchObject({ kind: 'refused', details: { code: '60000' } });
-  expect([once.confirmed, once.outcomes.length]).toEqual([1, 1]);
+  expect([sendOnce.confirmed, sendOnce.outcomes.length]).toEqual([1, 1]);
   expect(await orders()).toHaveLength(1);
 });
 
 it('does not delay the end of the process for a response after the deadline', async () => {
   await sandbox.fault({ operation: order.upstream, action: { hang: true } });
-  const once = new Witness();
-  await failureOf(place(once));
+  const sendOnce = new Witness();
+  await failureOf(place(sendOnce));
   gateway.app.get(UpstreamPools).endExchanges();
-  expect(await once.told.promise).toMatchObject({ failure: { kind: 'timeout', sent: true } });
+  expect(await sendOnce.told.promise).toMatchObject({ failure: { kind: 'timeout', sent: true } });
 });

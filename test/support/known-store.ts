@@ -1,4 +1,4 @@
-import type { KnownStore } from '../../src/order-ledger/redis-order-ledger.ts';
+import type { KnownStore } from '../../src/order-ledger/order-ledger-store.ts';
 
 /** A gateway's view of a healthy order store, for tests that have a ledger and no gateway. */
 export function knownStore(
@@ -12,9 +12,7 @@ export function knownStore(
     get count() {
       return count;
     },
-    lacksRights: false,
-    replicated,
-    acknowledgements: 1,
+    server: { lacksRights: false, replicated, acknowledgements: 1 },
     trial: false,
     saw: (seen) => {
       count = Math.max(count, seen);

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Details } from '../../src/order-ledger/ledger-record.ts';
-import { type Begin, orderName } from '../../src/order-ledger/order-ledger-store.ts';
-
-type Order = NonNullable<Details['order']>;
+import { type OrderDetails, orderName } from '../../src/order-ledger/ledger-record.ts';
+import type { Begin } from '../../src/order-ledger/order-ledger-store.ts';
 
 /** An order as the order ledger keeps it. */
-export function ledgerOrder(channelOrderId: string, given: Partial<Order> = {}): Order {
+export function ledgerOrder(channelOrderId: string, given: Partial<OrderDetails> = {}): OrderDetails {
   return {
     ...{ channelCode: 'crm', channelOrderId, syncMode: 'sync', ordered: [], items: [], reason: null },
     ...given,

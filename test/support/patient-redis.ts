@@ -1,4 +1,4 @@
-import { OrderLedgerRedis } from '../../src/order-ledger/order-ledger-redis.ts';
+import { OrderStoreRedis } from '../../src/order-store/order-store-redis.ts';
 import { SharedRedis } from '../../src/redis/shared-redis.ts';
 import { until } from './redis.ts';
 
@@ -14,7 +14,7 @@ export class PatientRedis extends SharedRedis {
   }
 }
 
-export class PatientOrderLedgerRedis extends OrderLedgerRedis {
+export class PatientOrderStoreRedis extends OrderStoreRedis {
   protected override get commandMs(): number {
     return PATIENT_MS;
   }

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/response-fields.ts';
+import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { licenseTypes, limitTypes } from '../../upstream/wire/words.ts';
 import { Names } from '../../tenancy/names.ts';
 import { PathId } from '../../validation/rules.ts';
-import { EnterprisePath } from './member.dto.ts';
 
 export class AssetPath extends EnterprisePath {
   @PathId({ example: 'ast-1002' })

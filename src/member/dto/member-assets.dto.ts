@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { UpstreamName } from '../../operation/answer-fields.ts';
+import { UpstreamName } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Names } from '../../tenancy/names.ts';

@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operation/response-fields.ts';
+import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { PageQuery } from '../../operation/page.dto.ts';
 import { type Outcome, outcomes, problemCodes } from '../../problem/catalogue.ts';
 import { Label, Names } from '../../tenancy/names.ts';
@@ -16,20 +17,13 @@ const DEFAULT_PAGE_SIZE = 20;
 const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
 const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
 
-export class EnterprisePath {
-  /** Global id of the enterprise's main account. Only enterprises granted to the caller. */
-  @PathId({ example: 'ent-harbour' })
-  @Names('enterprise')
-  enterpriseGlobalId!: string;
-}
-
 export class EnterpriseMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-anna' })
   @Names('member')
   memberGlobalId!: string;
 }
 
-/** Looked for in the members of the enterprise by the operation itself. */
+/** The operation itself looks for the member in the list of the enterprise. */
 export class SoughtMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-anna' })
   @Names('filter')

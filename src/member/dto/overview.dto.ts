@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Count, OpenWord } from '../../operation/answer-fields.ts';
+import { Count, OpenWord } from '../../operation/response-fields.ts';
 import { problemCodes } from '../../problem/catalogue.ts';
 import { enumeration } from '../../shared/enumeration.ts';
 

@@ -1,14 +1,15 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/answer-fields.ts';
+import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/response-fields.ts';
+import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { type LicenseType, licenseTypes } from '../../upstream/wire/words.ts';
 import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Identifier, OneOf, Optional, PathId } from '../../validation/rules.ts';
 import { Timestamp } from '../../validation/scalar-rules.ts';
-import { EnterpriseParams } from './enterprise.dto.ts';
 import { Names } from '../../tenancy/names.ts';
 
-export class AssetParams extends EnterpriseParams {
+/** The operation itself looks for the asset in the list of the enterprise. */
+export class SoughtAssetPath extends EnterprisePath {
   @PathId({ example: 'ast-1002' })
   @Names('filter')
   assetId!: string;

@@ -52,7 +52,7 @@ export class FindCustomersQuery extends PageQuery {
   defaultOnly: boolean = false;
 }
 
-export class CrmCustomerParams {
+export class CrmCustomerPath {
   /** The customer's number in the CRM. The gateway sends it to the platform in a body, so any id is possible. */
   @Identifier({ example: 'CRM-1001' })
   @Names('unbounded')

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { UpstreamName } from '../../operation/answer-fields.ts';
+import { UpstreamName } from '../../operation/response-fields.ts';
 import { Names } from '../../tenancy/names.ts';
-import { Identifier, Optional, PathId, Text } from '../../validation/rules.ts';
+import { Identifier, Optional, Text } from '../../validation/rules.ts';
 
 @ApiSchema({
   description: 'A new enterprise and its first customer (docs/platform.md, section 4.1, operation 2)',
@@ -37,11 +37,4 @@ export class EnterpriseDto {
   isDefault!: boolean | null;
   /** The employees that came with it: its administrator, and the employee of the default customer. */
   members!: EnterpriseMemberDto[];
-}
-
-export class EnterpriseParams {
-  /** Global id of the enterprise's main account. Only enterprises granted to the caller. */
-  @PathId({ example: 'ent-harbour' })
-  @Names('enterprise')
-  enterpriseGlobalId!: string;
 }

@@ -7,7 +7,7 @@ import {
   type SyncMode,
   syncModes,
 } from '../../upstream/wire/words.ts';
-import { Names } from '../../tenancy/names.ts';
+import { Label, Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
 import {
   Flag,
@@ -18,22 +18,91 @@ import {
   ObjectRule,
   OneOf,
   Optional,
+  Text,
   WholeNumber,
 } from '../../validation/rules.ts';
-import {
-  BoughtAssetDto,
-  MAX_ASSETS,
-  OrderAdminDto,
-  OrderBranchDto,
-  OrderCustomerDto,
-  ReducedAssetDto,
-  RevokedAssetDto,
-} from './order-parts.dto.ts';
+import { BoughtAssetDto, MAX_ASSETS, ReducedAssetDto, RevokedAssetDto } from './order-product.dto.ts';
 
 const MAX_ITEMS = 1_000;
 
-/** For these the platform requires that a deletion names its order (rule 5 of section 4.1). */
+/** A deletion of these types must name its order (rule 5 of section 4.1). */
 const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
+
+@ApiSchema({
+  description:
+    'The customer of an item of an order (docs/platform.md, section 2.4). Any of the ids is enough',
+})
+class OrderCustomerDto {
+  @Optional()
+  @Identifier({ example: 'cus-harbour-default' })
+  @Names('customer')
+  customerId?: string;
+
+  @Optional()
+  @Identifier({ example: 'CRM-1001' })
+  @Names('crmCustomer')
+  crmCustomerId?: string;
+
+  @Optional()
+  @Text(200, { example: 'Harbour Engineering' })
+  customerName?: string;
+
+  @Optional()
+  @Identifier({ example: 'CH-1001' })
+  @Names('channelCustomer')
+  channelCustomerId?: string;
+
+  /** Global id of the enterprise's main account. Only enterprises granted to the caller; a bound caller must name one. */
+  @Optional()
+  @Identifier({ example: 'ent-harbour' })
+  @Names('enterprise')
+  enterpriseGlobalId?: string;
+
+  @Optional()
+  @Text(500)
+  address?: string;
+
+  /** The purchaser's mobile number. */
+  @Optional()
+  @Label()
+  passwordMobile?: string;
+}
+
+@ApiSchema({ description: "The customer's administrator (docs/platform.md, section 2.4)" })
+class OrderAdminDto {
+  /** The administrator's own name. */
+  @Optional()
+  @Text(128, { 'x-upstream': 'adminName' })
+  name?: string;
+
+  /** The administrator's login name. */
+  @Optional()
+  @Text(128, { 'x-upstream': 'adminAccount' })
+  account?: string;
+
+  /** The administrator's e-mail address. */
+  @Optional()
+  @Text(254, { 'x-upstream': 'adminEmail' })
+  email?: string;
+
+  /** The administrator's mobile number. */
+  @Optional()
+  @Text(32, { 'x-upstream': 'adminCellNumber' })
+  cellNumber?: string;
+}
+
+@ApiSchema({ description: "The customer's branch (docs/platform.md, section 2.4)" })
+class OrderBranchDto {
+  /** Code of the branch. */
+  @Optional()
+  @Label({ 'x-upstream': 'branchCode' })
+  code?: string;
+
+  /** Name of the branch. */
+  @Optional()
+  @Text(200, { 'x-upstream': 'branchName' })
+  name?: string;
+}
 
 /** The fields of every order item. */
 abstract class OrderItemBase {

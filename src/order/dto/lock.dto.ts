@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Count, OpenWord } from '../../operation/answer-fields.ts';
+import { Count, OpenWord } from '../../operation/response-fields.ts';
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Names } from '../../tenancy/names.ts';
 import { IdentifierList, Optional, Text, WholeNumber } from '../../validation/rules.ts';

@@ -1,9 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { UpstreamName } from '../../operation/answer-fields.ts';
-import { PageDto, PageQuery } from '../../operation/page.dto.ts';
-
-/** Which page of the assets of an order is wanted. */
-export class OrderAssetsQuery extends PageQuery {}
+import { UpstreamName } from '../../operation/response-fields.ts';
+import { PageDto } from '../../operation/page.dto.ts';
 
 @ApiSchema({
   description: 'An asset on which something of an order stands (docs/platform.md, sections 2.8 and 2.12)',

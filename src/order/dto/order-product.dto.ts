@@ -4,6 +4,7 @@ import { Digits, TimeDuration, Timestamp } from '../../validation/scalar-rules.t
 import {
   Flag,
   Identifier,
+  IdentifierList,
   ListOf,
   ObjectRule,
   Optional,
@@ -12,6 +13,7 @@ import {
   WholeNumber,
 } from '../../validation/rules.ts';
 
+export const MAX_ASSETS = 1_000;
 const MAX_NODES = 1_000_000;
 
 @ApiSchema({ description: 'A feature of a product (docs/platform.md, section 2.4)' })
@@ -193,4 +195,90 @@ export class RevokedMerchandiseDto extends MerchandiseTerms {
   @Optional()
   @ListOf(() => RevokedProductDto, { max: 1_000 }, { 'x-upstream': 'licenseOrderProductList' })
   products?: RevokedProductDto[];
+}
+
+@ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.4)' })
+class OrderExtensionDto {
+  /** Code of the property. */
+  @Label({ example: 'site', 'x-upstream': 'extendCode' })
+  code!: string;
+
+  /** Value of the property. */
+  @Text(500, { example: 'pier-1', 'x-upstream': 'extendValue' })
+  value!: string;
+}
+
+/** Fields of an asset in an order, without its numbers, products and packages. */
+abstract class AssetTerms {
+  @Optional()
+  @ListOf(() => OrderExtensionDto, { max: 100 }, { 'x-upstream': 'assetExtendList' })
+  extensions?: OrderExtensionDto[];
+
+  @Optional()
+  @Timestamp({ example: '2026-01-01T00:00:00.000Z', 'x-upstream': 'limitStartDate' })
+  startsAt?: string;
+
+  @Optional()
+  @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
+  endsAt?: string;
+
+  @Optional()
+  @Flag({ 'x-upstream': 'borrowedUsbKey' })
+  lentLock?: boolean;
+
+  @Optional()
+  @Flag({ 'x-upstream': 'transferedAssetNum' })
+  transferred?: boolean;
+}
+
+const HasContent = ObjectRule<{ products?: unknown[]; merchandises?: unknown[] }>(
+  ({ products, merchandises }) =>
+    [products, merchandises].some((list) => Array.isArray(list) && list.length > 0),
+  'must have at least one product or merchandise',
+);
+
+abstract class AssetWithProducts extends AssetTerms {
+  @Optional()
+  @ListOf(() => OrderProductDto, { max: 1_000 })
+  products?: OrderProductDto[];
+
+  @Optional()
+  @ListOf(() => MerchandiseDto, { max: 500 })
+  merchandises?: MerchandiseDto[];
+}
+
+@HasContent
+@ApiSchema({ description: 'What is bought for one asset (docs/platform.md, section 2.4)' })
+export class BoughtAssetDto extends AssetWithProducts {
+  /** Existing assets that get the products. Without this field the platform creates a new asset. */
+  @Optional()
+  @IdentifierList({ max: MAX_ASSETS }, { 'x-upstream': 'assetNos' })
+  @Names('newAssetNum')
+  assetNums?: string[];
+}
+
+@ApiSchema({
+  description:
+    'Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4)',
+})
+export class RevokedAssetDto extends AssetWithProducts {
+  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
+  @Names('assetNum')
+  assetNums!: string[];
+}
+
+@HasContent
+@ApiSchema({ description: 'Assets whose products are revoked (docs/platform.md, section 2.4)' })
+export class ReducedAssetDto extends AssetTerms {
+  @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
+  @Names('assetNum')
+  assetNums!: string[];
+
+  @Optional()
+  @ListOf(() => RevokedProductDto, { max: 1_000 })
+  products?: RevokedProductDto[];
+
+  @Optional()
+  @ListOf(() => RevokedMerchandiseDto, { max: 500 })
+  merchandises?: RevokedMerchandiseDto[];
 }

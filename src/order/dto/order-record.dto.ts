@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { OpenWord } from '../../operation/answer-fields.ts';
+import { OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
@@ -67,22 +67,13 @@ export class OrderRecordDto {
   /** Every item of the order, with its licence order where it is known. */
   items!: OrderRecordItemDto[];
 
-  @ApiProperty({ format: 'date-time', description: 'Time of the record, right before the order was sent' })
+  @Time(undefined, 'Time of the record, right before the order was sent')
   submittedAt!: string;
 
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'null while the order is open',
-  })
+  @Time(undefined, 'null while the order is open')
   settledAt!: string | null;
 
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    description: 'The reason of the operator, where an operator settled the order',
-  })
+  @ApiProperty({ description: 'The reason of the operator, where an operator settled the order' })
   reason!: string | null;
 }
 
