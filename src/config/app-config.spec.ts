@@ -6,7 +6,7 @@ import { format, inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { makeCertificates } from '../../test/support/certificates.ts';
-import { Sealer } from '../kit/sealed-store/sealer.ts';
+import { Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { type AppConfig, ConfigError, loadConfig } from './app-config.ts';
 import { envExample } from '../../scripts/env-example.ts';
 import { Secret } from './secret.ts';

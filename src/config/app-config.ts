@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';

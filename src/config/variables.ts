@@ -1,6 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { z } from 'zod';
-import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 import { Secret } from './secret.ts';
 

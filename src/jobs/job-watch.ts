@@ -15,7 +15,7 @@ const COMMENT_MS = 5_000;
 const MAX_WATCHERS = 500;
 const MAX_WATCHERS_OF_CALLER = 100;
 
-/** The progress of jobs as server-sent events (of the HTML standard). */
+/** Gives the progress of jobs as server-sent events (of the HTML standard). */
 @Injectable()
 export class JobWatch implements BeforeApplicationShutdown {
   readonly #shutdown = new AbortController();
@@ -45,8 +45,8 @@ export class JobWatch implements BeforeApplicationShutdown {
   }
 
   /**
-   * `progress` whenever the job has changed, then `done`. `seen` is the version that the client has had already. The events end when the
-   * caller may not see the job any more.
+   * Gives `progress` whenever the job has changed, then `done`. `seen`: the version that the client has had already. The events end when
+   * the caller may not see the job any more.
    */
   async *events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
     const over = this.#shutdown.signal;

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
-import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { ConfigError } from '../config/app-config.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
-import type { EncryptionKey } from '../kit/sealed-store/sealer.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Log } from '../observability/log.ts';
 import { unsettled } from '../order-ledger/ledger-record.ts';
 import type { StoreServer } from '../order-ledger/order-ledger-store.ts';

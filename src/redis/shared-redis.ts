@@ -4,8 +4,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { SpanKind, type SpanOptions } from '@opentelemetry/api';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
-import { SealedStore } from '../kit/sealed-store/sealed-store.ts';
-import { Sealer } from '../kit/sealed-store/sealer.ts';
+import { SealedStore, Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
 import type { SealedTexts, TlsServer } from '../observability/metric-tables.ts';

@@ -19,7 +19,7 @@ import {
   WholeNumber,
 } from './rules.ts';
 import { TimeDuration, Timestamp } from './scalar-rules.ts';
-import { RequestValidationPipe } from './validation.pipe.ts';
+import { RequestValidationPipe } from './validation.guard.ts';
 
 const pipe = new RequestValidationPipe();
 

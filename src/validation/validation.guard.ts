@@ -1,4 +1,11 @@
-import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
@@ -84,7 +91,18 @@ export class ValidationGuard implements CanActivate {
 }
 
 /** Parts of requests that were checked, with the instances that the pipe gives to the handlers. */
-export const checked = new WeakMap<object, object>();
+const checked = new WeakMap<object, object>();
+
+/** Gives the handler the instances that the validation guard has made. A part that the guard has not seen is checked here. */
+@Injectable()
+export class RequestValidationPipe implements PipeTransform {
+  transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
+    if (type === 'custom' || !metatype) return value;
+    const known = typeof value === 'object' && value !== null ? checked.get(value) : undefined;
+    if (known instanceof metatype) return known;
+    return type === 'body' ? validBody(value, metatype) : validParameters(value, metatype);
+  }
+}
 
 export function declaredParts(controller: Type, method: string): DeclaredParts {
   const declared = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as

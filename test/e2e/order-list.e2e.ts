@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { orderName } from '../../src/order-ledger/ledger-record.ts';
 import { storeKeys } from '../../src/order-ledger/store-keys.ts';
 import { environmentName } from '../../src/redis/key-names.ts';
-import { Sealer } from '../../src/kit/sealed-store/sealer.ts';
+import { Sealer } from '../../src/kit/sealed-store/sealed-store.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { ledgerOrder } from '../support/ledger-order.ts';
 import { settings } from '../support/settings.ts';

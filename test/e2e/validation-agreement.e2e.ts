@@ -15,7 +15,7 @@ import { ProblemException, type RequestFault } from '../../src/problem/problem.e
 import { pointerToken } from '../../src/shared/json.ts';
 import { readRequestBody, UnreadableBody } from '../../src/validation/request-body.ts';
 import { isPolluting, OBJECT_RULE } from '../../src/validation/rules.ts';
-import { RequestValidationPipe } from '../../src/validation/validation.pipe.ts';
+import { RequestValidationPipe } from '../../src/validation/validation.guard.ts';
 import { fitting, type Schema } from '../fuzz/generate.ts';
 import { textOfChanged } from '../support/changed-json.ts';
 import { routes } from '../support/contract.ts';

@@ -5,7 +5,7 @@ import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts
 /** The token of {@link JobStore}, which has two implementations. */
 export const JOB_STORE = Symbol('JobStore');
 
-export const DAY_MS = 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 /** Jobs and the results of their rows are kept for this time. */
 export const KEPT_MS = 7 * DAY_MS;
 /** The rows of an accepted job wait for this time at most, with their passwords. */

@@ -10,7 +10,6 @@ import {
 } from './job-record.ts';
 import {
   type ChunkChange,
-  DAY_MS,
   type JobList,
   type JobQuery,
   type JobStore,
@@ -24,6 +23,7 @@ import {
   type StoredChunk,
   type Taken,
   type UnfinishedJob,
+  WAITING_MS,
 } from './job-store.ts';
 
 /** All jobs together of a process without Redis. */
@@ -93,7 +93,7 @@ export class MemoryJobStore implements JobStore {
     this.#slots.set(jobId, {
       ...slot,
       bytes: bytes.reduce((sum, each) => sum + each, 0),
-      ends: Date.now() + DAY_MS,
+      ends: Date.now() + WAITING_MS,
     });
     this.#jobs.set(jobId, {
       job,

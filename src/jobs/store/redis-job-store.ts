@@ -7,7 +7,6 @@ import { countList, type JobDefinition, type JobRecord, type JobState } from './
 import * as scripts from './job-scripts.ts';
 import {
   type ChunkChange,
-  DAY_MS,
   type JobList,
   type JobQuery,
   type JobStore,
@@ -29,7 +28,7 @@ import {
 const CHUNKS_AT_ONCE = 20;
 const JOBS_AT_ONCE = 100;
 /** Longer than an import lives. */
-const SLOT_MS = DAY_MS + 3_600_000;
+const SLOT_MS = WAITING_MS + 3_600_000;
 
 /** The jobs of all replicas. What a job was asked for, its rows and its problem are sealed. States, counts and times are not. */
 export class RedisJobStore implements JobStore {
@@ -74,16 +73,8 @@ export class RedisJobStore implements JobStore {
     let bytes = 0;
     for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
       const part = chunks.slice(from, from + CHUNKS_AT_ONCE);
-      bytes += await this.#upload(
-        waiting,
-        from,
-        part.map((chunk) => chunk.waiting),
-      );
-      bytes += await this.#upload(
-        results,
-        from,
-        part.map((chunk) => chunk.results),
-      );
+      bytes += await this.#upload(jobId, 'waiting', part, from);
+      bytes += await this.#upload(jobId, 'results', part, from);
     }
     const lists = [this.#listOf(undefined), this.#listOf(enterpriseGlobalId)];
     const sealed = this.#sealer.seal(JSON.stringify(definition), job);
@@ -97,9 +88,15 @@ export class RedisJobStore implements JobStore {
     return record;
   }
 
-  /** Resolves to the bytes that the parts take. */
-  async #upload(key: string, from: number, parts: readonly (Buffer | undefined)[]): Promise<number> {
-    const sealed = parts.map((part, index) => this.#sealed(key, from + index, part));
+  /** Resolves to the bytes that these parts of chunks take. */
+  async #upload(
+    jobId: string,
+    kind: keyof StoredChunk,
+    chunks: readonly StoredChunk[],
+    from: number,
+  ): Promise<number> {
+    const key = this.#keys(jobId)[kind];
+    const sealed = chunks.map((chunk, index) => this.#sealed(key, from + index, chunk[kind]));
     const values = sealed.flatMap((value, index) => [from + index, value]);
     await this.#run(scripts.UPLOAD, [key], [RESERVED_MS, ...values]);
     return sealed.reduce((sum, { length }) => sum + length, 0);
@@ -136,10 +133,11 @@ export class RedisJobStore implements JobStore {
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {
     const ids = await this.#ask((client) => client.zrange(this.#unfinished, '0', '-1'));
-    return (await this.#fieldsOf(ids)).map(([jobId, fields]) => ({
-      jobId,
-      changedAt: Number(fields['changedAt'] ?? 0),
-      state: (fields['state'] ?? 'queued') as JobState,
+    const all = await this.#fieldsOf(ids);
+    return all.map(({ changedAt = 0, state = 'queued' }, index) => ({
+      jobId: ids[index] ?? '',
+      changedAt: Number(changedAt),
+      state: state as JobState,
     }));
   }
 
@@ -195,22 +193,19 @@ export class RedisJobStore implements JobStore {
   /** Without jobs that are gone, and those sealed under a key that this gateway does not have. */
   async #readAll(ids: readonly string[]): Promise<JobRecord[]> {
     const all = await this.#fieldsOf(ids);
-    return all.flatMap(([jobId, fields]) => {
-      const keys = this.#keys(jobId);
+    return all.flatMap((fields, index) => {
+      const keys = this.#keys(ids[index] ?? '');
       const definition = fields['definition'] && this.#sealer.open(fields['definition'], keys.job);
       const problem = fields['problem'] && this.#sealer.open(fields['problem'], keys.problem);
       return definition ? [scripts.recordOf(definition, fields, problem)] : [];
     });
   }
 
-  async #fieldsOf(ids: readonly string[]): Promise<[jobId: string, scripts.JobFields][]> {
-    const all: [string, scripts.JobFields][] = [];
+  async #fieldsOf(ids: readonly string[]): Promise<scripts.JobFields[]> {
+    const all: scripts.JobFields[] = [];
     for (let from = 0; from < ids.length; from += JOBS_AT_ONCE) {
-      const part = ids.slice(from, from + JOBS_AT_ONCE);
-      const found = await this.#ask((client) =>
-        Promise.all(part.map((id) => client.hgetall(this.#keys(id).job))),
-      );
-      for (const [index, fields] of found.entries()) all.push([part[index] ?? '', fields]);
+      const keys = ids.slice(from, from + JOBS_AT_ONCE).map((id) => this.#keys(id).job);
+      all.push(...(await this.#ask((client) => Promise.all(keys.map((key) => client.hgetall(key))))));
     }
     return all;
   }

@@ -3,8 +3,7 @@ import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { endings } from '../../../test/support/endings.ts';
 import { startRedis } from '../../../test/support/redis.ts';
-import { Sealer } from './sealer.ts';
-import { SealedStore } from './sealed-store.ts';
+import { SealedStore, Sealer } from './sealed-store.ts';
 
 const { ended, atEnd } = endings();
 const newKey = (kid: string) => ({ kid, key: createSecretKey(randomBytes(32)) });

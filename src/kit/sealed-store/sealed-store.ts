@@ -1,5 +1,88 @@
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
+import { freshBytes } from '../../shared/random-bytes.ts';
 import type { RunCommand } from '../redis-script/redis-script.ts';
-import type { Sealer } from './sealer.ts';
+
+/** An AES-256 key. */
+export interface EncryptionKey {
+  /** Written into each sealed value, so that old values stay readable while keys are rotated. */
+  readonly kid: string;
+  /** A KeyObject does not show its bytes when printed. */
+  readonly key: KeyObject;
+}
+
+const FORMAT = 'v1';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Seals values for Redis with AES-256-GCM under the first key, and opens them under any key of the list. The name of the Redis key
+ * is authenticated too, so a value that was copied to another key does not open there.
+ */
+export class Sealer {
+  readonly #keys: ReadonlyMap<string, KeyObject>;
+  readonly #first: EncryptionKey;
+
+  constructor(keys: readonly EncryptionKey[]) {
+    const [first] = keys;
+    if (!first) throw new Error('a sealer needs at least one key');
+    this.#first = first;
+    this.#keys = new Map(keys.map(({ kid, key }) => [kid, key]));
+  }
+
+  seal(text: string, redisKey: string): string {
+    return `${this.#head}${this.#encrypted(Buffer.from(text), redisKey).toString('base64url')}`;
+  }
+
+  /** The same for large values: without the coding as text, which takes a third more room. */
+  sealBytes(bytes: Buffer, redisKey: string): Buffer {
+    return Buffer.concat([Buffer.from(this.#head), this.#encrypted(bytes, redisKey)]);
+  }
+
+  /** Whether the value names a key that is not in the list. */
+  lacksKeyOf(value: string): boolean {
+    const [format, kid = ''] = value.split('.');
+    return format === FORMAT && !this.#keys.has(kid);
+  }
+
+  /** Returns the text, or undefined where none of the keys sealed the value for this Redis key, or where it was changed since. */
+  open(value: string, redisKey: string): string | undefined {
+    const [format, kid = '', encoded = ''] = value.split('.');
+    return this.#decrypted(format, kid, Buffer.from(encoded, 'base64url'), redisKey)?.toString('utf8');
+  }
+
+  /** The bytes of {@link sealBytes}, or undefined as for {@link open}. */
+  openBytes(value: Buffer, redisKey: string): Buffer | undefined {
+    const formatEnd = value.indexOf('.');
+    const kidEnd = value.indexOf('.', formatEnd + 1);
+    const format = value.toString('latin1', 0, Math.max(0, formatEnd));
+    const kid = value.toString('latin1', formatEnd + 1, Math.max(0, kidEnd));
+    return this.#decrypted(format, kid, value.subarray(kidEnd + 1), redisKey);
+  }
+
+  get #head(): string {
+    return `${FORMAT}.${this.#first.kid}.`;
+  }
+
+  #encrypted(bytes: Buffer, redisKey: string): Buffer {
+    const iv = freshBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#first.key, iv).setAAD(Buffer.from(redisKey));
+    return Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  #decrypted(format: string | undefined, kid: string, sealed: Buffer, redisKey: string): Buffer | undefined {
+    const key = this.#keys.get(kid);
+    if (format !== FORMAT || !key || sealed.length < IV_BYTES + TAG_BYTES) return undefined;
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(Buffer.from(redisKey)).setAuthTag(sealed.subarray(-TAG_BYTES));
+      return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
+    } catch {
+      return undefined;
+    }
+  }
+}
 
 /**
  * Texts in Redis that only the holders of the encryption keys can read. A value that cannot be opened counts as missing: it was sealed under

@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Sealer } from './sealer.ts';
+import { Sealer } from './sealed-store.ts';
 
 const newKey = (kid: string) => ({ kid, key: createSecretKey(randomBytes(32)) });
 const first = newKey('2026-11');

@@ -5,7 +5,7 @@ import { FindCustomersQuery } from '../order/dto/customer.dto.ts';
 import { PlaceOrderDto } from '../order/dto/license-order.dto.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { readRequestBody } from './request-body.ts';
-import { RequestValidationPipe } from './validation.pipe.ts';
+import { RequestValidationPipe } from './validation.guard.ts';
 
 /** What a caller would hardly try. What callers do wrong is in test/faults/clients.faults.ts. */
 
