@@ -153,7 +153,7 @@ function isDecodable(url: string): boolean {
 }
 
 /** Throws a problem with all faults. They have a JSON pointer or the parameter's name; values are never quoted, because they may be secret. */
-export function validBody(value: unknown, type: Type<object>): object {
+function validBody(value: unknown, type: Type<object>): object {
   if (value instanceof UnreadableBody) throw value.problem;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid([{ pointer: '', detail: 'must be a JSON object' }]);
@@ -169,7 +169,7 @@ export function validBody(value: unknown, type: Type<object>): object {
 }
 
 /** The same for a path or a query. */
-export function validParameters(value: unknown, type: Type<object>): object {
+function validParameters(value: unknown, type: Type<object>): object {
   const parameters = value as Record<string, unknown>;
   const names = Object.keys(parameters);
   const repeated = names.filter((name) => Array.isArray(parameters[name]));
