@@ -68,7 +68,7 @@ type Failure = Problem | GatewayUnreachable;
 const DEADLINE_MS = 60_000;
 /** A timer of more would end at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 const KEPT_CHARACTERS = 4_000_000;
 /** Full jitter: a wait is drawn from nothing to this, doubled with each attempt. */
 const FIRST_WAIT_MS = 200;
@@ -102,7 +102,7 @@ export class Exchange {
   readonly #etags: Etags;
 
   constructor(options: LicensingOptions) {
-    const { baseUrl, apiKey, token, attempts = MOST_ATTEMPTS } = options;
+    const { baseUrl, apiKey, token, attempts = MAX_ATTEMPTS } = options;
     const url = URL.canParse(String(baseUrl)) ? new URL(baseUrl) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is an http or https URL');
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
@@ -111,8 +111,8 @@ export class Exchange {
       throw new TypeError(`Give apiKey or token: ${apiKey === undefined ? 'neither' : 'each'} is set`);
     if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey))
       throw new TypeError('apiKey is empty, or has characters that no key has');
-    if (!Number.isInteger(attempts) || attempts < 1 || attempts > MOST_ATTEMPTS)
-      throw new TypeError(`attempts is 1 to ${MOST_ATTEMPTS}`);
+    if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS)
+      throw new TypeError(`attempts is 1 to ${MAX_ATTEMPTS}`);
     this.#base = url.href.replace(/\/+$/, '');
     this.#server = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
     this.#options = options;
@@ -147,7 +147,7 @@ export class Exchange {
   async #attempts(prepared: Prepared, signal: AbortSignal, deadline: number): Promise<unknown> {
     const { operation } = prepared;
     // A stream can be read once.
-    const most = prepared.isStream ? 1 : (this.#options.attempts ?? MOST_ATTEMPTS);
+    const most = prepared.isStream ? 1 : (this.#options.attempts ?? MAX_ATTEMPTS);
     // Whether an earlier attempt of this write may have been carried out.
     let inDoubt = false;
     for (let attempt = 1; ; attempt++) {

@@ -65,7 +65,7 @@ export class AddMembersService {
     const chunks = chunksOf(members);
     const limit = pLimit(CALLS_AT_A_TIME);
     const results = await limit.map(chunks, (rows, index) =>
-      settle(this.send(call, enterpriseGlobalId, rows, index * ROWS_PER_CALL)).catch((fault: unknown) => {
+      settle(this.addRows(call, enterpriseGlobalId, rows, index * ROWS_PER_CALL)).catch((fault: unknown) => {
         limit.clearQueue();
         throw fault;
       }),
@@ -84,7 +84,7 @@ export class AddMembersService {
   }
 
   /** One call to the platform, for at most 100 rows. */
-  async send(
+  async addRows(
     call: CallContext,
     enterpriseGlobalId: string,
     rows: readonly NewMemberDto[],

@@ -90,8 +90,8 @@ export class EnterpriseMembersController {
     problems: ['member-not-found'],
     success: [{ status: 200, description: 'The member', type: MemberDto }],
   })
-  getMember(@Call() call: CallContext, @Param() member: SoughtMemberPath): Promise<MemberDto> {
-    return this.search.getMember(call, member);
+  getMember(@Call() call: CallContext, @Param() ids: SoughtMemberPath): Promise<MemberDto> {
+    return this.search.getMember(call, ids);
   }
 
   @Patch(':memberGlobalId')
@@ -107,10 +107,10 @@ export class EnterpriseMembersController {
   })
   updateMember(
     @Call() call: CallContext,
-    @Param() member: EnterpriseMemberPath,
+    @Param() ids: EnterpriseMemberPath,
     @Body() terms: UpdateMemberDto,
   ): Promise<void> {
-    return this.members.updateMember(call, member, terms);
+    return this.members.updateMember(call, ids, terms);
   }
 
   @Put(':memberGlobalId/password')
@@ -126,10 +126,10 @@ export class EnterpriseMembersController {
   })
   resetMemberPassword(
     @Call() call: CallContext,
-    @Param() member: EnterpriseMemberPath,
+    @Param() ids: EnterpriseMemberPath,
     @Body() secret: ResetPasswordDto,
   ): Promise<void> {
-    return this.members.resetPassword(call, member, secret);
+    return this.members.resetPassword(call, ids, secret);
   }
 
   @Delete(':memberGlobalId')
@@ -144,7 +144,7 @@ export class EnterpriseMembersController {
     upstream: 'deleteMember',
     success: [{ status: 204, description: 'Deleted' }],
   })
-  deleteMember(@Call() call: CallContext, @Param() member: LeavingMemberPath): Promise<void> {
-    return this.members.deleteMember(call, member);
+  deleteMember(@Call() call: CallContext, @Param() ids: LeavingMemberPath): Promise<void> {
+    return this.members.deleteMember(call, ids);
   }
 }

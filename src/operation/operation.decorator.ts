@@ -15,7 +15,10 @@ type Policies = Pick<
 
 export interface OperationSpec extends Policies, OperationDescription {
   readonly id: string;
-  /** A read has an `ETag` and may be cached; a write may have an `Idempotency-Key`, and drops what is cached. */
+  /**
+   * A read has an `ETag` and may be cached; a write may have an `Idempotency-Key`, and drops what is cached. The policy's `handling` is made
+   * of it. The `Effect` of the platform's operation is another one: whether that may be repeated.
+   */
   readonly effect: 'read' | 'write';
   /** `none`: any caller may have it. */
   readonly scope: Scope | 'none';

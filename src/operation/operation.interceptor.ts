@@ -90,7 +90,7 @@ export class OperationInterceptor implements NestInterceptor {
     const { policy } = request.stages.get('authorised');
     const { call, lookUp } = request.stages.get('reached');
     try {
-      const result = await this.writes.run(request, reply, { lookUp, run: handle });
+      const result = await this.writes.run(request, reply, { lookUp, handle });
       const location = policy.locationOf?.(result);
       if (location !== undefined) void reply.header('location', location);
       return result;

@@ -18,34 +18,34 @@ const MAX_CALLS = 5;
 interface AllowedWrite {
   /** Throws where something that the write names does not exist; undefined: nothing has to be looked up. */
   readonly lookUp: (() => Promise<void>) | undefined;
-  readonly run: () => Promise<unknown>;
+  readonly handle: () => Promise<unknown>;
 }
 
 /** Runs a write with an `Idempotency-Key` once: a repeat gets the same response. A write that changed nothing leaves no record. */
 @Injectable()
 export class KeyedWrites {
   constructor(
-    private readonly ledger: ObservedOrderLedger,
+    private readonly store: ObservedOrderLedger,
     private readonly recorder: WriteRecorder,
     private readonly config: UpstreamConfig,
   ) {}
 
   /** Runs the write, and returns the body of its response. */
-  async run(request: FastifyRequest, reply: FastifyReply, { lookUp, run }: AllowedWrite): Promise<unknown> {
+  async run(request: FastifyRequest, reply: FastifyReply, { lookUp, handle }: AllowedWrite): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
     const { call } = request.stages.get('reached');
     const file = request.stages.parsed?.file;
     const idempotencyKey = policy.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
     if (idempotencyKey === undefined) {
       await lookUp?.();
-      return run();
+      return handle();
     }
     const caller = call.caller.name;
     const name = `write/${keyName(caller, idempotencyKey)}`;
     const payloadText = canonical(payloadOf(policy.operationId, request, call));
     const deadlineMs = MAX_CALLS * this.config.deadlineMs;
     // A repeat gets the first response even if the thing that it names is gone by now, so it is not looked up first.
-    const isRepeat = lookUp !== undefined && (await this.ledger.read(name)) !== undefined;
+    const isRepeat = lookUp !== undefined && (await this.store.read(name)) !== undefined;
     if (!isRepeat) await lookUp?.();
     const details = { caller };
     const begun = await this.recorder.begin({ name, idempotencyKey, payloadText, deadlineMs, details });
@@ -53,7 +53,7 @@ export class KeyedWrites {
     try {
       // Between the two reads the record of the first request may have been deleted.
       if (isRepeat) await lookUp?.();
-      const body = await run();
+      const body = await handle();
       const answer = { status: reply.statusCode, body, file: file?.digest.digest('base64url') };
       await this.recorder.record(begun, 'succeeded', { caller, answer });
       return body;

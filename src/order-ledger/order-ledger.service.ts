@@ -36,7 +36,7 @@ interface OrderResult {
 @Injectable()
 export class OrderLedger {
   constructor(
-    private readonly ledger: ObservedOrderLedger,
+    private readonly store: ObservedOrderLedger,
     private readonly recorder: WriteRecorder,
   ) {}
 
@@ -67,7 +67,7 @@ export class OrderLedger {
             : endOf(outcome.failure);
         if (state === 'in_doubt') return;
         inBackground('late outcome', () => this.recorder.record(begun, state, { ...placed(items), answer }));
-        if (CARRIED_OUT.has(state)) this.ledger.carriedOut();
+        if (CARRIED_OUT.has(state)) this.store.carriedOut();
       },
     };
     try {
@@ -82,7 +82,7 @@ export class OrderLedger {
 
   /** Whether there is a record under that number. */
   async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
-    return (await this.ledger.read(orderName(channelCode, channelOrderId))) !== undefined;
+    return (await this.store.read(orderName(channelCode, channelOrderId))) !== undefined;
   }
 
   /**
@@ -91,7 +91,7 @@ export class OrderLedger {
    */
   async #confirm({ name, owner, askedAt }: OwnWrite): Promise<number> {
     if (performance.now() - askedAt <= FRESH_MS) return askedAt;
-    if (!(await this.ledger.holds(name, owner))) throw new OrderLedgerUnavailable('away');
+    if (!(await this.store.holds(name, owner))) throw new OrderLedgerUnavailable('away');
     return performance.now();
   }
 }

@@ -60,7 +60,7 @@ export class WriteRecorder implements OnApplicationShutdown {
 
   constructor(
     config: OrderStoreConfig,
-    private readonly ledger: ObservedOrderLedger,
+    private readonly store: ObservedOrderLedger,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
@@ -115,11 +115,11 @@ export class WriteRecorder implements OnApplicationShutdown {
     let mayBeRecorded = false;
     let askedAt = performance.now();
     try {
-      const begun = await this.ledger.begin(begin).catch((error: unknown) => {
+      const begun = await this.store.begin(begin).catch((error: unknown) => {
         if (!(error instanceof OrderLedgerUnavailable && error.reason === 'away')) throw error;
         mayBeRecorded = true;
         askedAt = performance.now();
-        return this.ledger.begin(begin);
+        return this.store.begin(begin);
       });
       return { ...begun, askedAt };
     } catch (error) {
@@ -159,7 +159,7 @@ export class WriteRecorder implements OnApplicationShutdown {
   }
 
   async #move(move: Move): Promise<LedgerRecord | undefined> {
-    const moved = await this.ledger.move(move);
+    const moved = await this.store.move(move);
     if (moved.kind === 'moved') return moved.record;
     if (moved.kind === 'refused') this.#compare(move, moved.record);
     // The store lost the record while the write was running.

@@ -1,3 +1,4 @@
+import { isLeaseFree } from '../kit/lease/lease.ts';
 import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import type { Changes, Entries, LedgerStore, TokenKeys } from './ledger-store.ts';
 import type { AccessToken } from './principal.ts';
@@ -75,7 +76,7 @@ export class TokenLedger {
       }
       // Where the endpoint failed, one owner of all principals asks first.
       const locks: ('lock' | 'probe')[] = endpoint ? ['lock', 'probe'] : ['lock'];
-      if (!locks.every((lock) => isFree(entries[lock], owner))) return { result: { kind: 'busy' }, changes };
+      if (!locks.every((lock) => isLeaseFree(entries[lock], owner))) return { result: { kind: 'busy' }, changes };
       for (const lock of locks) changes[lock] = { value: owner, lifeMs: LOCK_MS };
       const failures = { principal: principal?.record, endpoint: endpoint?.record };
       const permit = { ledger: this, keys, owner, stamp: now, failures };
@@ -165,11 +166,6 @@ function failureIn(
   } catch {
     return { until: Number(until) };
   }
-}
-
-/** A lock without an end was not set by the gateway, so it keeps no owner from asking. */
-function isFree(lock: Entries['lock'], owner: string): boolean {
-  return lock === undefined || lock.endsInMs < 0 || lock.value === owner;
 }
 
 function released({ lock, probe }: Entries, owner: string): Changes {

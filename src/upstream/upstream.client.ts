@@ -6,7 +6,7 @@ import type { ActingUser, CallContext } from './call-context.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
 import { type UpstreamOperation, type OperationName, operations } from './operations.ts';
-import { assertOwnTenants } from './tenancy.ts';
+import { assertOwnTenants } from './own-tenants.ts';
 import {
   type LateOutcome,
   type Result,

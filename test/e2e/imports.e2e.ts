@@ -16,7 +16,7 @@ const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 /** More of a file is not sent by a test. */
-const MOST_BYTES = 2 * MIB;
+const MAX_BYTES = 2 * MIB;
 
 const scopes = ['members:read', 'members:write'];
 const callers = [
@@ -26,7 +26,7 @@ const callers = [
 /** With the jobs in Redis, and a cache that no import may use. */
 const environment = {
   CACHE_TTL_MS: '60000',
-  IMPORT_MAX_BYTES: String(MOST_BYTES),
+  IMPORT_MAX_BYTES: String(MAX_BYTES),
   ENCRYPTION_KEYS: newEncryptionKey(),
 };
 const shared = useStack({ redis: ['REDIS_URL'], environment, callers });
@@ -463,7 +463,7 @@ describe('J7 imports take all the room that they may have', () => {
     const mostMemory = (bytes: number) =>
       ask(shared.redis(), (client) => client.config('SET', 'maxmemory', bytes));
     await mostMemory(8 * MIB);
-    for (const length of [`content-length: ${MOST_BYTES}`, 'transfer-encoding: chunked']) {
+    for (const length of [`content-length: ${MAX_BYTES}`, 'transfer-encoding: chunked']) {
       const { answers } = await converse(gateway.url, headOf(length));
       expect(answers.map(({ status, body }) => [status, body['code'], body['detail']])).toEqual([
         [503, 'overloaded', 'All imports together take as much room as they may have.'],

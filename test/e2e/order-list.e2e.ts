@@ -17,9 +17,9 @@ const ORDERS = 14_000;
 const ENTERPRISES = 50;
 const AT_ONCE = 2_000;
 /** Commands that Redis may run for one page: its records, and the search for its position. */
-const MOST_COMMANDS = 3_000;
+const MAX_COMMANDS = 3_000;
 /** Near the newest order no search is needed: each set is counted once, and read once. */
-const MOST_FOR_THE_NEWEST = 50;
+const MAX_FOR_THE_NEWEST = 50;
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 const stack = useStack({
@@ -104,7 +104,7 @@ describe('K37 a page of orders', () => {
       });
       expect(answer?.body).toMatchObject({ total: own.length, totalPages: pages });
       expect(numbersOf(answer as TestAnswer)).toEqual(own.slice(20 * (page - 1), 20 * page));
-      expect(commands).toBeLessThan(which === 'first' ? MOST_FOR_THE_NEWEST : MOST_COMMANDS);
+      expect(commands).toBeLessThan(which === 'first' ? MAX_FOR_THE_NEWEST : MAX_COMMANDS);
     },
   );
 

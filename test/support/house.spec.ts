@@ -109,6 +109,12 @@ describe('a document', () => {
     expect(names.filter((name) => !declared.has(name))).toEqual([]);
   });
 
+  it('has sequence diagrams without a semicolon, which ends a statement of mermaid', () => {
+    const diagrams = found(/```mermaid\n(sequenceDiagram[^`]*)```/g);
+    expect(diagrams.length).toBeGreaterThan(2);
+    expect(diagrams.filter(({ name }) => name.includes(';'))).toEqual([]);
+  });
+
   it('of the architecture has every room, in the picture of the floors and in the table', () => {
     const text = readFileSync('docs/architecture.md', 'utf8');
     const [, picture = ''] = text.match(/```mermaid\nflowchart TB\n([^`]*)/) ?? [];

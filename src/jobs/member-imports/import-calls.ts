@@ -94,7 +94,7 @@ export class ImportCalls {
   }
 
   async add(members: readonly WaitingMember[]): Promise<AddedRows> {
-    return this.services.adding.send(await this.#context(), this.#enterprise, members);
+    return this.services.adding.addRows(await this.#context(), this.#enterprise, members);
   }
 
   /** The password stays as it is. */

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { endings } from '../../../test/support/endings.ts';
 import { startRedis } from '../../../test/support/redis.ts';
 import { type RunCommand, Script } from '../redis-script/redis-script.ts';
-import { LEASE, underLease } from './lease.ts';
+import { isLeaseFree, LEASE, underLease } from './lease.ts';
 
 const { ended, atEnd } = endings();
 const HOLDS = new Script(`${LEASE} return lease.holds(KEYS[1], ARGV[1]) and 1 or 0`);
@@ -73,4 +73,18 @@ it('is released where the work fails', async () => {
   );
   await expect(fails).rejects.toThrow('the work failed');
   expect(await client.exists('a')).toBe(0);
+});
+
+it('has the same rule in the process as in its script', async () => {
+  const { client, run } = await openRedis();
+  const isFree = new Script(`${LEASE} return lease.is_free(KEYS[1], ARGV[1]) and 1 or 0`);
+  await client.set('own', 'me', 'PX', 60_000);
+  await client.set("another's", 'another', 'PX', 60_000);
+  await client.set('without an end', 'another');
+  for (const key of ['missing', 'own', "another's", 'without an end']) {
+    const value = await client.get(key);
+    const entry = value === null ? undefined : { value, endsInMs: await client.pttl(key) };
+    const inRedis = await run((connection) => isFree.run<number>(connection, [key], ['me']));
+    expect([key, isLeaseFree(entry, 'me')]).toEqual([key, inRedis === 1]);
+  }
 });

@@ -27,6 +27,17 @@ function lease.release(key, owner)
 end
 `;
 
+/**
+ * The rule of `lease.is_free`, for a step that decides in the process and writes only where nothing has changed meanwhile. `endsInMs` is
+ * negative where the entry has no end.
+ */
+export function isLeaseFree(
+  entry: { readonly value: string; readonly endsInMs: number } | undefined,
+  owner: string,
+): boolean {
+  return entry === undefined || entry.endsInMs < 0 || entry.value === owner;
+}
+
 /** KEYS: lease. ARGV: owner, life in ms. */
 const TAKE = new Script(`${LEASE} return lease.take(KEYS[1], ARGV[1], ARGV[2]) and 1 or 0`);
 /** KEYS: lease. ARGV: owner. */

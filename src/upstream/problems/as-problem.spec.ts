@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { refusalCodes } from '../../../test/support/upstream-codes.ts';
 import type { ProblemException } from '../../problem/problem.exception.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
-import { ForeignTenant } from '../tenancy.ts';
+import { ForeignTenant } from '../own-tenants.ts';
 import { type Effect, type UpstreamOperation, operationList, operations } from '../operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream-failure.ts';
 import { asProblem } from './as-problem.ts';

@@ -1,6 +1,6 @@
 import type { UpstreamOperation } from '../operations.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
-import { ForeignTenant } from '../tenancy.ts';
+import { ForeignTenant } from '../own-tenants.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome, ProblemSlug } from '../../problem/catalogue.ts';
 import {

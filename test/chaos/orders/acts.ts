@@ -16,7 +16,7 @@ const STORE_AWAY_MS = 400;
 /** Callers who hang up: how many are looked at, how many do so at a time, and how often as many try. */
 const HANG_UPS = 10;
 const PAIRS = 5;
-const MOST_ROUNDS = 20;
+const MAX_ROUNDS = 20;
 
 async function judged(
   stage: OrderStage,
@@ -108,7 +108,7 @@ export const acts = {
     const lost: string[] = [];
     const succeeded = async (name: string) => (await stage.desk.find(name))?.state === 'succeeded';
     for (let round = 0; compared.length < HANG_UPS; round++) {
-      if (round === MOST_ROUNDS)
+      if (round === MAX_ROUNDS)
         throw new Error('too few callers hung up while the platform had their orders');
       await inParallel(numbered(`round-${round}`, PAIRS), PAIRS, async (name, index) => {
         const gateway = index % stage.all.length;

@@ -3,7 +3,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { newTrace } from '../observability/tracing.ts';
 import { type CallContext, type Grants, Progress, AuthorisedIds } from './call-context.ts';
 import { operationList, operations } from './operations.ts';
-import { assertOwnTenants, ForeignTenant } from './tenancy.ts';
+import { assertOwnTenants, ForeignTenant } from './own-tenants.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import type { UpstreamRequest } from './upstream.exchange.ts';
 
