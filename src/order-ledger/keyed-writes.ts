@@ -31,7 +31,11 @@ export class KeyedWrites {
   ) {}
 
   /** Runs the write, and returns the body of its response. */
-  async run(request: FastifyRequest, reply: FastifyReply, { lookUp, handle }: AllowedWrite): Promise<unknown> {
+  async run(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { lookUp, handle }: AllowedWrite,
+  ): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
     const { call } = request.stages.get('reached');
     const file = request.stages.parsed?.file;

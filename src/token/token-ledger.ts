@@ -76,7 +76,8 @@ export class TokenLedger {
       }
       // Where the endpoint failed, one owner of all principals asks first.
       const locks: ('lock' | 'probe')[] = endpoint ? ['lock', 'probe'] : ['lock'];
-      if (!locks.every((lock) => isLeaseFree(entries[lock], owner))) return { result: { kind: 'busy' }, changes };
+      if (!locks.every((lock) => isLeaseFree(entries[lock], owner)))
+        return { result: { kind: 'busy' }, changes };
       for (const lock of locks) changes[lock] = { value: owner, lifeMs: LOCK_MS };
       const failures = { principal: principal?.record, endpoint: endpoint?.record };
       const permit = { ledger: this, keys, owner, stamp: now, failures };
