@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { etagOf, isNamed } from '../read-cache/etag.ts';
+import { etagOf, isNamed } from '../operation/response.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';

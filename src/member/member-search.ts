@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { BoundedStore } from '../read-cache/bounded-store.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
@@ -20,10 +20,10 @@ type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
 @Injectable()
 export class MemberSearch {
   /** Where the page begins that showed a member last. */
-  readonly #positions = new BoundedStore<number>({
-    entries: MAX_REMEMBERED,
-    bytes: MAX_REMEMBERED_BYTES,
-    sizeOf: () => 8,
+  readonly #positions = new LRUCache<string, number>({
+    max: MAX_REMEMBERED,
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: (_, key) => 8 + 2 * key.length,
   });
 
   constructor(

@@ -3,7 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { etagOf, isNamed } from '../read-cache/etag.ts';
+import { etagOf, isNamed } from '../operation/response.ts';
 
 /** A client without a key may send these requests, so they must cost nearly nothing. */
 const MAX_AGE_S = 300;

@@ -9,10 +9,9 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
-import { isNamed } from '../read-cache/etag.ts';
 import { ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import { type Response, responseOf } from './response.ts';
+import { isNamed, type Response, responseOf } from './response.ts';
 
 type Handle = () => Promise<unknown>;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { pageLinks } from './response.ts';
+import { etagOf, isNamed, pageLinks } from './response.ts';
 
 function linksOf(page: number, totalPages: number, url = '/v1/members?page=2&pageSize=5&keyword=a'): unknown {
   const header = pageLinks({ items: [], page, pageSize: 5, total: 0, totalPages }, url) ?? '';
@@ -45,5 +45,41 @@ describe('links of a page', () => {
     for (const other of [undefined, null, [], 'page', { items: [] }, { page: 1, pageSize: 20 }]) {
       expect(pageLinks(other, '/v1/x')).toBeUndefined();
     }
+  });
+});
+
+describe('an entity tag', () => {
+  it('is strong, of the content, and fit for a header', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (one, other) => {
+        expect(etagOf(one)).toMatch(/^"[\w-]{22}"$/);
+        expect(etagOf(one) === etagOf(other)).toBe(one === other);
+      }),
+    );
+  });
+
+  const etag = etagOf('content');
+
+  it.each([
+    ['alone', etag],
+    ['weakly', `W/${etag}`],
+    ['in a list', `"a", W/"b,c" ,${etag}`],
+    ['after one with commas', `"a,b,",${etag}`],
+    ['as anything', ' * '],
+  ])('is named %s', (_, header) => {
+    expect(isNamed(header, etag)).toBe(true);
+  });
+
+  it.each([
+    ['no header', undefined],
+    ['an empty one', ''],
+    ['another', etagOf('other')],
+    ['the tag without quotes', etag.slice(1, -1)],
+    ['the tag as a part', `"${etag.slice(1, -1)}x"`],
+    ['a quoted star', '"*"'],
+    ['a star in a list', '"a", *'],
+    ['an open quote', etag.slice(0, -1)],
+  ])('is not named by %s', (_, header) => {
+    expect(isNamed(header, etag)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { etagOf } from '../read-cache/etag.ts';
+import { hash } from 'node:crypto';
 
 /** A result as it is sent. Node sends a text together with the headers in one write, and bytes in a second one. */
 export interface Response {
@@ -11,6 +11,22 @@ export interface Response {
 export function responseOf(result: unknown, url: string): Response {
   const body = JSON.stringify(result);
   return { body, etag: etagOf(body), link: pageLinks(result, url) };
+}
+
+/** 22 characters of base64url are 132 bits, so collisions by chance do not occur. */
+const LENGTH = 22;
+
+/** A strong entity tag (RFC 9110 8.8.3) of the content only, so that tokens, replicas and restarts do not change it. */
+export function etagOf(body: string | Buffer): string {
+  return `"${hash('sha256', body, 'base64url').slice(0, LENGTH)}"`;
+}
+
+/** Whether `If-None-Match` (RFC 9110 13.1.2) names this content: a list, `*`, compared weakly. */
+export function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  // Tags may hold commas, so a list is not split at them.
+  return ifNoneMatch.matchAll(/"[^"]*"/g).some(([named]) => named === etag);
 }
 
 interface Page {

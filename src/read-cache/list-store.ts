@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
 import { Keyv } from 'keyv';
+import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { LastResponse } from '../upstream/classify.ts';
-import { BoundedStore } from './bounded-store.ts';
 
 /** A list of the platform, or another result of a read. Readers share it, so they must not change it. */
 export interface List<T> {
@@ -58,10 +58,11 @@ const FORMAT = 'r3';
 /** Stores lists in the process and, behind Nest's cache, in Redis. A failure of Redis is a miss. */
 @Injectable()
 export class ListStore {
-  readonly #first = new BoundedStore<LocalList>({
-    entries: LOCAL_LISTS,
-    bytes: LOCAL_BYTES,
-    sizeOf: ({ length }) => BYTES_FOR_EACH * length,
+  readonly #first = new LRUCache<string, LocalList>({
+    max: LOCAL_LISTS,
+    maxSize: LOCAL_BYTES,
+    sizeCalculation: ({ length }, key) => BYTES_FOR_EACH * length + 2 * key.length,
+    ttlResolution: 0,
   });
   readonly #second: Cache | undefined;
   /** Lists that are being written to Redis, each with the one that follows it. */
@@ -92,7 +93,7 @@ export class ListStore {
     const list = { value: form.fromText(text), length: text.length, askedAt, version: this.newVersion() };
     // The copy lives only for the rest of the list's life; different clocks of replicas cannot make this longer than a whole life.
     const leftMs = Math.min(lifeMs, askedAt + lifeMs - Date.now());
-    if (leftMs >= 1) this.#first.set(key, { ...list, sharedAt: askedAt }, leftMs);
+    if (leftMs >= 1) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
     return list;
   }
 
@@ -107,7 +108,7 @@ export class ListStore {
     if (held && held.askedAt > askedAt) return;
     const isShared = held?.version === version && askedAt - held.sharedAt < lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : askedAt;
-    this.#first.set(key, { ...list, sharedAt }, jittered(lifeMs));
+    this.#first.set(key, { ...list, sharedAt }, { ttl: jittered(lifeMs) });
     if (this.#second && !isShared) await this.#share(this.#second, key, list, { lifeMs, form });
   }
 

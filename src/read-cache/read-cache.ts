@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -8,7 +9,6 @@ import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
-import { BoundedStore } from './bounded-store.ts';
 import { type List, ListStore, MAX_LENGTH, type TextForm } from './list-store.ts';
 import { type KeyParts, ReadKeys } from './read-keys.ts';
 
@@ -75,10 +75,10 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 @Injectable()
 export class ReadCache {
   readonly #flights = new SingleFlight<Found<unknown>>();
-  readonly #pages = new BoundedStore<Page<{ readonly body: string }>>({
-    entries: MAX_PAGES,
-    bytes: MAX_PAGE_BYTES,
-    sizeOf: ({ response }) => 2 * response.body.length,
+  readonly #pages = new LRUCache<string, Page<{ readonly body: string }>>({
+    max: MAX_PAGES,
+    maxSize: MAX_PAGE_BYTES,
+    sizeCalculation: ({ response }, key) => 2 * (response.body.length + key.length),
   });
 
   constructor(

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -8,7 +9,6 @@ import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { edge } from '../shared/edge.ts';
 import type { AskedGenerations, CallContext, Grants } from '../upstream/call-context.ts';
-import { BoundedStore } from './bounded-store.ts';
 
 /** Longer than the life of any cached response. The end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -26,10 +26,10 @@ const LOCAL_BYTES = 4 * 1024 * 1024;
  */
 @Injectable()
 export class Generations implements OnModuleInit {
-  readonly #local = new BoundedStore<string>({
-    entries: LOCAL_ENTRIES,
-    bytes: LOCAL_BYTES,
-    sizeOf: () => 100,
+  readonly #local = new LRUCache<string, string>({
+    max: LOCAL_ENTRIES,
+    maxSize: LOCAL_BYTES,
+    sizeCalculation: (_, key) => 100 + 2 * key.length,
   });
   /** Tags whose new generation Redis has not stored yet, each with the number of the write that needs it. */
   readonly #owed = new Map<string, number>();

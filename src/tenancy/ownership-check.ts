@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { BoundedStore } from '../read-cache/bounded-store.ts';
 import type { CallContext, IdKind } from '../upstream/call-context.ts';
 import { type IdList, type IdListRequest, IdLists } from './id-lists.ts';
 
@@ -35,7 +35,13 @@ export interface OwnershipLookup {
 /** Looks up whether assets, members, customers and licence orders belong to an enterprise. Returns the ids that do not. */
 @Injectable()
 export class OwnershipCheck {
-  readonly #own = new BoundedStore<true>({ entries: REMEMBERED, bytes: REMEMBERED_BYTES, sizeOf: () => 64 });
+  readonly #own = new LRUCache<string, true>({
+    max: REMEMBERED,
+    maxSize: REMEMBERED_BYTES,
+    sizeCalculation: (_, key) => 64 + 2 * key.length,
+    ttl: REMEMBERED_MS,
+    ttlResolution: 0,
+  });
 
   constructor(private readonly lists: IdLists) {}
 
@@ -48,7 +54,7 @@ export class OwnershipCheck {
       ? this.#orders(lookup, unknown, call)
       : this.#listed(lookup, unknown, call));
     for (const id of found) {
-      this.#own.set(keyOf(lookup, id), true, REMEMBERED_MS);
+      this.#own.set(keyOf(lookup, id), true);
       unknown.delete(id);
     }
     return unknown;

@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { asksForFresh } from '../read-cache/etag.ts';
 import { edge } from '../shared/edge.ts';
 import {
   type CallContext,
@@ -266,4 +265,9 @@ function hangUp({ raw }: FastifyReply): AbortSignal {
     edge('abandoned read', () => raw.writableFinished || controller.abort()),
   );
   return controller.signal;
+}
+
+/** Whether a request's `Cache-Control` (RFC 9111 5.2.1) asks to bypass the cache. */
+export function asksForFresh(cacheControl: string | undefined): boolean {
+  return (cacheControl ?? '').split(',').some((directive) => directive.trim().toLowerCase() === 'no-cache');
 }

@@ -172,10 +172,10 @@ export function NotDots(): PropertyDecorator {
   );
 }
 
-/** A word of a fixed form. */
+/** A word of a fixed form. No form allows the character that marks a number, so no number is taken for a word. */
 export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    rule('word', (value) => isJsonText(value) && form.test(value), allowed),
+    rule('word', (value) => typeof value === 'string' && form.test(value), allowed),
     ApiProperty({ type: String, pattern: form.source, ...doc }),
   );
 }
