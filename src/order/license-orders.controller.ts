@@ -7,7 +7,7 @@ import { IdempotencyKey } from '../order-ledger/keyed-writes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { PageQuery } from '../operation/page.dto.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { PlaceOrderDto } from './dto/license-order.dto.ts';
+import { PlaceOrderDto, PlaceOrderQuery } from './dto/license-order.dto.ts';
 import { OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import {
   ListOrdersQuery,
@@ -15,7 +15,6 @@ import {
   OrderPath,
   OrderPreviewDto,
   OrderRecordDto,
-  PlaceOrderQuery,
   SettledOrderPath,
   SettleOrderDto,
 } from './dto/order-record.dto.ts';

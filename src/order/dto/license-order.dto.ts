@@ -9,6 +9,7 @@ import {
 } from '../../upstream/wire/words.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
+import { FlagParameter } from '../../validation/parameter-rules.ts';
 import {
   Flag,
   Identifier,
@@ -229,4 +230,11 @@ export class PlaceOrderDto {
 /** The sequence of an item in the call to the platform. */
 export function sequenceOf(item: { readonly sequence?: number }, index: number): number {
   return item?.sequence ?? index + 1;
+}
+
+export class PlaceOrderQuery {
+  /** `true`: the gateway runs every check, shows what it would send, and sends nothing. */
+  @Optional()
+  @FlagParameter({ example: false })
+  validateOnly: boolean = false;
 }

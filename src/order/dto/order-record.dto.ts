@@ -5,7 +5,6 @@ import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { enumeration } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
-import { FlagParameter } from '../../validation/parameter-rules.ts';
 import { Timestamp } from '../../validation/scalar-rules.ts';
 import {
   Identifier,
@@ -24,13 +23,6 @@ const settlements = enumeration(
   ['succeeded', 'not_placed'],
   'What an operator found out: the platform placed the order, or it did not',
 );
-
-export class PlaceOrderQuery {
-  /** `true`: the gateway runs every check, shows what it would send, and sends nothing. */
-  @Optional()
-  @FlagParameter({ example: false })
-  validateOnly: boolean = false;
-}
 
 @ApiSchema({
   description:
