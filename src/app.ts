@@ -62,7 +62,6 @@ export async function buildApp(
   return app;
 }
 
-/** Listens on both addresses and returns them. */
 export async function listen(
   app: NestFastifyApplication,
   config: AppConfig,

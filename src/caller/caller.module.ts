@@ -4,7 +4,6 @@ import { CallerLimits } from './caller-limits.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import { JwtCallers } from './jwt-callers.ts';
 
-/** Authentication of callers, and their limits. */
 @Module({
   providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
   exports: [CallerAuthentication, CallerRegistry],

@@ -3,7 +3,6 @@ import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts'
 import type { Grants } from '../upstream/call-context.ts';
 import { isScope, scopes, type Scope } from './scopes.ts';
 
-/** One entry of the callers file: name, credentials, scopes and grants. */
 export interface Caller {
   readonly name: string;
   /** SHA-256 of each key; two allow rotation. */
@@ -50,7 +49,6 @@ const schema = z.strictObject({
   ),
 });
 
-/** Reads and checks the file. Throws {@link SettingsFileError}. */
 export function readCallersFile(path: string): readonly Caller[] {
   const { callers } = readSettingsFile(path, schema, nameOfEntry);
   assertUnique(path, callers, 'name', ({ name }) => [name]);

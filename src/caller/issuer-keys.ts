@@ -39,7 +39,6 @@ export interface KeySet {
   readonly absent: Map<string, number>;
 }
 
-/** There are no keys, so no token can be checked. */
 export class KeysUnavailable extends Error {
   override readonly name = 'KeysUnavailable';
 }
@@ -156,7 +155,6 @@ export class IssuerKeys {
     this.#heldSince = this.now();
   }
 
-  /** The issuer's set is empty. */
   #takeNone(): void {
     const now = this.now();
     this.#emptySince ??= now;

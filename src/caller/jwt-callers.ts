@@ -27,7 +27,6 @@ export type TokenFault =
 
 const OF_CLAIM: Readonly<Record<string, TokenFault>> = { iss: 'issuer', aud: 'audience', nbf: 'early' };
 
-/** A token whose signature and claims are valid. */
 interface Verified {
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
@@ -64,7 +63,6 @@ export class JwtCallers implements OnApplicationShutdown {
     await this.#keys?.close();
   }
 
-  /** Whether an issuer is configured. */
   get accepted(): boolean {
     return this.#keys !== undefined;
   }

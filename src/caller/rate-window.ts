@@ -22,10 +22,8 @@ redis.call('SET', KEYS[1], string.format('%d', used + granted), 'PX', left)
 return {granted, used + granted, left}
 `);
 
-/** The state of a caller's window after a request was counted or refused. */
 export interface RateStatus {
   readonly admitted: boolean;
-  /** Requests left in the window. */
   readonly left: number;
   /** Whole seconds until the end of the window. */
   readonly endsInS: number;

@@ -5,7 +5,6 @@ import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import { type Values, type Variable, type VariableName, variables } from './variables.ts';
 
-/** The addresses of the two listeners, and what the public one shows. */
 export class ListenConfig {
   host!: string;
   port!: number;
@@ -67,13 +66,11 @@ export class UsersConfig {
   file!: string | undefined;
 }
 
-/** Whether spans are exported, and what the collector's headers have. */
 export interface TracingConfig {
   readonly enabled: boolean;
   readonly headers: Secret | undefined;
 }
 
-/** The largest file of an import of members. */
 export class ImportConfig {
   maxBytes!: number;
   maxRows!: number;
@@ -166,6 +163,8 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
   if (faults.length > 0) throw new ConfigError(faults);
   const production = values.NODE_ENV === 'production';
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
+  const { UPSTREAM_BASE_URL: platform, ENCRYPTION_KEYS: encryptionKeys = [] } = values;
+  const server = { certificates, platform, encryptionKeys };
   return {
     logLevel: values.LOG_LEVEL,
     listen: {
@@ -192,17 +191,10 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
     },
-    redis: {
-      url: values.REDIS_URL,
-      certificates,
-      platform: values.UPSTREAM_BASE_URL,
-      encryptionKeys: values.ENCRYPTION_KEYS ?? [],
-    },
+    redis: { ...server, url: values.REDIS_URL },
     orderStore: {
+      ...server,
       url: values.ORDER_REDIS_URL ?? values.REDIS_URL,
-      certificates,
-      platform: values.UPSTREAM_BASE_URL,
-      encryptionKeys: values.ENCRYPTION_KEYS ?? [],
       init: values.ORDER_STORE_INIT ?? (production ? 'manual' : 'auto'),
       acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
     },

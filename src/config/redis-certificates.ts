@@ -7,7 +7,6 @@ import type { Values } from './variables.ts';
 export interface RedisCertificates {
   /** The certificates of the trusted authorities; absent: those that Node trusts. */
   readonly ca?: string;
-  /** The certificate that the gateway shows. */
   readonly cert?: string;
   readonly key?: string;
 }

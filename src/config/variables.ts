@@ -62,7 +62,6 @@ const encryptionKeys = text.transform((value, context): EncryptionKey[] => {
 
 export interface Variable {
   readonly schema: z.ZodType;
-  /** What it means, in words for the example file. */
   readonly meaning: string;
   /** The value in the example file. Absent: the variable stays commented out and empty. */
   readonly example?: string;

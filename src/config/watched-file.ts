@@ -11,7 +11,6 @@ interface SettingsFile<T> {
   readonly name: string;
   readonly variable: string;
   readonly path: string;
-  /** Throws {@link SettingsFileError}. */
   readonly read: (path: string) => T;
 }
 

@@ -1,9 +1,9 @@
 import type { OpenOrders } from './doubts.ts';
 import type { Overload } from '../http/admission.ts';
-import type { StopReason } from '../order-store/watch.ts';
+import type { StoreWatch } from '../order-store/watch.ts';
+import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { TokenTrouble } from '../token/token.manager.ts';
 
-/** One thing that needs an operator, in words. */
 export interface Attention {
   /** `act`: callers are refused or orders are at stake. `watch`: it may become so. */
   readonly level: 'act' | 'watch';
@@ -20,12 +20,8 @@ export interface Attention {
 export interface ReplicaState {
   readonly draining: boolean;
   readonly overload: Overload | undefined;
-  readonly redis: { readonly status: 'up' | 'down' | 'off'; readonly reason: string | undefined };
-  readonly orders: {
-    readonly stopped: StopReason;
-    readonly reason: string | undefined;
-    readonly unreadable: number;
-  };
+  readonly redis: Pick<SharedRedis, 'status' | 'reason'>;
+  readonly orders: StoreWatch['trouble'];
   readonly tokenFailure: TokenTrouble | undefined;
   readonly openCircuits: readonly string[];
 }
@@ -35,7 +31,6 @@ export interface StoredState {
   readonly orders: OpenOrders;
   /** The number of gaps that appeared within a day. */
   readonly newGaps: number;
-  /** The number of imports that make no progress. */
   readonly stuckJobs: number;
 }
 
@@ -44,16 +39,11 @@ type Found = Attention | false | undefined;
 /** Everything that needs an operator now, the most urgent first. */
 export function attentionFor(replica: ReplicaState, stored: StoredState): Attention[] {
   const found: readonly Found[] = [
-    orderStore(replica),
-    unreadable(replica),
+    ...orderStore(replica.orders),
     tokens(replica),
     ...openOrders(stored.orders),
-    overload(replica),
-    circuits(replica),
-    sharedRedis(replica),
-    stopping(replica),
-    jobs(stored),
-    gaps(stored),
+    ...replicaTrouble(replica),
+    ...storedTrouble(stored),
   ];
   return found
     .filter((each) => each !== false && each !== undefined)
@@ -66,22 +56,21 @@ const STORE_ALERTS: Readonly<Record<string, string>> = {
   count: 'OrderStoreUnconfirmed',
 };
 
-const orderStore = ({ orders: { stopped, reason } }: ReplicaState): Found =>
+const orderStore = ({ stopped, reason, unreadable }: ReplicaState['orders']): Found[] => [
   stopped !== 'none' && {
     level: 'act',
     title: 'Orders are refused',
     detail: reason ?? 'The order store cannot be used',
     alert: STORE_ALERTS[stopped] ?? 'OrderStoreRefuses',
-  };
-
-const unreadable = ({ orders }: ReplicaState): Found =>
-  orders.unreadable > 0 && {
+  },
+  unreadable > 0 && {
     level: 'act',
-    title: `${counted(orders.unreadable, 'record')} of writes cannot be read`,
+    title: `${counted(unreadable, 'record')} of writes cannot be read`,
     detail:
       'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
     alert: 'OrderRecordsUnreadable',
-  };
+  },
+];
 
 function tokens({ tokenFailure: failure }: ReplicaState): Found {
   if (failure?.kind === 'rejected')
@@ -127,55 +116,49 @@ function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
   ];
 }
 
-const overload = ({ overload: limit }: ReplicaState): Found =>
-  limit !== undefined && {
+const replicaTrouble = ({ overload, openCircuits, redis, draining }: ReplicaState): Found[] => [
+  overload !== undefined && {
     level: 'act',
     title: 'New requests are refused',
-    detail: `The process has reached its limit: ${limit}`,
+    detail: `The process has reached its limit: ${overload}`,
     alert: 'Overloaded',
-  };
-
-const circuits = ({ openCircuits }: ReplicaState): Found =>
+  },
   openCircuits.length > 0 && {
     level: 'act',
     title: `The gateway does not call the platform for ${openCircuits.join(', ')}`,
     detail:
       'The circuit is open because calls failed: the dashboard shows which, and how. It tries again by itself',
     alert: 'CircuitOpen',
-  };
-
-const sharedRedis = ({ redis: { status, reason } }: ReplicaState): Found =>
-  status === 'down' && {
+  },
+  redis.status === 'down' && {
     level: 'watch',
     title: 'The shared Redis cannot be used',
-    detail: `${(reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
+    detail: `${(redis.reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
     alert: 'RedisAway',
-  };
-
-const stopping = ({ draining }: ReplicaState): Found =>
+  },
   draining && {
     level: 'watch',
     title: 'This replica stops',
     detail: 'It got the signal to stop, and finishes the requests that it has',
-  };
+  },
+];
 
-const jobs = ({ stuckJobs }: StoredState): Found =>
+const storedTrouble = ({ stuckJobs, newGaps }: StoredState): Found[] => [
   stuckJobs > 0 && {
     level: 'watch',
     title: `${counted(stuckJobs, 'import')} without progress`,
     detail: 'No row was done for ten minutes. What was sent is recorded, and nothing is sent twice',
     section: 'jobs',
     alert: 'ImportStuck',
-  };
-
-const gaps = ({ newGaps }: StoredState): Found =>
+  },
   newGaps > 0 && {
     level: 'watch',
     title: `${counted(newGaps, 'new gap')} in the platform's answers`,
     detail: 'The platform answers in a way that its interface does not have. Callers are served all the same',
     section: 'gaps',
     alert: 'GapsAppeared',
-  };
+  },
+];
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;

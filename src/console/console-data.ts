@@ -29,18 +29,13 @@ export class ConsoleData {
 
   /** Returns undefined where there is no such data. Rejects where a store cannot be read. */
   read(path: string, query: URLSearchParams): Promise<object> | undefined {
-    switch (path) {
-      case '/state':
-        return this.#state();
-      case '/orders':
-        return this.doubts.list();
-      case '/jobs':
-        return this.jobs.list(query.get('rows'));
-      case '/gaps':
-        return this.gaps.list().then((items) => ({ items }));
-      default:
-        return undefined;
-    }
+    const sections = new Map<string, () => Promise<object>>([
+      ['/state', () => this.#state()],
+      ['/orders', () => this.doubts.list()],
+      ['/jobs', () => this.jobs.list(query.get('rows'))],
+      ['/gaps', async () => ({ items: await this.gaps.list() })],
+    ]);
+    return sections.get(path)?.();
   }
 
   /** What needs attention, and how much each section has. A store that cannot be read counts as empty: it needs attention itself. */
@@ -63,11 +58,10 @@ export class ConsoleData {
   }
 
   #replica(): ReplicaState {
-    const { admission, redis } = this;
     return {
-      draining: admission.draining,
-      overload: admission.overload,
-      redis: { status: redis.status, reason: redis.reason },
+      draining: this.admission.draining,
+      overload: this.admission.overload,
+      redis: this.redis,
       orders: this.orderStore.trouble,
       tokenFailure: this.tokens.failure,
       openCircuits: this.upstream.open,

@@ -30,7 +30,6 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** The files are in the folder `console-page`. */
 const FILES = [
   ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
   ...['orders.js', 'settle.js', 'jobs.js', 'gaps.js', 'dialog.js', 'credential.js'],
@@ -91,16 +90,12 @@ export class Console implements OnModuleInit {
   }
 }
 
-interface PageFile {
-  readonly type: string;
-  readonly bytes: string | Buffer;
-}
-
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */
-function pageFiles(): ReadonlyMap<string, PageFile> {
-  const files = FILES.map((name): [string, PageFile] => {
+function pageFiles() {
+  const files = FILES.map((name) => {
     const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
-    return [name === 'index.html' ? '/' : `/${name}`, { type: TYPES[name.split('.')[1] ?? ''] ?? '', bytes }];
+    const type = TYPES[name.split('.')[1] ?? ''] ?? '';
+    return [name === 'index.html' ? '/' : `/${name}`, { type, bytes }] as const;
   });
   return new Map(files);
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
-import type { OrderQuery } from '../order-ledger/order-ledger-store.ts';
+import type { OrderQuery, WaitingOrders } from '../order-ledger/order-ledger-store.ts';
 import { AttemptHistory } from '../reconciliation/attempt-history.ts';
 import { PlatformSearch } from '../reconciliation/platform-search.ts';
 import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
@@ -10,11 +10,8 @@ import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 /** One person cannot settle more in a night. */
 const MAX_SHOWN = 100;
 
-/** The counts of orders whose end is not known. */
-export interface OpenOrders {
-  readonly inDoubt: { readonly count: number; readonly oldestMs: number };
-  /** Orders that the platform accepted so long ago that an operator may settle them. */
-  readonly accepted: { readonly count: number; readonly oldestMs: number };
+/** `accepted`: only those so long ago that an operator may settle them. */
+export interface OpenOrders extends WaitingOrders {
   /** Orders of which the gateway found more licence orders than were ordered. */
   readonly placedTwice: number;
 }
@@ -52,11 +49,7 @@ export class DoubtedOrders {
     const { doubted, overdue, records } = await this.#open();
     const items = await Promise.all(records.map((record) => this.#show(record)));
     // A record that cannot be read counts in the total and is not among the records.
-    return {
-      total: doubted.total + overdue.total,
-      unread: doubted.unread + overdue.unread,
-      items,
-    };
+    return { total: doubted.total + overdue.total, unread: doubted.unread + overdue.unread, items };
   }
 
   async #open() {

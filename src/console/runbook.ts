@@ -3,10 +3,7 @@ import { lazily, shippedFile } from '../shared/shipped-file.ts';
 
 const OPERATING = new URL('../../docs/operating.md', import.meta.url);
 
-/**
- * The page of the sections of docs/operating.md to which the console leads: the dashboard and the alerts. Reads the file now, and makes the
- * page when the result is called first. Throws where the file is missing.
- */
+/** The sections of docs/operating.md to which the console leads: the dashboard and the alerts. Throws where the file is missing. */
 export function runbook(): () => string {
   const operating = shippedFile(OPERATING).toString();
   return lazily(() => pageOf(operating));

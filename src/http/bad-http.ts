@@ -11,7 +11,6 @@ const LINGER_MS = 5_000;
 export const answerBadHttp = edge('bad request', badHttp, (_, socket) => socket.destroy());
 
 function badHttp(error: HttpFault, socket: Socket): void {
-  // The rest of a refused request is discarded.
   if (isGivenUp(socket) && isAboutRequest(error)) return;
   // If the process was blocked, it reads in this turn of the event loop what arrived meanwhile.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
@@ -22,7 +21,6 @@ function badHttp(error: HttpFault, socket: Socket): void {
   answerInTurn(error, socket);
 }
 
-/** Node's codes for headers or a request that took too long. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown };

@@ -23,7 +23,6 @@ export class Connections {
 
   constructor(private readonly metrics: Metrics) {}
 
-  /** Limits the connections of `server` to this number. */
   bound(server: Server, max: number): void {
     // One more is accepted, which closes an old one. Only while callers wait on all of them does Node close a new one at once.
     server.maxConnections = max + 1;
@@ -72,7 +71,6 @@ export class Connections {
     };
   }
 
-  /** A known caller has sent a request on this connection. */
   known(socket: Socket): void {
     this.#known.add(socket);
     this.#busyStrangers.delete(socket);

@@ -23,7 +23,6 @@ const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
 const NO_SUCH_PATH =
   'No operation has this path. `/docs` shows all of them, `/openapi.json` has them for programs.';
 
-/** Converts every error to a response in `application/problem+json`. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {

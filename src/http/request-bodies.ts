@@ -7,7 +7,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ImportConfig } from '../config/app-config.ts';
 import type { RequestFile } from '../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
-import { memoryLimit } from './memory.ts';
+import { memoryLimit } from './admission.ts';
 import { askForBody, MAX_BODY_BYTES } from './server-limits.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -101,7 +101,6 @@ export class RequestBodies {
     askForBody(request.raw);
   }
 
-  /** The body as a file that the handler reads. */
   file(request: FastifyRequest, payload: Readable, kind: RequestFile['kind']): RequestFile {
     const share = this.#shares.get(request);
     if (share) share.isHandedOver = true;
@@ -175,7 +174,6 @@ function isCoded({ headers }: FastifyRequest): boolean {
   return (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 }
 
-/** Whether the route's operation declares a file as its body. */
 function takesFile({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.config?.takesFile === true;
 }

@@ -133,7 +133,6 @@ export class RequestHooks {
     else goOn(refusal);
   }
 
-  /** Reserves room for the body, where there is one. */
   #bodyOf(request: FastifyRequest, caller: Caller): ProblemException | undefined {
     if (!hasBody(request.raw)) return undefined;
     request.stages.arrived.atEnd.push(() => this.bodies.closed(request));
@@ -184,7 +183,6 @@ export class RequestHooks {
     done();
   }
 
-  /** Counts the request, and writes its line of the log. */
   readonly #answered = edge(
     'log of a request',
     ({ stages }: FastifyRequest, { statusCode }: FastifyReply) => {

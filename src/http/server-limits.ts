@@ -6,7 +6,7 @@ import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { answerFault } from '../problem/fault-response.ts';
-import { memoryLimit } from './memory.ts';
+import { memoryLimit } from './admission.ts';
 
 /** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
 
@@ -41,7 +41,6 @@ const BYTES_A_CONNECTION = 96 * 1024;
 /** Open files that are left for the platform, Redis and the log. */
 const RESERVED_FILES = 1_024;
 
-/** The options of Fastify that limit connections. */
 export const serverLimits = {
   bodyLimit: MAX_BODY_BYTES,
   requestTimeout: REQUEST_MS,
@@ -106,12 +105,10 @@ const underWay = new WeakMap<Socket, ServerResponse[]>();
 /** Requests whose clients wait for `100 Continue` before they send the body. */
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Sends `100 Continue` where the client waits for it. */
 export function askForBody(request: IncomingMessage): void {
   awaitingContinue.get(request)?.writeContinue();
 }
 
-/** Whether a body follows the headers. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
@@ -126,7 +123,6 @@ export function maxConnections(memory = memoryLimit()): number {
   );
 }
 
-/** The number of files that this process may have open. */
 function openFiles(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

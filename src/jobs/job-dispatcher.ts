@@ -16,14 +16,10 @@ import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost } from './store/held-job.ts';
 import { JOB_STORE, type JobStore, JobStoreUnavailable, type UnfinishedJob } from './store/job-store.ts';
 
-/** The unfinished jobs are read this often. */
 const LOOK_MS = 2_000;
-/** This process works on this many imports at a time. */
 const JOBS_AT_A_TIME = 4;
 
-interface JobTask {
-  readonly jobId: string;
-}
+type JobTask = Pick<UnfinishedJob, 'jobId'>;
 
 /**
  * Puts each unfinished job on the queue, which gives it to one process at a time until it has ended. A job that is queued is not queued

@@ -26,15 +26,11 @@ export class JobUsers {
     private readonly sessions: SessionService,
   ) {}
 
-  /**
-   * Whether the entry of the caller has the scope of imports, so that a job ends when the entry loses it. The entry of a caller by JWT may
-   * have none: its tokens bring the scopes.
-   */
+  /** If so, a job ends when the entry of the caller loses the scope. The entry of a caller by JWT may have none: its tokens bring it. */
   hasScope(caller: string): boolean {
     return this.callers.byName(caller)?.scopes.has(SCOPE) === true;
   }
 
-  /** The acting user of a request, as a job keeps it. */
   async userOf({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
     if (!user) throw new Error('an import acts as a user');
     if (user.kind === 'session' && sessionId !== undefined) {
@@ -45,10 +41,7 @@ export class JobUsers {
     return { alias, username };
   }
 
-  /**
-   * The context of a call of that job, bound to its enterprise: the gateway sends only ids that it has read from the enterprise's list.
-   * Throws if the caller or the user has lost its rights, or the session has ended.
-   */
+  /** Bound to the enterprise, of whose list all ids are. Throws if the caller or the user has lost its rights, or the session has ended. */
   async contextOf(
     { jobId, caller, enterpriseGlobalId, user, isScoped }: JobDefinition,
     authorisedIds: AuthorisedIds,

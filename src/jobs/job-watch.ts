@@ -44,10 +44,7 @@ export class JobWatch implements BeforeApplicationShutdown {
     finished(response, over);
   }
 
-  /**
-   * Gives `progress` whenever the job has changed, then `done`. `seen`: the version that the client has had already. The events end when
-   * the caller may not see the job any more.
-   */
+  /** `seen`: the version that the client has had already. The events also end when the caller may not see the job any more. */
   async *events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
     const over = this.#shutdown.signal;
     let known = seen;

@@ -80,20 +80,10 @@ export function toJob(job: JobRecord): JobDto {
 }
 
 /** `at` is the index of the row in the chunk. */
-function toJobRow(
-  { account, status, code, message, memberGlobalId, was }: RowResult,
-  chunk: number,
-  at: number,
-): JobRowDto {
+function toJobRow(result: RowResult, chunk: number, at: number): JobRowDto {
+  const { account, status, code = null, message = null, memberGlobalId = null, was } = result;
   const row = was === 'surplus' ? null : chunk * ROWS_PER_CHUNK + at + 1;
-  return {
-    row,
-    account,
-    status,
-    code: code ?? null,
-    message: message ?? null,
-    memberGlobalId: memberGlobalId ?? null,
-  };
+  return { row, account, status, code, message, memberGlobalId };
 }
 
 function timeOf(ms: number): string {

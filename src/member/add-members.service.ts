@@ -33,10 +33,9 @@ const ROWS_PER_CALL = 100;
 /** Two calls halve the time of a large request, and let the platform serve other requests too. */
 const CALLS_AT_A_TIME = 2;
 
-/** The outcome of the rows of one call. */
 export interface AddedRows {
   readonly succeeded: MemberDto[];
-  /** The added members by their accounts. */
+  /** By account. */
   readonly added: ReadonlyMap<string, MemberDto>;
   readonly failed: FailedMemberDto[];
   /** Whether the response contradicts itself or the request. */
@@ -53,10 +52,7 @@ export class AddMembersService {
     private readonly log: Log,
   ) {}
 
-  /**
-   * Returns the outcome of each row. Where a whole call fails, its rows report the failure, and the results of the other calls stay.
-   * Throws the problem of the calls where all of them fail in the same way.
-   */
+  /** Where a whole call fails, its rows report the failure. Throws the problem of the calls where all of them fail in the same way. */
   async addMembers(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -119,8 +115,7 @@ function failedRows(
   problem: ProblemException,
 ): FailedMemberDto[] {
   const { code, outcome, retryable } = problem.body;
-  const message = describe(problem);
-  const failure = { code, message, outcome, retryable };
+  const failure = { code, message: describe(problem), outcome, retryable };
   return rows.map(({ account }, row) => ({ index: firstIndex + row, account, ...failure }));
 }
 
@@ -203,9 +198,6 @@ function longestFirst<T extends { userName?: string | null }>(items: readonly T[
 
 /** The account of a row that a user name means: the longest one that it begins with, since the platform appends the enterprise code. */
 function match(userName: string, rows: Iterable<string>): string | undefined {
-  let found: string | undefined;
-  for (const row of rows) {
-    if (userName.startsWith(row) && row.length > (found?.length ?? 0)) found = row;
-  }
-  return found;
+  const beginnings = [...rows].filter((row) => userName.startsWith(row));
+  return beginnings.toSorted((a, b) => b.length - a.length)[0];
 }

@@ -17,7 +17,6 @@ import type {
   ProductInstanceDto,
 } from './dto/asset-products.dto.ts';
 
-/** Flags are 1 and 0 on the wire. */
 const FLAGS: ReadonlyMap<number, boolean> = new Map([
   [0, false],
   [1, true],

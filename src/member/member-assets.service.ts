@@ -19,7 +19,6 @@ import type {
 } from './dto/member-assets.dto.ts';
 import { isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
 
-/** Reads asset numbers, lent locks and products, and lends assets. */
 @Injectable()
 export class MemberAssetsService {
   constructor(

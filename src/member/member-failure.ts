@@ -3,7 +3,6 @@ import { problemDefinition } from '../problem/catalogue.ts';
 import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 
-/** The result of one of several calls to the platform. */
 export type Settled<T> = { readonly value: T } | { readonly problem: ProblemException };
 
 /** Waits for a call whose failure must not end the other calls. Still throws a fault of the gateway itself. */

@@ -9,6 +9,7 @@ import type { WirePrivileges } from '../upstream/wire/member.ts';
 import {
   type AssetNumDto,
   type ChangeAssetNumsDto,
+  type ChangeRightsQuery,
   ListAssetNumsQuery,
   type RightsChangeDto,
   type SetAssetNumsDto,
@@ -16,16 +17,9 @@ import {
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 
-/** What the caller says about a change besides the numbers. */
-interface Terms {
-  readonly validateOnly: boolean;
-  readonly ifMatch: string | undefined;
-}
+type Terms = ChangeRightsQuery & { readonly ifMatch: string | undefined };
 
-/**
- * Changes the asset numbers of a member. It reads the current numbers past the cache and sends only the difference, because the platform
- * refuses a number that the member already has: so a caller may repeat a change after a lost response.
- */
+/** Sends only the difference, since the platform refuses a number that the member has: so a caller may repeat a change after a lost response. */
 @Injectable()
 export class MemberRightsService {
   constructor(
@@ -33,21 +27,19 @@ export class MemberRightsService {
     private readonly assets: MemberAssetsService,
   ) {}
 
-  /** Gives the member exactly these numbers. */
   async set(
     call: CallContext,
     ids: EnterpriseMemberPath,
     { assetNums }: SetAssetNumsDto,
     terms: Terms,
   ): Promise<RightsChangeDto> {
-    const { all, own } = await this.#read(call, ids, terms);
+    const rights = await this.#read(call, ids, terms);
     const wanted = new Set(assetNums);
-    const surplus = own.filter(({ assetNum }) => !wanted.has(assetNum));
+    const surplus = rights.own.filter(({ assetNum }) => !wanted.has(assetNum));
     const withdraw = await this.#withoutLentLocks(call, ids, surplus);
-    return this.#apply(call, ids, { assign: assetNums, withdraw }, { all, own }, terms);
+    return this.#apply(call, ids, { assign: assetNums, withdraw }, rights, terms);
   }
 
-  /** Gives the member some numbers and withdraws others. */
   async change(
     call: CallContext,
     ids: EnterpriseMemberPath,
@@ -64,10 +56,8 @@ export class MemberRightsService {
   ): Promise<Rights> {
     const all = await this.assets.allAssetNums(call, enterpriseGlobalId, true);
     const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
-    call.authorisedIds?.add(
-      'assetNum',
-      own.map(({ assetNum }) => assetNum),
-    );
+    const ownNums = own.map(({ assetNum }) => assetNum);
+    call.authorisedIds?.add('assetNum', ownNums);
     const read = etagOf(JSON.stringify(pageOf(own, new ListAssetNumsQuery())));
     if (ifMatch !== undefined && !isNamed(ifMatch, read)) throw new ProblemException('precondition-failed');
     return { all, own };
@@ -108,12 +98,10 @@ export class MemberRightsService {
 }
 
 interface Rights {
-  /** All asset numbers of the enterprise. */
   readonly all: readonly AssetNumDto[];
   readonly own: readonly AssetNumDto[];
 }
 
-/** The numbers that another member has. */
 function conflictsOf(assigned: readonly string[], all: readonly AssetNumDto[]) {
   const wanted = new Set(assigned);
   return all.flatMap(({ assetNum, memberGlobalId }) =>

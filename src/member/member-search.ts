@@ -5,8 +5,7 @@ import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
-import type { AskPage } from '../upstream/member-pages.ts';
-import { PageLimit } from '../upstream/member-pages.ts';
+import { type AskPage, PageLimit } from '../upstream/member-pages.ts';
 import type { MemberPage } from '../upstream/wire/member.ts';
 import type { EnterpriseMemberPath, ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
 import { toMemberPage } from './member.mapper.ts';
@@ -34,9 +33,8 @@ export class MemberSearch {
   ) {}
 
   /**
-   * Finds a member by its id, or throws `member-not-found`. The platform finds members by name or account only, so the pages of its list are
-   * read until one of them shows the member: first the page that showed it last. A member that no cached page shows is looked for again past
-   * the cache.
+   * Throws `member-not-found`. The platform finds members by name or account only, so the pages of its list are read until one shows the member:
+   * first the page that showed it last. A member that no cached page shows is looked for again past the cache.
    */
   async getMember(call: CallContext, ids: EnterpriseMemberPath): Promise<MemberDto> {
     const progress = new Progress();
@@ -110,7 +108,6 @@ export class MemberSearch {
       this.cache.readUncached(this.#source(enterpriseGlobalId, { ...filter, ...wanted }), call);
   }
 
-  /** `fresh` bypasses the cache. */
   #cached(
     call: CallContext,
     enterpriseGlobalId: string,

@@ -68,7 +68,6 @@ export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[]
   }));
 }
 
-/** A number is free where no member has it and it is not lent. */
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
   return memberGlobalId === null && lent !== true;
 }

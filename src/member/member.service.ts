@@ -15,9 +15,8 @@ const MAX_REMEMBERED = 10_000;
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Remembers deletes with an unknown outcome, so that a caller who repeats one gets 204 (the member is gone) and not 404. They are kept for a
- * day in Redis for all replicas, or in this process, the latest of them, where there is no Redis or it is away. The response to a forgotten
- * delete is 404, which also says that the member does not exist.
+ * Remembers deletes with an unknown outcome, so that a caller who repeats one gets 204 and not 404 (which also says that the member is gone):
+ * for a day, in Redis for all replicas, or the latest of them in this process, where there is no Redis or it is away.
  */
 @Injectable()
 export class UnsettledDeletes {
@@ -56,7 +55,6 @@ export class UnsettledDeletes {
   }
 }
 
-/** Changes the members of an enterprise one by one. */
 @Injectable()
 export class MemberService {
   constructor(
@@ -80,13 +78,11 @@ export class MemberService {
       await this.unsettled.settle(enterpriseGlobalId, memberGlobalId);
     } catch (error) {
       const problem = asProblem(error);
-      if (problem instanceof ProblemException) {
-        const { code, outcome } = problem.body;
-        if (outcome === 'unknown') await this.unsettled.add(enterpriseGlobalId, memberGlobalId);
-        if (code === 'member-not-found' && (await this.unsettled.settle(enterpriseGlobalId, memberGlobalId)))
-          return;
-      }
-      throw error;
+      if (!(problem instanceof ProblemException)) throw error;
+      const { code, outcome } = problem.body;
+      if (outcome === 'unknown') await this.unsettled.add(enterpriseGlobalId, memberGlobalId);
+      if (code !== 'member-not-found' || !(await this.unsettled.settle(enterpriseGlobalId, memberGlobalId)))
+        throw error;
     }
   }
 }

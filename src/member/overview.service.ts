@@ -85,17 +85,9 @@ function toAssetNumCounts(items: readonly AssetNumDto[]): AssetNumCountsDto {
   };
 }
 
-interface CountedAsset {
-  readonly licenseType: string;
-  readonly locked: boolean;
-  readonly frozen: boolean;
-  /** ms since the epoch; Infinity where the asset has no end. */
-  readonly endsAt: number;
-}
-
 /** Counts the assets of an enterprise (interface section 2.8). `now` is in ms since the epoch. */
 export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): AssetCountsDto {
-  const assets = readList(assetShape, data, undefined, (wire): CountedAsset => {
+  const assets = readList(assetShape, data, undefined, (wire) => {
     const licenseType = wire.text('licenseType') ?? '';
     const end = wire.time('limitEndTime', unit);
     return {
@@ -106,7 +98,7 @@ export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): 
     };
   });
   const byLicenseType = Map.groupBy(assets, ({ licenseType }) => licenseType);
-  const count = (test: (asset: CountedAsset) => boolean) => assets.filter(test).length;
+  const count = (test: (asset: (typeof assets)[number]) => boolean) => assets.filter(test).length;
   return {
     total: assets.length,
     byLicenseType: Object.fromEntries([...byLicenseType].map(([type, group]) => [type, group.length])),

@@ -18,7 +18,6 @@ const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-/** The files are in the folder `api-page`. */
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
 
 const TYPES: Readonly<Record<string, string>> = {

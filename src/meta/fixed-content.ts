@@ -4,6 +4,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { etagOf, isNamed } from '../operation/response.ts';
+import { lazily } from '../shared/shipped-file.ts';
 
 /** A client without a key may send these requests, so they must cost nearly nothing. */
 const MAX_AGE_S = 300;
@@ -19,18 +20,16 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-const codings = {
-  br: (bytes: Buffer) =>
-    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }),
-  gzip: (bytes: Buffer) => promisify(gzip)(bytes),
-};
-type Coding = keyof typeof codings;
-
 /** Content that is the same for every client and does not change while the process runs. Its bytes, its ETag and each coding are made once. */
 export class FixedContent {
   readonly #bytes: Buffer;
   readonly #etag: string;
-  readonly #coded = new Map<Coding, Promise<Buffer>>();
+  readonly #codings = {
+    br: lazily(() =>
+      promisify(brotliCompress)(this.#bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }),
+    ),
+    gzip: lazily(() => promisify(gzip)(this.#bytes)),
+  };
 
   constructor(
     private readonly type: string,
@@ -56,20 +55,12 @@ export class FixedContent {
     void reply.type(this.type);
     if (!coding) return this.#bytes;
     void reply.header('content-encoding', coding);
-    return this.#codedAs(coding);
-  }
-
-  #codedAs(coding: Coding): Promise<Buffer> {
-    const known = this.#coded.get(coding);
-    if (known) return known;
-    const made = codings[coding](this.#bytes);
-    this.#coded.set(coding, made);
-    return made;
+    return this.#codings[coding]();
   }
 }
 
 /** The first coding of the gateway that the client accepts; it does not accept one with a weight of 0 (RFC 9110 12.5.3). */
-function codingFor(accepted = ''): Coding | undefined {
+function codingFor(accepted = ''): 'br' | 'gzip' | undefined {
   const names = accepted
     .toLowerCase()
     .split(',', 20)
@@ -80,7 +71,6 @@ function codingFor(accepted = ''): Coding | undefined {
 
 const text = (description: string) => ({ description, schema: { type: 'string' as const } });
 
-/** How the OpenAPI document describes the headers of {@link FixedContent}. */
 const DOCUMENTED = {
   ETag: text('Entity tag of the content'),
   'Content-Security-Policy': text('What a browser may load for the page'),

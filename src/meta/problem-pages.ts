@@ -20,7 +20,6 @@ const OUTCOMES = {
   unknown: 'It is not known whether the platform carried out the request.',
 } as const;
 
-/** The page of all problems. */
 export function catalogueHtml(items: readonly ProblemDescriptionDto[]): string {
   const rows = items.map(
     ({ type, code, statuses, title }) =>
@@ -33,7 +32,6 @@ export function catalogueHtml(items: readonly ProblemDescriptionDto[]): string {
   );
 }
 
-/** The page of one problem. */
 export function problemHtml(problem: ProblemDescriptionDto): string {
   const { code, statuses, title, outcome, outcomeVaries, retryable, meaning, remedy } = problem;
   const other = outcome === 'unknown' ? 'It may be processed' : 'After a write it may be unknown';

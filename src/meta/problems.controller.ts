@@ -13,9 +13,7 @@ import { ProblemDescriptionDto, ProblemListDto, ProblemPath } from './problems.d
 @ApiTags('Meta')
 @Controller('problems')
 export class ProblemsController {
-  readonly #catalogue = new Pair({ items: problemSlugs.map(describe) }, (catalogue) =>
-    catalogueHtml(catalogue.items),
-  );
+  readonly #catalogue = new Pair({ items: problemSlugs.map(describe) }, ({ items }) => catalogueHtml(items));
   readonly #problems = new Map<string, Pair<ProblemDescriptionDto>>(
     problemSlugs.map((slug) => [slug, new Pair(describe(slug), problemHtml)]),
   );
@@ -65,8 +63,9 @@ class Pair<T extends object> {
 
   respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     void reply.header('vary', 'accept, accept-encoding');
-    const content = wantsHtml(request.headers.accept) ? this.#page() : this.#json();
-    return content.respond(request, reply);
+    // A browser names text/html itself; every other client gets JSON.
+    const wantsHtml = /\btext\/html\b/i.test(request.headers.accept ?? '');
+    return (wantsHtml ? this.#page() : this.#json()).respond(request, reply);
   }
 }
 
@@ -74,9 +73,4 @@ function describe(slug: ProblemSlug): ProblemDescriptionDto {
   const type = problemType(slug);
   const { title, statuses, outcome, outcomeVaries = false, ...rest } = problemDefinition(slug);
   return { type, code: slug, title, statuses: [...statuses], outcome, outcomeVaries, ...rest };
-}
-
-/** A browser names text/html itself; every other client gets JSON. */
-function wantsHtml(accept: string | undefined): boolean {
-  return accept !== undefined && /\btext\/html\b/i.test(accept);
 }

@@ -98,7 +98,6 @@ function label(level: string): { level: string } {
   return { level };
 }
 
-/** Writes Nest's own messages (start, routes, shutdown) to the same log. */
 export class NestLog implements LoggerService {
   constructor(private readonly target: Log) {}
 
@@ -117,7 +116,6 @@ export class NestLog implements LoggerService {
   }
 }
 
-/** Writes the faults that edges catch into the log. */
 export function faultLog(log: Log): (at: string, fault: unknown) => void {
   const edges = new Map<string, { toldAt: number; untold: number }>();
   return (at, fault) => {

@@ -40,7 +40,6 @@ export class ManagementListener implements OnApplicationShutdown {
     this.#console = page;
   }
 
-  /** Opens the listener and returns its port. */
   async listen(): Promise<number> {
     const respond: Page = (request, response) => this.#respond(request, response);
     const server = createServer(edge('management request', respond, answerFault));

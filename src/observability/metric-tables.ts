@@ -5,7 +5,6 @@ export type Table = Readonly<
 /** A label whose words are not listed. */
 const words = <Word extends string = string>(): readonly Word[] => [];
 
-/** What the gateway keeps sealed in the shared Redis. */
 export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'attempts';
 
 /**
@@ -103,7 +102,6 @@ export const TALLIED = {
   },
 } as const;
 
-/** Histograms of such events, by operation. */
 export const TALLIED_SECONDS = {
   gateway_request_duration_seconds:
     'Time from the arrival of a request to its response; without operations that take a file or return a stream, which last as long as their caller sends or reads',
@@ -174,7 +172,5 @@ export type Sample<Name extends keyof Gauges> = readonly [labels: LabelsOf<Gauge
 
 export type TokenEvent = LabelsOf<Counters['gateway_token_events_total']>['event'];
 export type PrincipalKind = LabelsOf<Counters['gateway_token_events_total']>['principal'];
-/** The result of one reconciliation attempt. */
 export type AttemptOutcome = LabelsOf<Counters['gateway_order_reconciliation_attempts_total']>['result'];
-/** A server that the gateway connects to. */
 export type TlsServer = LabelsOf<Counters['gateway_tls_failures_total']>['server'];

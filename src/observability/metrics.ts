@@ -235,7 +235,6 @@ export class Metrics {
   }
 }
 
-/** Every combination of the words that the labels have. */
 function combinations(labels: Table[string]['labels']): Labels[] {
   return Object.entries(labels).reduce<Labels[]>(
     (found, [label, values]) => found.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),

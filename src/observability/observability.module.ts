@@ -3,7 +3,6 @@ import { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { ManagementListener } from './management.listener.ts';
 
-/** The log and the metrics, for every module. */
 @Global()
 @Module({})
 export class ObservabilityModule {

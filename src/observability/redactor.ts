@@ -7,7 +7,6 @@ const MIN_DIGITS = 8;
 /** Remembered forms of secrets. Tokens change, so the memory is emptied when it is full. */
 const MAX_REMEMBERED = 1_000;
 
-/** Returns the secrets that are in use at the moment of the call. */
 export type SecretSource = () => Iterable<string>;
 
 /**
@@ -78,7 +77,6 @@ function asFormField(secret: string): string {
   return new URLSearchParams({ '': secret }).toString().slice(1);
 }
 
-/** Encodes everything but letters and digits, as some libraries do. */
 function everyBytePercent(secret: string): string {
   const byte = (value: number) => `%${value.toString(16).toUpperCase().padStart(2, '0')}`;
   return Array.from(Buffer.from(secret), (value) => {

@@ -38,7 +38,6 @@ export function callerTrace(headers: Headers): TraceContext | undefined {
   return given === undefined ? undefined : parse(given, headers['tracestate']);
 }
 
-/** The caller's trace, or a new one. */
 export function traceContext(headers: Headers): TraceContext {
   return callerTrace(headers) ?? newTrace();
 }
@@ -100,7 +99,6 @@ export function firstSpan(name: string, options: SpanOptions, parent: TraceConte
   );
 }
 
-/** Everything that `run` begins belongs to this span. */
 export function within<T>(span: Span, run: () => T): T {
   return context.with(trace.setSpan(context.active(), span), run);
 }

@@ -1,4 +1,4 @@
-import { WholeNumberParameter } from '../validation/parameter-rules.ts';
+import { WholeNumberParameter } from '../validation/scalar-rules.ts';
 import { Optional } from '../validation/rules.ts';
 import { Count } from './response-fields.ts';
 

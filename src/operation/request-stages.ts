@@ -91,14 +91,12 @@ declare module 'fastify' {
   /** What `@Operation` says of a route before its handler is known to Nest. */
   interface FastifyContextConfig {
     isCached?: boolean;
-    /** The operation's body is a file that the handler reads. */
     takesFile?: boolean;
   }
 }
 
 const REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
 
-/** The first stage. */
 export function beginStages({ headers, span }: FastifyRequest): RequestStages {
   const given = headers['x-request-id'];
   return new RequestStages({
@@ -121,7 +119,6 @@ export const HeaderValue = createParamDecorator(
   },
 );
 
-/** The file of a request; undefined where it has no body. */
 export const UploadedFile = createParamDecorator(
   (_: unknown, context: ExecutionContext): RequestFile | undefined => stagesOf(context).parsed?.file,
 );

@@ -30,7 +30,6 @@ export class KeyedWrites {
     private readonly config: UpstreamConfig,
   ) {}
 
-  /** Runs the write, and returns the body of its response. */
   async run(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -73,7 +72,6 @@ export class KeyedWrites {
 
 type RequestFile = NonNullable<FastifyRequest['stages']['parsed']>['file'];
 
-/** Gives the response of the first request. */
 async function repeated(
   record: LedgerRecord,
   reply: FastifyReply,

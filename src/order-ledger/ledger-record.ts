@@ -43,7 +43,6 @@ export const released: readonly State[] = ['not_sent', 'not_placed'];
 /** The platform carried out all of the write, or a part. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
-/** One item of an order as it was sent. */
 export interface OrderedItem {
   readonly sequence: number;
   readonly orderType: OrderType;
@@ -76,7 +75,6 @@ export interface OrderDetails {
   readonly channelCode: string;
   readonly channelOrderId: string;
   readonly syncMode: SyncMode;
-  /** Every item that was sent. */
   readonly ordered: readonly OrderedItem[];
   /** The placed items, as far as they are known. */
   readonly items: readonly PlacedItem[];
@@ -114,7 +112,6 @@ export interface LedgerRecord {
 
 const ORDER = 'order/';
 
-/** The name of an order. */
 export function orderName(channelCode: string, channelOrderId: string): string {
   return `${ORDER}${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
 }

@@ -25,10 +25,7 @@ interface Kept extends LedgerRecord {
 /** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
 
-/**
- * The order ledger of one process without Redis: the same states as {@link RedisOrderLedger}, for as long as the process lives. `now` is
- * in ms since the epoch and never goes back.
- */
+/** Without Redis, for as long as the process lives. `now` is in ms since the epoch and never goes back. */
 export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #records = new Map<string, Kept>();
   /** The records that are not settled: the sweep reads them twice a second. */
@@ -171,7 +168,6 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     else this.#open.delete(kept.name);
   }
 
-  /** Deletes records whose time is over. */
   #forget(): void {
     this.#forgottenAt = this.now();
     for (const name of this.#records.keys()) this.#find(name);

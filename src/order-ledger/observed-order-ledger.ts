@@ -29,7 +29,6 @@ export class ObservedOrderLedger implements OrderLedgerStore {
     this.#listeners.push(edge('order carried out', listener));
   }
 
-  /** An order was carried out, or may have been, outside of its request. */
   carriedOut(): void {
     for (const listener of this.#listeners) listener();
   }

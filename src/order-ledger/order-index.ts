@@ -67,19 +67,15 @@ export function isWithin(order: OrderDetails, enterprises: ReadonlySet<string>):
 export function indexesOf(order: OrderDetails): object {
   const channel = encodeURIComponent(order.channelCode);
   const enterprises = enterprisesOf(order).map(encodeURIComponent);
+  // `+`, which no encoded name is, stands for none.
   const group =
-    enterprises.length === 1 ? groupOf(enterprises[0] ?? '') : `+${sha256(enterprises.join()).slice(0, 32)}`;
+    enterprises.length === 1 ? enterprises[0] || '+' : `+${sha256(enterprises.join()).slice(0, 32)}`;
   return {
     channel,
     group,
     enterprises: enterprises.length === 1 ? [] : enterprises,
     listed: `/${channel}\n/${channel}/${group}`,
   };
-}
-
-/** The group of one encoded enterprise; `+`, which no encoded name is, for none. */
-function groupOf(enterprise: string): string {
-  return enterprise || '+';
 }
 
 /** Runs a script with the store epoch in front of the keys, and epoch and time in front of the values. Rejects once the caller has hung up. */

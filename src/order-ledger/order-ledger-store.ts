@@ -47,9 +47,7 @@ export type Moved =
 
 /** Selects orders; an absent condition always holds. */
 export interface OrderQuery {
-  /** The order is in one of these states. */
   readonly states?: readonly State[];
-  /** Its channel is one of these. */
   readonly channels?: ReadonlySet<string>;
   /** Each of its items names an enterprise, and all of them are among these. */
   readonly within?: ReadonlySet<string>;
@@ -75,14 +73,10 @@ interface OrderCount {
 /** The orders whose end is not known though nothing is being sent. */
 export interface WaitingOrders {
   readonly inDoubt: OrderCount;
-  /** The platform accepted them for later. */
   readonly accepted: OrderCount;
 }
 
-/**
- * Stores recorded writes: in Redis for all replicas, or in the process for one. Each call is one atomic step on the
- * store's own clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent.
- */
+/** Each call is one atomic step on the store's own clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent. */
 export interface OrderLedgerStore {
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   begin(write: Begin): Promise<Begun>;
@@ -113,9 +107,7 @@ export interface KnownStore {
   wrote(): void;
   /** Too few replicas acknowledged a write. */
   unacknowledged(): void;
-  /** Redis refused a write, with that code. */
   refused(code: string): void;
-  /** A record exists and cannot be read. */
   unreadable(name: string, reason: 'sealed' | 'broken'): void;
 }
 

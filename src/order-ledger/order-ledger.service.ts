@@ -29,10 +29,7 @@ interface OrderResult {
   readonly replayed: boolean;
 }
 
-/**
- * Sends an order at most once: records it before the first byte, and its outcome afterwards. A caller that repeats the request gets the
- * same response. A failure is thrown as a problem, the first time and at each repetition.
- */
+/** Sends an order at most once: records it before the first byte. A repeat gets the same response. A failure is thrown as a problem each time. */
 @Injectable()
 export class OrderLedger {
   constructor(
@@ -80,15 +77,11 @@ export class OrderLedger {
     }
   }
 
-  /** Whether there is a record under that number. */
   async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
     return (await this.store.read(orderName(channelCode, channelOrderId))) !== undefined;
   }
 
-  /**
-   * Right before the first byte: this owner still has the record, and its lease has not ended. A beginning that was asked for a moment ago
-   * says so too. Resolves with the time from which that counts.
-   */
+  /** Right before the first byte: this owner has the record, and its lease has not ended. Resolves with the time from which that counts. */
   async #confirm({ name, owner, askedAt }: OwnWrite): Promise<number> {
     if (performance.now() - askedAt <= FRESH_MS) return askedAt;
     if (!(await this.store.holds(name, owner))) throw new OrderLedgerUnavailable('away');

@@ -32,7 +32,6 @@ const VERSION = '1';
 const MAX_READ = 20;
 type Fields = (string | null)[];
 
-/** The order ledger of all replicas of the gateway: each step is one Lua script. */
 export class RedisOrderLedger implements OrderLedgerStore {
   readonly #prefix: string;
   readonly #commonKeys: readonly string[];
@@ -126,8 +125,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
 
   async sweep(): Promise<readonly string[]> {
     const { trial } = this.known;
-    const keptMs = [true, false].map((ofOrder) => keptFor('in_doubt', ofOrder) ?? '');
-    const values = [...keptMs, trial ? 1 : 0];
+    const values = [keptFor('in_doubt', true) ?? '', keptFor('in_doubt', false) ?? '', trial ? 1 : 0];
     const { reply, acknowledged } = await this.#run(SWEEP, '', values, { isConfirmed: trial });
     const [, ended, seen] = reply;
     if (trial && acknowledged) this.known.wrote();
@@ -144,10 +142,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
     };
   }
 
-  /**
-   * Runs a script on the record of that name. The store must know of `expected` begun writes; `isConfirmed`: replicas have to acknowledge
-   * what the script writes.
-   */
+  /** The store must know of `expected` begun writes; `isConfirmed`: replicas have to acknowledge what the script writes. */
   #run(
     script: Script,
     name: string,

@@ -4,7 +4,6 @@ import type { State } from './ledger-record.ts';
 export function storeKeys(environment: string) {
   const prefix = `{${environment}:guard}:`;
   return {
-    /** The beginning of every key. */
     prefix,
     /** While it is there, the store has not been emptied. */
     epoch: `${prefix}epoch`,

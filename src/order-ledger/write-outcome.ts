@@ -13,7 +13,6 @@ import {
 interface End {
   readonly state: State;
   readonly problem: ProblemException;
-  /** The response for repeated requests: that of the problem. */
   readonly answer: KeptResponse;
   /** The items that the platform carried out all the same. */
   readonly items: readonly PlacedItem[];

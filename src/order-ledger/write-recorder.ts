@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
@@ -7,7 +7,6 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { inBackground } from '../shared/edge.ts';
-import { freshBytes } from '../shared/random-bytes.ts';
 import {
   CARRIED_OUT,
   type Details,
@@ -48,14 +47,10 @@ export interface OwnWrite {
   readonly askedAt: number;
 }
 
-/**
- * Records the beginning of a write, and what became of it. Where the outcome cannot be recorded, or the record says otherwise, the log and
- * a metric tell the operator.
- */
+/** Where the outcome of a write cannot be recorded, or the record says otherwise, the log and a metric tell the operator. */
 @Injectable()
 export class WriteRecorder implements OnApplicationShutdown {
   readonly #fingerprintsOf: (text: string) => readonly string[];
-  /** Outcomes that are tried again in the background. */
   readonly #unrecorded = new Set<Move>();
 
   constructor(
@@ -70,7 +65,7 @@ export class WriteRecorder implements OnApplicationShutdown {
   /** Begins the write, or returns the record that an earlier request with the same payload made. Throws a problem where neither may be. */
   async begin(write: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord }> {
     const { name, idempotencyKey, details } = write;
-    const owner = freshBytes(16).toString('base64url');
+    const owner = randomUUID();
     const begun = await this.#begin({
       name,
       owner,
@@ -95,10 +90,7 @@ export class WriteRecorder implements OnApplicationShutdown {
     }
   }
 
-  /**
-   * Records the outcome, and returns the record, as this process knows it where the store has not confirmed it yet. Waits for the first
-   * attempt only: where the store does not answer, further attempts run in the background, and the response to the caller is true all the same.
-   */
+  /** Waits for the first attempt only; others run in the background. The record is then as this process knows it, and the response is true. */
   async record({ name, owner, submittedAt }: OwnWrite, to: State, details: Details): Promise<LedgerRecord> {
     const recorded = await this.#record({ name, by: 'owner', owner, to, details });
     const settledAt = to === 'in_doubt' ? null : Date.now();

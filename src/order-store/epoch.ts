@@ -81,7 +81,6 @@ export class StoreEpoch implements OnApplicationShutdown {
     return this.#known?.count ?? 0;
   }
 
-  /** This number of writes has begun. */
   saw(count: number): void {
     if (this.#known && count > this.#known.count) this.#remember({ ...this.#known, count });
   }

@@ -37,10 +37,7 @@ for _, set in ipairs(KEYS) do
 end
 return others`);
 
-/**
- * KEYS: the check values. ARGV: id and check value of each key. Keeps the values of new ids, and returns the ids under which the store has
- * another key.
- */
+/** KEYS: the check values. ARGV: id and check value of each key. Keeps those of new ids. Returns the ids under which the store has another. */
 const CHECK_KEYS = new Script(`
 local others = {}
 for i = 1, #ARGV, 2 do
@@ -55,10 +52,7 @@ interface Unfit {
   readonly message: string;
 }
 
-/**
- * Whether the server is fit for orders: its settings keep what is written, the user of Redis has the rights, the gateway has the keys of its
- * records, and how many replicas have to acknowledge a write.
- */
+/** Whether the server is fit for orders (settings, rights, keys), and how many replicas have to acknowledge a write. */
 export class StoreFitness implements StoreServer {
   /** Settings and keys are right. */
   isFit = false;

@@ -21,7 +21,12 @@ import { StoreWatch } from './watch.ts';
     {
       provide: ObservedOrderLedger,
       inject: [OrderStoreRedis, StoreWatch, Log, Metrics],
-      useFactory: observedLedger,
+      useFactory: (redis: OrderStoreRedis, watch: StoreWatch, log: Log, metrics: Metrics) => {
+        const store = redis.configured
+          ? new RedisOrderLedger(redis, redis.environment, watch)
+          : new MemoryOrderLedger();
+        return new ObservedOrderLedger(store, log, metrics);
+      },
     },
     OrderStoreKeeper,
     WriteRecorder,
@@ -31,15 +36,3 @@ import { StoreWatch } from './watch.ts';
   exports: [OrderStoreRedis, StoreWatch, ObservedOrderLedger, OrderLedger, KeyedWrites],
 })
 export class OrderStoreModule {}
-
-function observedLedger(
-  redis: OrderStoreRedis,
-  watch: StoreWatch,
-  log: Log,
-  metrics: Metrics,
-): ObservedOrderLedger {
-  const store = redis.configured
-    ? new RedisOrderLedger(redis, redis.environment, watch)
-    : new MemoryOrderLedger();
-  return new ObservedOrderLedger(store, log, metrics);
-}

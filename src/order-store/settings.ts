@@ -7,7 +7,6 @@ export interface StoreState {
   readonly warn: readonly string[];
   /** The log keeps less than it did, so what the store promised is not true any more. In words that say what to set. */
   readonly weakened: string | undefined;
-  /** The number of replicas that are connected now. */
   readonly replicas: number;
   /** A write begins only with the acknowledgement of a replica. */
   readonly replicated: boolean;
@@ -82,7 +81,6 @@ export async function readStoreState(redis: OrderStoreRedis): Promise<StoreState
   };
 }
 
-/** Reads a field of INFO. */
 type Value = (name: string) => string | undefined;
 
 function refusalsOf(value: Value): string[] {

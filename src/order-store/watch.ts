@@ -33,10 +33,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   NOPERM: 'does not allow the user of ORDER_REDIS_URL to write: see its ACL',
 };
 
-/**
- * Decides whether the order store can be trusted: it is fit to keep what is written, still has what was written, and takes writes. Where
- * one of these is wrong, nothing is sent, and one line of the log says why.
- */
+/** Whether the store is fit, still has what was written, and takes writes. If not, nothing is sent, and one line of the log says why. */
 @Injectable()
 export class StoreWatch implements KnownStore {
   readonly server: StoreFitness;
@@ -118,10 +115,7 @@ export class StoreWatch implements KnownStore {
     this.log.error({ event: 'order-unreadable', write: name, reason }, `The record of a write ${why}`);
   }
 
-  /**
-   * Checks epoch and count, and every two seconds the settings. Rejects while the store is away. At the start it does not, and throws
-   * {@link ConfigError} where the store's settings do not allow the start.
-   */
+  /** Rejects while the store is away. At the start it does not, and throws {@link ConfigError} where the settings do not allow the start. */
   async check(atStart = false): Promise<void> {
     try {
       if (!this.server.isFit) await this.known.recall();

@@ -30,13 +30,11 @@ export class AssetContents {
     assets: readonly AssetDto[],
     fresh?: boolean,
   ): Promise<readonly (readonly Instance[])[]> {
-    call.authorisedIds?.add(
-      'asset',
-      assets.map(({ assetId }) => assetId),
-    );
+    const ids = assets.map(({ assetId }) => assetId);
+    call.authorisedIds?.add('asset', ids);
     const until = performance.now() + READ_MS;
     const limit = pLimit(ASSETS_AT_A_TIME);
-    const contents = limit.map(assets, ({ assetId }) => {
+    const contents = limit.map(ids, (assetId) => {
       if (performance.now() > until) throw new ProblemException('upstream-timeout');
       return this.#readAsset(call, enterpriseGlobalId, assetId, fresh);
     });

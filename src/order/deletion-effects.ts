@@ -12,16 +12,13 @@ import {
   sequenceOf,
 } from './dto/license-order.dto.ts';
 import type { AffectedAssetDto, DeletionEffectDto } from './dto/order-assets.dto.ts';
-import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+import type { BoughtAssetDto, MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
 import { productUrisOf } from './order-assets.service.ts';
 import { OrderService } from './order.service.ts';
 
 type Deletion = DeleteAssetDto | DeleteProductDto;
 
-interface NamedProducts {
-  readonly products?: readonly OrderProductDto[] | undefined;
-  readonly merchandises?: readonly MerchandiseDto[] | undefined;
-}
+type NamedProducts = Pick<BoughtAssetDto, 'products' | 'merchandises'>;
 
 /** Finds what the deletions of an order would take away, as far as the platform shows it now (docs/platform.md, section 4.1, rules 2 to 5). */
 @Injectable()
@@ -54,12 +51,8 @@ export class DeletionEffects {
         return asset ? [{ part, asset }] : [];
       });
       const searched = [...found, ...beyond(item, all, found)];
-      const contents = await this.contents.read(
-        call,
-        enterpriseGlobalId,
-        searched.map(({ asset }) => asset),
-        true,
-      );
+      const searchedAssets = searched.map(({ asset }) => asset);
+      const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
       const assets = searched.map(({ part, asset }, index) =>
         affected(asset, contents[index] ?? [], item, item.orderType === 'delete_product' ? part : undefined),
       );
@@ -75,10 +68,7 @@ export class DeletionEffects {
   }
 }
 
-/**
- * The assets that the item affects without naming them: a deletion of products that names no order applies to all orders of the customer
- * (rule 5), and so to the customer's other assets of the licence type.
- */
+/** A deletion of products that names no order also affects the customer's other assets of the licence type (rule 5). */
 function beyond(
   item: Deletion,
   all: readonly AssetDto[],

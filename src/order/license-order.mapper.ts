@@ -150,7 +150,7 @@ export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: Contr
   const customers = new Map(sent.orderList.map(({ sequence, customerId }) => [sequence, customerId]));
   const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, notes)) : [];
   // An async order may have no licence orders yet: reconciliation finds them.
-  if (sent.syncMode === 'async' && (data === null || data === undefined || isEmptyList(data))) return [];
+  if (sent.syncMode === 'async' && results.length === 0 && Array.isArray(data ?? [])) return [];
   for (const [index, result] of results.entries()) {
     const named = result && customers.get(result.sequence);
     if (named !== undefined && result?.customerId && result.customerId !== named)
@@ -181,11 +181,6 @@ function readResult(item: unknown, notes: ContractNotes | undefined): PlacedItem
   }
 }
 
-function isEmptyList(data: unknown): boolean {
-  return Array.isArray(data) && data.length === 0;
-}
-
-/** Converts the ledger's record of an order for callers. */
 export function toOrderRecord({ state, submittedAt, settledAt, details }: LedgerRecord): OrderRecordDto {
   const { order } = details;
   if (!order) throw new Error('a write that is no order has no order record');

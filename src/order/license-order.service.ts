@@ -14,14 +14,6 @@ import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
 
-interface PlacedOrder {
-  readonly record: OrderRecordDto;
-  /** The URL of the record. */
-  readonly location: string | undefined;
-  /** Whether the order was placed before, so that nothing was sent this time. */
-  readonly replayed: boolean;
-}
-
 /** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
 export class LicenseOrderService {
@@ -33,11 +25,12 @@ export class LicenseOrderService {
     private readonly reservations: Reservations,
   ) {}
 
+  /** Returns `replayed` where the order was placed before, so that nothing was sent this time. */
   async placeOrder(
     call: CallContext,
     order: PlaceOrderDto,
     idempotencyKey: string | undefined,
-  ): Promise<PlacedOrder> {
+  ): Promise<{ record: OrderRecordDto; location: string | undefined; replayed: boolean }> {
     const body = toBatchOrder(order, this.config.timestampUnit);
     // One text serves the platform and the fingerprint: the mapper writes fields in alphabetical order, as the fingerprint needs them.
     const bodyText = JSON.stringify(body);

@@ -11,10 +11,7 @@ import { OrderService } from './order.service.ts';
 
 type Purchase = OrderedItem & { readonly enterpriseGlobalId: string };
 
-/**
- * Finds what an order made: the assets that have products or packages of it now. Its licence orders are those of its record. Where the
- * record does not know a licence order, the platform's note of the channel's order number tells which products belong to the order.
- */
+/** Where the record of an order does not know a licence order, the platform's note of the channel's order number tells what belongs to it. */
 @Injectable()
 export class OrderAssetsService {
   constructor(
@@ -46,7 +43,8 @@ export class OrderAssetsService {
   ): Promise<OrderAssetDto[]> {
     const known = new Map(order.items.map(({ licenseOrderId, sequence }) => [licenseOrderId, sequence]));
     const placed = new Set(known.values());
-    const open = items.filter(({ sequence }) => !placed.has(sequence)).map(({ sequence }) => sequence);
+    const open = items.map(({ sequence }) => sequence).filter((sequence) => !placed.has(sequence));
+    const onlyOpen = open.length === 1 ? open[0] : undefined;
     const assets = await this.orders.allAssets(call, enterpriseGlobalId);
     const contents = await this.contents.read(call, enterpriseGlobalId, assets);
     return assets.flatMap(({ assetId, assetNum }, index) => {
@@ -56,16 +54,8 @@ export class OrderAssetsService {
         const sequence = known.get(licenseOrderId);
         if (sequence === undefined && (open.length === 0 || !instances.some((each) => isFrom(each, order))))
           return [];
-        const [only = null, ...others] = open;
-        return [
-          {
-            sequence: sequence ?? (others.length === 0 ? only : null),
-            licenseOrderId,
-            assetId,
-            assetNum,
-            productUris: productUrisOf(instances),
-          },
-        ];
+        const productUris = productUrisOf(instances);
+        return [{ sequence: sequence ?? onlyOpen ?? null, licenseOrderId, assetId, assetNum, productUris }];
       });
     });
   }

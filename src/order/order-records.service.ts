@@ -13,7 +13,7 @@ import {
 } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, type Grants, isBound, isGranted } from '../upstream/call-context.ts';
+import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
 import type {
   ListOrdersQuery,
   OrderPageDto,
@@ -66,7 +66,6 @@ export class OrderRecordsService {
     return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
   }
 
-  /** Settles an order whose end is not known, with the result that an operator found. */
   async settleOrder(path: OrderPath, request: SettleOrderDto, grants: Grants): Promise<OrderRecordDto> {
     const settlement = settlementOf(request);
     const record = await this.find(path, grants);
@@ -158,7 +157,6 @@ function settledAlready(record: LedgerRecord, settlement: Settlement): OrderReco
 /** The licence orders beyond these are only counted. */
 const MAX_NAMED = 10;
 
-/** The result in the record, in one line for the operator who found another one. */
 function resultText({ state, settledAt, details: { order } }: LedgerRecord): string {
   const { items = [], settlement, reason = null } = order ?? {};
   const named = items
@@ -174,11 +172,9 @@ function resultText({ state, settledAt, details: { order } }: LedgerRecord): str
   ].join('');
 }
 
-/** Whether a caller may see the record of an order: its channel and every enterprise of its items are granted. */
 function isVisible({ details: { order } }: LedgerRecord, grants: Grants): boolean {
   if (!order || !isGranted(grants.channels, order.channelCode)) return false;
-  if (!isBound(grants)) return true;
-  return order.ordered.every(
-    ({ enterpriseGlobalId }) => enterpriseGlobalId !== null && grants.enterprises.has(enterpriseGlobalId),
+  return order.ordered.every(({ enterpriseGlobalId }) =>
+    isGranted(grants.enterprises, enterpriseGlobalId ?? ''),
   );
 }

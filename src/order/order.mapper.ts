@@ -81,7 +81,6 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
   }));
 }
 
-/** The generations of locks, by `keyChipType` on the wire. */
 const GENERATIONS: ReadonlyMap<number, 4 | 5> = new Map([
   [1, 4],
   [2, 5],

@@ -93,7 +93,6 @@ export class OrderService {
     return asset;
   }
 
-  /** All assets of an enterprise, fetched once for all filters and pages. */
   #assetList(enterpriseGlobalId: string, extendCode?: string): Source<readonly AssetDto[]> {
     return {
       operation: 'listAssets',
@@ -136,10 +135,7 @@ function isWanted(
     (wanted.assetNum === undefined || wanted.assetNum === assetNum) &&
     (wanted.memberGlobalId === undefined || wanted.memberGlobalId === assignment?.memberGlobalId) &&
     (wanted.lentLock === undefined || wanted.lentLock === (lentLock === true)) &&
-    (wanted.endsBefore === undefined || isBefore(endsAt, wanted.endsBefore))
+    (wanted.endsBefore === undefined ||
+      (endsAt !== null && Date.parse(endsAt) < Date.parse(wanted.endsBefore)))
   );
-}
-
-function isBefore(time: string | null, bound: string): boolean {
-  return time !== null && Date.parse(time) < Date.parse(bound);
 }

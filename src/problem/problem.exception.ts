@@ -17,7 +17,6 @@ export type RequestFault =
   | { readonly pointer: string; readonly detail: string }
   | { readonly parameter: string; readonly detail: string };
 
-/** What the platform answered, where it did. */
 export interface UpstreamResponse {
   readonly operation: string;
   readonly code?: string;
@@ -55,7 +54,6 @@ interface ProblemDetails {
   readonly conflicts?: readonly Conflict[];
   /** Seconds, for `Retry-After`. */
   readonly retryAfter?: number;
-  /** Methods, for `Allow`. */
   readonly allow?: readonly string[];
   /** The URL of the order's record, or of the job that runs, for `Location`. */
   readonly location?: string | undefined;
@@ -64,7 +62,6 @@ interface ProblemDetails {
   readonly cause?: unknown;
 }
 
-/** A problem of the catalogue on its way to the caller. */
 export class ProblemException extends HttpException {
   readonly headers: Readonly<Record<string, string>>;
 

@@ -20,13 +20,11 @@ export interface List<T> {
   readonly last?: LastResponse | undefined;
 }
 
-/** How a value becomes text for Redis, and text a value. */
 export interface TextForm<T> {
   readonly toText: (value: T) => string;
   readonly fromText: (text: string) => T;
 }
 
-/** How long a list lives, and its form in Redis. */
 export interface Storing<T> {
   readonly lifeMs: number;
   readonly form: TextForm<T>;
@@ -37,7 +35,6 @@ interface LocalList extends List<unknown> {
   readonly sharedAt: number;
 }
 
-/** A list as Redis has it. */
 interface SharedList {
   readonly text: string;
   readonly askedAt: number;
@@ -52,7 +49,6 @@ const BYTES_FOR_EACH = 4;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
-/** The version of the stored form. */
 const FORMAT = 'r3';
 
 /** Stores lists in the process and, behind Nest's cache, in Redis. A failure of Redis is a miss. */

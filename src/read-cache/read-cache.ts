@@ -12,7 +12,6 @@ import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { type List, ListStore, MAX_LENGTH, type TextForm } from './list-store.ts';
 import { type KeyParts, ReadKeys } from './read-keys.ts';
 
-/** A read of the platform, and how its response is read. */
 export interface Source<T> {
   readonly operation: OperationName;
   readonly ids?: UpstreamRequest['ids'];
@@ -24,7 +23,6 @@ export interface Source<T> {
   readonly enterpriseGlobalId?: string;
 }
 
-/** A list that the cache keeps, and how it is made. */
 export interface ListSpec<T> {
   /** The label of the metric. */
   readonly name: string;

@@ -154,7 +154,6 @@ function isWord(found: string | null | undefined): found is string {
   return typeof found === 'string';
 }
 
-/** One request for a cacheable read, as its key sees it. */
 export interface KeyParts {
   readonly operation: string;
   readonly params: object;
@@ -202,7 +201,6 @@ export class ReadKeys {
     return JSON.stringify(parts);
   }
 
-  /** Called when a write on this path has succeeded or failed. */
   written(params: object): Promise<void> {
     return this.generations.advance(tagsOfWrite(enterpriseOf(params)));
   }

@@ -6,14 +6,11 @@ import { environmentName, sha256 } from '../redis/key-names.ts';
 import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 
-/** An attempt that was made for an order. */
 export interface PastAttempt {
   /** In ms since the epoch. */
   readonly at: number;
   readonly result: AttemptOutcome;
-  /** The licence orders that it found at the platform. */
   readonly licenseOrders: readonly string[];
-  /** The kind of failure, if it failed. */
   readonly failure?: string;
 }
 
@@ -24,16 +21,12 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 /** Without Redis, the process keeps the attempts for this many orders. */
 const MAX_ORDERS = 1_000;
 
-/**
- * What each attempt for an order found, for the operator who has to settle it. It is in the shared Redis, sealed, and may be lost: the
- * order ledger does not depend on it.
- */
+/** What attempts found, for the operator who has to settle the order. It may be lost: the order ledger does not depend on it. */
 @Injectable()
 export class AttemptHistory {
   readonly #prefix: string;
   /** Undefined without Redis. */
   readonly #sealed: SealedStore | undefined;
-  /** The attempts for each order, if there is no Redis. */
   readonly #here = new Map<string, PastAttempt[]>();
 
   constructor(
@@ -70,10 +63,8 @@ export class AttemptHistory {
     try {
       const attempts = await this.redis.run((client) => client.hgetall(key));
       return Object.values(attempts)
-        .flatMap((each) => {
-          const text = sealed.open(each, key);
-          return text === undefined ? [] : [JSON.parse(text) as PastAttempt];
-        })
+        .flatMap((each) => sealed.open(each, key) ?? [])
+        .map((text) => JSON.parse(text) as PastAttempt)
         .toSorted((one, other) => one.at - other.at);
     } catch {
       return undefined;

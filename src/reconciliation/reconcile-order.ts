@@ -76,8 +76,7 @@ export class OrderReconciler {
     if (!accepted.every(({ licenseOrderId }) => found.has(licenseOrderId)))
       return { result: 'not_found', licenseOrders };
     const placed = accepted.length > 0 ? accepted : placedItems(order.search, found);
-    const reason = reasonOf(placed, found);
-    const details = { caller, order: { ...order, items: placed, reason } };
+    const details = { caller, order: { ...order, items: placed, reason: reasonOf(placed, found) } };
     const moved = await this.ledger.move({
       name: write,
       by: 'reconciliation',
@@ -90,7 +89,6 @@ export class OrderReconciler {
   }
 }
 
-/** In doubt, or accepted by the platform for later. */
 const OPEN: readonly State[] = ['in_doubt', 'accepted'];
 
 function isOpen(record: LedgerRecord | undefined): record is LedgerRecord {

@@ -8,7 +8,6 @@ import { ReconciliationSchedule } from './schedule.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 import { PlatformSearch } from './platform-search.ts';
 
-/** Searches the platform for orders with an unknown outcome. */
 @Module({
   imports: [OrderStoreModule, SessionModule, UpstreamClientModule],
   providers: [AttemptHistory, ReconciliationSchedule, PlatformSearch, OrderReconciler, ReconciliationJob],

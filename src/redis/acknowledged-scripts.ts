@@ -13,10 +13,7 @@ export interface Acknowledged {
   readonly acknowledged: boolean;
 }
 
-/**
- * Scripts whose writes must survive a failover. WAIT blocks its whole connection, so one WAIT at a time covers all runs that came
- * meanwhile. With one WAIT for each run, a stalled replica would block a hundred callers for 150 ms each, one after the other.
- */
+/** For writes that must survive a failover. WAIT blocks its whole connection, so one at a time covers all runs that came meanwhile. */
 export class AcknowledgedScripts {
   readonly #runs = new Batcher<Run, Acknowledged | Error>('order store', (runs) => this.#runAll(runs));
 

@@ -24,10 +24,7 @@ export interface QueueSettings {
   readonly rememberedS: number;
 }
 
-/**
- * A worker that dies loses its task: the lock ends, and then a check of another worker finds it, however often that happens. The
- * library's own times add up to more than a minute.
- */
+/** When a worker dies, the lock of its task ends, and another worker finds it. The library's own times are over a minute. */
 const TAKEN_OVER = {
   lockDuration: 5_000,
   lockRenewTime: 1_000,

@@ -92,12 +92,7 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
       dnsLookup: (host, callback) => callback(null, host),
     });
   }
-  const single: Options = {
-    ...options,
-    ...ofOne,
-    db: address.db,
-    retryStrategy: reconnectDelay,
-  };
+  const single: Options = { ...options, ...ofOne, db: address.db, retryStrategy: reconnectDelay };
   if (kind === 'single') return new Client({ ...single, ...nodes[0] });
   return new Client({
     ...single,
@@ -120,6 +115,7 @@ type Options = Omit<RedisOptions, 'replyMapping'>;
  * an alert of the server arrives. An error to which nobody listens ends the process. Every client of the library sets its connection
  * here, also those of cluster nodes, sentinels and queues.
  */
+const heard = edge('redis', () => undefined);
 const connections = new WeakMap<object, Socket>();
 Object.defineProperty(Redis.prototype, 'stream', {
   configurable: true,
@@ -127,11 +123,7 @@ Object.defineProperty(Redis.prototype, 'stream', {
     return connections.get(this);
   },
   set(this: Redis, connection: Socket) {
-    connection.on(
-      'error',
-      edge('redis', () => undefined),
-    );
-    connections.set(this, connection);
+    connections.set(this, connection.on('error', heard));
   },
 });
 
@@ -192,16 +184,7 @@ export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T>
     const entry: Waiting = { slices: Math.ceil(limitMs / SLICE_MS) + 1, reject };
     waiting.add(entry);
     timer ??= setInterval(edge('redis timeouts', passSlice), SLICE_MS);
-    command.then(
-      (reply) => {
-        waiting.delete(entry);
-        resolve(reply);
-      },
-      (error: unknown) => {
-        waiting.delete(entry);
-        reject(error as Error);
-      },
-    );
+    command.finally(() => waiting.delete(entry)).then(resolve, reject);
   });
 }
 

@@ -39,7 +39,7 @@ export function refusalOf(error: unknown): string | undefined {
   return /^(OOM|MISCONF|NOREPLICAS|READONLY) /.exec(error.message)?.[1];
 }
 
-const MAX_WORDS = 200;
+type ClientError = NodeJS.ErrnoException & { readonly lastNodeError?: unknown };
 
 /**
  * For a log line: the server's words, or why the connection failed. Without the arguments that the server repeats of an unknown
@@ -47,22 +47,20 @@ const MAX_WORDS = 200;
  */
 export function redisErrorWords(error: unknown): string {
   if (!types.isNativeError(error)) return 'unknown';
-  const { message, code, syscall, lastNodeError } = error as NodeJS.ErrnoException & {
-    lastNodeError?: unknown;
-  };
+  const { message, code, syscall, lastNodeError } = error as ClientError;
   if (types.isNativeError(lastNodeError)) return redisErrorWords(lastNodeError);
   if (code !== undefined && (syscall !== undefined || code.startsWith('ERR_SSL_'))) return code;
   const words = message
     .replace(/, with args beginning with.*/s, '')
     .replace(/ Retrying from scratch after [\d.]+ms\./, '');
   // The log masks what is secret.
-  return cleanText(code === undefined ? words : `${code}: ${words}`, (text) => text).slice(0, MAX_WORDS);
+  return cleanText(code === undefined ? words : `${code}: ${words}`, (text) => text).slice(0, 200);
 }
 
 /** The server refuses the connection, or one side refuses the other's certificate. A network that is down is no refusal. */
 export function isRefusal(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
-  const { name, code, syscall, lastNodeError } = error as NodeJS.ErrnoException & { lastNodeError?: unknown };
+  const { name, code, syscall, lastNodeError } = error as ClientError;
   if (types.isNativeError(lastNodeError)) return isRefusal(lastNodeError);
   return name === 'ReplyError' || (code !== undefined && syscall === undefined);
 }

@@ -15,9 +15,8 @@ export interface Refusals {
   readonly words?: string;
 }
 
-const SCRIPTED = ['eval return 0', 'evalsha 0 0'];
 const COMMON = [
-  ...['ping', 'info', 'time', ...SCRIPTED],
+  ...['ping', 'info', 'time', 'eval return 0', 'evalsha 0 0'],
   ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'type KEY', 'incr KEY', 'incrby KEY 1'],
   ...['pttl KEY', 'pexpire KEY 1', 'hget KEY 0', 'hmget KEY 0', 'hgetall KEY', 'hset KEY 0 0'],
   ...['hsetnx KEY 0 0', 'hlen KEY', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
@@ -51,10 +50,7 @@ export function orderStoreRights(environment: string): Rights {
   };
 }
 
-/**
- * What the server refuses of these rights. Rejects while it is away. Nothing is carried out: the server only checks the commands
- * between MULTI and DISCARD.
- */
+/** Rejects while the server is away. Nothing is carried out: it only checks the commands between MULTI and DISCARD. */
 export async function refusalsOf(client: RedisCommander, { commands, prefixes }: Rights): Promise<Refusals> {
   // A node itself is not redirected, and every node has the same users.
   const node = client instanceof Cluster ? client.nodes('master')[0] : (client as Redis);

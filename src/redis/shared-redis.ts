@@ -14,7 +14,7 @@ import { COMMAND_MS, inTime, redisClient, serverOf } from './redis-client.ts';
 import { isRefusal, redisErrorReason, type RedisErrorReason, redisErrorWords } from './redis-error.ts';
 import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
-import { edge, inBackground } from '../shared/edge.ts';
+import { edge } from '../shared/edge.ts';
 
 /** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
 const START_MS = 2_000;
@@ -58,9 +58,10 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   };
   /** Why Redis is away, in its words where there are any. */
   #said: string | undefined;
-  /** Why Redis refuses writes, or some of them. */
   #refusal: string | undefined;
   readonly #probe = new SingleFlight<void>();
+  readonly #askNow = edge('redis', () => this.#ask());
+  readonly #checkNow = edge('redis check', () => this.#checkWrites());
   #atEnd: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #checks: NodeJS.Timeout | undefined;
@@ -83,34 +84,23 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
         new X509Certificate(cert).validToDate.getTime() / 1_000,
       );
     this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : [], this.commandMs);
-    this.#client.on(
-      'error',
-      edge('redis', (error: Error & { code?: string }) => {
-        // After a refusal the connection fails too.
-        if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
-        const reason = redisErrorReason(error);
-        this.metrics.count('gateway_redis_errors_total', { reason });
-        this.metrics.connectionFailed(this.#server, error);
-        this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
-        if (this.#up === false && isRefusal(error)) this.#tell(error);
-      }),
-    );
-    this.#client.on(
-      'ready',
-      edge('redis', () => this.#ask()),
-    );
-    this.#client.on(
-      'close',
-      edge('redis', () => this.#away(this.#lastError)),
-    );
+    const failed = edge('redis', (error: Error & { code?: string }) => {
+      // After a refusal the connection fails too.
+      if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
+      const reason = redisErrorReason(error);
+      this.metrics.count('gateway_redis_errors_total', { reason });
+      this.metrics.connectionFailed(this.#server, error);
+      this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
+      if (this.#up === false && isRefusal(error)) this.#tell(error);
+    });
+    const closed = edge('redis', () => this.#away(this.#lastError));
+    this.#client.on('error', failed).on('ready', this.#askNow).on('close', closed);
   }
 
-  /** The name of this connection, for logs and metrics. */
   protected get store(): 'shared' | 'orders' {
     return 'shared';
   }
 
-  /** How long a command may take. */
   protected get commandMs(): number {
     return COMMAND_MS;
   }
@@ -133,10 +123,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (!this.#up) this.#away(this.#lastError);
     if (this.store === 'orders' || this.#stopped) return;
     await this.#checkWrites();
-    this.#checks = setInterval(
-      edge('redis check', () => this.#checkWrites()),
-      CHECK_EVERY_MS,
-    ).unref();
+    this.#checks = setInterval(this.#checkNow, CHECK_EVERY_MS).unref();
   }
 
   get configured(): boolean {
@@ -174,20 +161,12 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Texts that are sealed; undefined where no Redis is configured. `store` names them in metrics. */
   sealed(store: SealedTexts): SealedStore | undefined {
-    return (
-      this.sealer &&
-      new SealedStore(
-        this.sealer,
-        (command) => this.run(command),
-        () => this.metrics.count('gateway_redis_unreadable_total', { store }),
-      )
-    );
+    if (!this.sealer) return undefined;
+    const unreadable = () => this.metrics.count('gateway_redis_unreadable_total', { store });
+    return new SealedStore(this.sealer, (command) => this.run(command), unreadable);
   }
 
-  /**
-   * At the end of this turn of the event loop, and then what all of them ask Redis leaves in one write: two would make two replies, and
-   * wake this process twice.
-   */
+  /** Asks at the end of this turn of the event loop, all in one write: two replies would wake this process twice. */
   atEndOfTurn(ask: () => void): void {
     if (this.#atEnd.push(edge('redis commands', ask)) > 1) return;
     const askAll = () => {
@@ -227,11 +206,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#told.clear();
     this.#tell(error);
     // Also probes at once: where this process was blocked for a moment, the reply is already here.
-    inBackground('redis', () => this.#ask());
-    this.#timer = setInterval(
-      edge('redis', () => this.#ask()),
-      PROBE_EVERY_MS,
-    ).unref();
+    this.#askNow();
+    this.#timer = setInterval(this.#askNow, PROBE_EVERY_MS).unref();
   }
 
   #back(): void {
@@ -243,7 +219,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.log.info({ event: 'redis-ready', store: this.store }, 'Redis is connected');
     for (const listener of this.#listeners) listener();
     void this.#checkEviction().catch(() => undefined);
-    inBackground('redis check', () => this.#checkWrites());
+    this.#checkNow();
   }
 
   /** Logs why Redis is away, in the server's words where there are any: each reason once while Redis is away. */

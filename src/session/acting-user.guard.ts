@@ -49,15 +49,14 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
 
   find(alias: string): ActingUser | undefined {
     const principal = this.#users.get(alias);
-    return (
-      principal && {
-        kind: 'alias',
-        // The account is in the name, so that the cache distinguishes the users when an alias gets another account.
-        name: `${alias}=${principal.username}`,
-        token: (waitMs) => this.tokens.get(principal, waitMs),
-        refused: (version, again) => this.tokens.refused(principal, version, again),
-      }
-    );
+    if (!principal) return undefined;
+    return {
+      kind: 'alias',
+      // The account is in the name, so that the cache distinguishes the users when an alias gets another account.
+      name: `${alias}=${principal.username}`,
+      token: (waitMs) => this.tokens.get(principal, waitMs),
+      refused: (version, again) => this.tokens.refused(principal, version, again),
+    };
   }
 
   onApplicationShutdown(): void {
@@ -76,8 +75,6 @@ function readUsersFile(path: string): ReadonlyMap<string, UserPrincipal> {
   );
 }
 
-const ACTING_USER = 'x-acting-user';
-const SESSION_ID = 'x-session-id';
 const DEFAULT_ALIAS = 'default';
 
 /** Determines the user on whose behalf the gateway calls the platform: on every request, before any cache. */
@@ -88,22 +85,18 @@ export class ActingUserGuard implements CanActivate {
     private readonly sessions: SessionService,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const { headers, stages } = context.switchToHttp().getRequest<FastifyRequest>();
     const { actsAsUser, looksUpAsUser } = stages.get('authorised').policy;
-    if (!actsAsUser) {
-      stages.pass('acting', { user: looksUpAsUser ? this.aliases.find(DEFAULT_ALIAS) : undefined });
-      return true;
-    }
-    return this.#user(headers, stages.get('identified').caller).then((user) => {
-      stages.pass('acting', { user });
-      return true;
-    });
+    let user = looksUpAsUser ? this.aliases.find(DEFAULT_ALIAS) : undefined;
+    if (actsAsUser) user = await this.#user(headers, stages.get('identified').caller);
+    stages.pass('acting', { user });
+    return true;
   }
 
   async #user(headers: FastifyRequest['headers'], caller: Caller): Promise<ActingUser> {
-    const alias = headers[ACTING_USER];
-    const sessionId = headers[SESSION_ID];
+    const alias = headers['x-acting-user'];
+    const sessionId = headers['x-session-id'];
     if (alias !== undefined && sessionId !== undefined)
       throw invalidAlias('must not be given together with X-Session-Id');
     return sessionId === undefined

@@ -16,7 +16,6 @@ const MAX_LIFE_MS = 12 * 3600 * 1000;
 /** Sessions of the platform's users. A password opens a session and is not kept; a refresh token renews it. */
 @Injectable()
 export class SessionService {
-  /** The renewals that run in this process, by session. */
   readonly #renewals = new SingleFlight<AccessToken>();
 
   constructor(

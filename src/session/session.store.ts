@@ -86,7 +86,7 @@ export class SessionStore {
 
   async open(key: string, record: SessionRecord, lifeMs: number): Promise<void> {
     if (this.#sealed) return this.#sealed.set(key, JSON.stringify(record), lifeMs).catch(unavailable);
-    this.#sweepLocal();
+    for (const [each, { endsAt }] of this.#local) if (endsAt <= performance.now()) this.#local.delete(each);
     this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
   }
 
@@ -127,10 +127,6 @@ export class SessionStore {
     const held = this.#local.get(key);
     const leftMs = held ? held.endsAt - performance.now() : 0;
     return held && leftMs > 0 ? { record: held.record, leftMs } : undefined;
-  }
-
-  #sweepLocal(): void {
-    for (const [key, { endsAt }] of this.#local) if (endsAt <= performance.now()) this.#local.delete(key);
   }
 
   #ask<T>(command: (client: RedisCommander) => Promise<T>): Promise<T> {

@@ -25,5 +25,4 @@ export function lazily<T>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
-/** The version of the package. */
 export const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };

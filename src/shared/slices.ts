@@ -3,7 +3,6 @@ import { edge } from './edge.ts';
 /** A piece of work may go on for this time before other requests have their turn. */
 const SLICE_MS = 4;
 
-/** The work of all requests that waits to go on. */
 const waiting: (() => void)[] = [];
 
 /** A turn of the event loop does one piece of work, so that many pieces hold up other requests no longer than one does. */

@@ -11,11 +11,10 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { assetNumShape, lentLockShape, readMemberPage } from '../upstream/wire/member.ts';
 import { assetShape, customerShape } from '../upstream/wire/order.ts';
 import { toInstances } from '../upstream/wire/instances.ts';
-import { readList } from '../upstream/wire/reader.ts';
+import { readList, type Shape } from '../upstream/wire/reader.ts';
 
 type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
-/** A list, its owner, and the parameters of its request. */
 export interface IdListRequest {
   readonly list: ListName;
   readonly enterprise: string;
@@ -29,7 +28,6 @@ type Columns = Partial<Record<IdKind, Id[]>>;
 /** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 
-/** The ids of a list, by kind. */
 export class IdList {
   readonly #ids = new Map<string, ReadonlySet<string>>();
 
@@ -59,6 +57,20 @@ const FORM: TextForm<IdList> = {
   toText: ({ columns }) => JSON.stringify(columns),
   fromText: (text) => new IdList(JSON.parse(text) as Columns),
 };
+
+/** Reads the columns of a list: for each kind the field that has its ids. */
+function columnsIn<Name extends string>(shape: Shape<Name>, fields: Partial<Record<IdKind, Name>>) {
+  const columns = Object.entries(fields);
+  return (data: unknown): Columns => {
+    const rows = readList(shape, data, undefined, (wire) => columns.map(([, field]) => wire.id(field)));
+    return Object.fromEntries(
+      columns.map(([kind], column) => [kind, rows.map((row) => row[column] ?? null)]),
+    );
+  };
+}
+const ASSETS = columnsIn(assetShape, { asset: 'id', assetNum: 'assetNum', customer: 'customerId' });
+const ASSET_NUMS = columnsIn(assetNumShape, { asset: 'assetId', assetNum: 'assetNum' });
+const LENT_LOCKS = columnsIn(lentLockShape, { lentLock: 'assetNum' });
 
 export interface Found {
   readonly list: IdList;
@@ -110,34 +122,15 @@ export class IdLists {
   }
 
   assets(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, (data) =>
-      columnsOf(
-        readList(assetShape, data, undefined, (wire) => [
-          wire.id('id'),
-          wire.id('assetNum'),
-          wire.id('customerId'),
-        ]),
-        ['asset', 'assetNum', 'customer'],
-      ),
-    );
+    return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, ASSETS);
   }
 
   assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, (data) =>
-      columnsOf(
-        readList(assetNumShape, data, undefined, (wire) => [wire.id('assetId'), wire.id('assetNum')]),
-        ['asset', 'assetNum'],
-      ),
-    );
+    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, ASSET_NUMS);
   }
 
   lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, (data) =>
-      columnsOf(
-        readList(lentLockShape, data, undefined, (wire) => [wire.id('assetNum')]),
-        ['lentLock'],
-      ),
-    );
+    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, LENT_LOCKS);
   }
 
   /** Reads every page, because the platform can search a member only by name or account. */
@@ -195,8 +188,4 @@ function lengthOf(columns: Columns): number {
     (sum, column) => sum + column.reduce((length, id) => length + (id?.length ?? 4) + 3, 0),
     0,
   );
-}
-
-function columnsOf(rows: readonly Id[][], kinds: readonly IdKind[]): Columns {
-  return Object.fromEntries(kinds.map((kind, column) => [kind, rows.map((row) => row[column] ?? null)]));
 }

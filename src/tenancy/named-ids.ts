@@ -28,7 +28,6 @@ interface OpenScope extends EnterpriseScope {
   readonly ids: Map<Name, NamedId[]>;
 }
 
-/** The fields of a DTO class that can have ids. */
 interface Shape {
   readonly names: readonly (readonly [string, Name])[];
   readonly nested: readonly string[];

@@ -47,7 +47,6 @@ export function namesOf(prototype: object): ReadonlyMap<string, Name> {
   return (Reflect.getMetadata(DECLARED, prototype) as ReadonlyMap<string, Name> | undefined) ?? new Map();
 }
 
-/** An identifier that needs no check: a label. */
 export function Label(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(Identifier(doc), Names('label'));
 }

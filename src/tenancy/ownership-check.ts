@@ -21,7 +21,6 @@ const OF_ONE_ASSET: ReadonlySet<string> = new Set([
   'upstream-contract-violation',
 ]);
 
-/** Ids to look up in one enterprise. */
 export interface OwnershipLookup {
   readonly enterprise: string;
   readonly kind: IdKind;
@@ -131,7 +130,6 @@ export class OwnershipCheck {
   }
 }
 
-/** A running search for licence orders. */
 interface Search {
   readonly lookup: OwnershipLookup;
   readonly wanted: ReadonlySet<string>;

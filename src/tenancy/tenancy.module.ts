@@ -7,7 +7,6 @@ import { OwnershipCheck } from './ownership-check.ts';
 import { Reservations } from './reservations.ts';
 import { TenancyGuard } from './tenancy.guard.ts';
 
-/** Looks up before each handler whether the caller may reach the ids of a request. */
 @Module({
   imports: [OrderStoreModule, ReadCacheModule, UpstreamClientModule],
   providers: [IdLists, OwnershipCheck, Reservations, TenancyGuard],

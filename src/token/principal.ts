@@ -15,7 +15,6 @@ export interface UserPrincipal {
   readonly password: Secret;
 }
 
-/** The principal for which a token is requested. */
 export type Principal = ApplicationPrincipal | UserPrincipal;
 
 /** A name without secrets, for keys and metrics. */

@@ -7,22 +7,18 @@ import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
  */
 export class TokenFailure extends Error implements LoggedFailure {
   override readonly name = 'TokenFailure';
-  readonly kind: 'unavailable' | 'rejected';
-  /** The endpoint's `error` where it gave one, else a word of the gateway. Never a secret. */
-  readonly reason: string;
   /** In seconds: from `Retry-After`, or until the gateway asks again. */
   readonly retryAfter: number | undefined;
   /** No principal can get a token: the endpoint could not be reached, or said so (429, 502 to 504). */
   readonly ofEndpoint: boolean;
 
   constructor(
-    kind: TokenFailure['kind'],
-    reason: string,
+    readonly kind: 'unavailable' | 'rejected',
+    /** The endpoint's `error` where it gave one, else a word of the gateway. Never a secret. */
+    readonly reason: string,
     details: { retryAfter?: number | undefined; ofEndpoint?: boolean; cause?: unknown } = {},
   ) {
     super(`token ${kind}: ${reason}`, { cause: details.cause });
-    this.kind = kind;
-    this.reason = reason;
     this.retryAfter = details.retryAfter;
     this.ofEndpoint = details.ofEndpoint ?? false;
   }
@@ -70,10 +66,8 @@ export function afterFailure(
   const jitter = 1 + random() / 10;
   if (kind === 'unavailable') {
     const backoffMs = Math.min(1_000 * 2 ** (count - 1), MAX_UNAVAILABLE_MS);
-    return {
-      record,
-      holdMs: Math.round(failure.retryAfter ? failure.retryAfter * 1_000 : backoffMs * jitter),
-    };
+    const holdMs = failure.retryAfter ? failure.retryAfter * 1_000 : backoffMs * jitter;
+    return { record, holdMs: Math.round(holdMs) };
   }
   const backoffMs = (REJECTED_MS[Math.min(count, REJECTED_MS.length) - 1] as number) * jitter;
   const [first = now] = refusedAt;

@@ -24,7 +24,6 @@ export type Claim =
   | ({ readonly kind: 'token' } & KeptToken)
   /** Asking failed, and it is too early to ask again. */
   | { readonly kind: 'failing'; readonly failure: FailureRecord; readonly retryInMs: number }
-  /** Another owner is asking. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'permit'; readonly permit: Permit };
 

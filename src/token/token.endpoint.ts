@@ -21,10 +21,7 @@ const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_cli
 
 type Send = (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
 
-/**
- * The user center's token endpoint: each request gives a token or a {@link TokenFailure}. The gateway keeps nothing here and repeats
- * nothing, with one exception: while the application's secret is being changed, it also tries the previous one.
- */
+/** Keeps nothing and repeats nothing, except that it tries the previous secret while the application's secret is being changed. */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   #unfollow: (() => void) | undefined;
@@ -134,7 +131,6 @@ function readSecret(path: string): string {
   return secret;
 }
 
-/** What undici's fetch gives. */
 type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;
 
 /**

@@ -12,10 +12,8 @@ import type { Claim, Permit } from './token-ledger.ts';
 import { type HeldToken, newOwner, type StoreClaim, TokenStore } from './token.store.ts';
 
 /** Why the last request for an application token failed. */
-export interface TokenTrouble {
+export interface TokenTrouble extends Pick<TokenFailure, 'kind' | 'reason'> {
   readonly principal: string;
-  readonly kind: TokenFailure['kind'];
-  readonly reason: string;
 }
 
 type Failing = Extract<Claim, { kind: 'failing' }>;
@@ -52,11 +50,7 @@ export class TokenManager {
     return held;
   }
 
-  /**
-   * The platform refused the token of that version (`again`: the second refusal in the same call). The token is dropped unless a
-   * newer one has replaced it, and the next {@link get} returns another. Where the platform refused the last renewed token too, it
-   * stays.
-   */
+  /** The platform refused the token of that version. `again`, and when the token stays: see `refuse` of the ledger. */
   async refused(principal: Principal, version: string, again = false): Promise<void> {
     const dropped = await this.store.refuse(principal, version, again);
     this.metrics.tokenEvent(principal.kind, 'refused');
@@ -152,19 +146,13 @@ export class TokenManager {
     } catch (error) {
       const failure = asFailure(error);
       const { kind, reason, ofEndpoint, cause } = failure;
-      const retryAfter = Math.ceil((await this.store.fail(permit, failure)) / 1_000);
+      const nextTryInS = Math.ceil((await this.store.fail(permit, failure)) / 1_000);
       this.metrics.tokenEvent(principal.kind, kind);
       this.log.error(
-        {
-          event: 'token-request-failed',
-          principal: principalName(principal),
-          kind,
-          reason,
-          nextTryInS: retryAfter,
-        },
+        { event: 'token-request-failed', principal: principalName(principal), kind, reason, nextTryInS },
         'The gateway did not get an access token',
       );
-      throw new TokenFailure(kind, reason, { ofEndpoint, cause, retryAfter });
+      throw new TokenFailure(kind, reason, { ofEndpoint, cause, retryAfter: nextTryInS });
     }
   }
 

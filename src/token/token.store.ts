@@ -148,7 +148,6 @@ export class TokenStore {
     }
   }
 
-  /** Puts a token into the first level. */
   #hold(keys: TokenKeys, { kind }: Principal, { token, endsInMs }: KeptToken): HeldToken {
     const now = performance.now();
     const endsAt = now + endsInMs;
@@ -184,7 +183,6 @@ export class TokenStore {
   }
 }
 
-/** Names one attempt to get a token. */
 export function newOwner(): string {
   return randomBytes(12).toString('base64url');
 }

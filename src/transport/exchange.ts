@@ -63,7 +63,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #sent = false;
   #confirmedAt: number | undefined;
   #size = 0;
-  /** The bytes that it holds of the budget. */
   #held = 0;
   readonly #chunks: Buffer[] = [];
   #timer: NodeJS.Timeout;
@@ -79,10 +78,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     private reject: (error: unknown) => void,
     private readonly budget?: ResponseBudget,
   ) {
-    this.#timer = setTimeout(
-      edge('deadline', () => this.#deadline()),
-      config.timeout,
-    );
+    const atDeadline = edge('deadline', () => this.#deadline());
+    this.#timer = setTimeout(atDeadline, config.timeout);
     underWay.add(this);
     config.abandon?.addEventListener('abort', this.#abandoned);
   }
@@ -111,7 +108,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settle()) this.reject(error);
   }
 
-  /** No connection could be opened for the request. */
   unconnected(error: Error): void {
     this.#fail(this.#kindOf(error), error);
   }
@@ -119,7 +115,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#isOver) controller.abort(new Error('the exchange ended before the request could be sent'));
-    else if (this.#isDelayed()) this.#fail('delayed');
+    else if (performance.now() - (this.#confirmedAt ?? Infinity) > CONFIRMED_FOR_MS) this.#fail('delayed');
     else this.#sent = true;
   }
 
@@ -159,11 +155,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(this.#kindOf(error), error);
   }
 
-  /** Whether the process was busy or stopped for too long after the confirmation. */
-  #isDelayed(): boolean {
-    return this.#confirmedAt !== undefined && performance.now() - this.#confirmedAt > CONFIRMED_FOR_MS;
-  }
-
   /** The caller gets the timeout. A request that was sent and must not be lost goes on, and its response settles `late`. */
   #deadline(): void {
     if (!this.#sent || !this.config.confirm) return this.timeUp();
@@ -174,10 +165,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.resolve = late.resolve;
     this.reject = late.reject;
     this.#isLate = true;
-    this.#timer = setTimeout(
-      edge('deadline', () => this.timeUp()),
-      LATE_MS,
-    ).unref();
+    const timeUp = edge('deadline', () => this.timeUp());
+    this.#timer = setTimeout(timeUp, LATE_MS).unref();
     tell(new TransportError('timeout', true, undefined, late.promise));
     this.onResult('failure');
   }
@@ -217,10 +206,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 /** A response up to this size is not counted, so that large responses do not delay small ones. */
 const FREE_BYTES = 256 * 1024;
-/**
- * This is enough for four of the largest responses, or for thirty lists of an enterprise with 5,000 assets. It fits well into a process
- * beside the objects that are made of one of them.
- */
+/** Enough for four of the largest responses, or for thirty lists of an enterprise with 5,000 assets. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Bounds the total memory of all large responses that are being received. */

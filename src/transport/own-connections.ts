@@ -37,15 +37,9 @@ export class OwnConnections {
   }
 
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
-    if (this.#closed) {
-      exchange.unconnected(new Error('no more connections'));
-      return;
-    }
+    if (this.#closed) return exchange.unconnected(new Error('no more connections'));
     const open = () => this.#begin(request, exchange);
-    if (this.#open < this.limits.connections) {
-      open();
-      return;
-    }
+    if (this.#open < this.limits.connections) return open();
     exchange.onResult = () => this.#queue.delete(open);
     this.#queue.add(open);
   }
@@ -127,8 +121,7 @@ function onlyOnce(socket: Socket): buildConnector.connector {
     isTaken = true;
     if (failure) socket.destroy();
     // This is deferred, because the client does not look at its requests during this call.
-    queueMicrotask(
-      edge('order connection', () => (failure ? callback(failure, null) : callback(null, socket))),
-    );
+    const reply = () => (failure ? callback(failure, null) : callback(null, socket));
+    queueMicrotask(edge('order connection', reply));
   };
 }

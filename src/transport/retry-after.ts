@@ -3,10 +3,7 @@ const MAX_RETRY_AFTER_SECONDS = 60;
 const HTTP_DATE =
   /^[A-Z][a-z]{2,8},? (\d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} [\d:]{8} GMT|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
-/**
- * RFC 9110 10.2.3: seconds or a date; anything else counts as absent. Bounded, so that the platform cannot close a route for years.
- * `now` is in ms since the epoch.
- */
+/** RFC 9110 10.2.3: seconds or a date, else absent. Bounded, so that no route is closed for years. `now`: ms since the epoch. */
 export function retryAfterSeconds(
   header: string | string[] | undefined,
   now = Date.now(),

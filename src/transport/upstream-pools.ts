@@ -16,7 +16,6 @@ import { OwnConnections } from './own-connections.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** The group whose connections the call uses. */
     group?: GroupName;
   }
 }
@@ -30,10 +29,7 @@ export interface Route {
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): unknown;
 }
 
-/**
- * How many connections each group of operations has. Operations that fail and stall together share them, so that a stalled group takes
- * none from the others. Reads get more, since there are more of them.
- */
+/** Of each group of operations, so that a stalled group takes none from the others. There are more reads than writes. */
 export const connections = {
   orderReads: 128,
   orders: 64,
@@ -43,8 +39,6 @@ export const connections = {
 } as const;
 export type GroupName = keyof typeof connections;
 
-const MAX_HEADER_BYTES = 16 * 1024;
-const KEEP_ALIVE_MS = 4_000;
 /** The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
@@ -55,7 +49,6 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 @Injectable()
 export class UpstreamPools implements OnApplicationShutdown {
   readonly tokens: Agent;
-  /** The running exchanges of all groups. */
   readonly exchanges = new Set<Exchange>();
   readonly #orders: OwnConnections;
   readonly #shared: ReadonlyMap<GroupName, Pool>;
@@ -63,12 +56,7 @@ export class UpstreamPools implements OnApplicationShutdown {
   constructor(config: UpstreamConfig, metrics: Metrics) {
     const { baseUrl, connectTimeoutMs } = config;
     const connect = watchedConnector('platform', connectTimeoutMs, metrics);
-    const options = {
-      connect,
-      allowH2: false,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    };
+    const options = { connect, allowH2: false, maxHeaderSize: 16 * 1024, keepAliveTimeout: 4_000 };
     const { orders, ...shared } = connections;
     this.#orders = new OwnConnections(new URL(baseUrl.origin), { ...options, connections: orders });
     this.#shared = new Map(
@@ -114,11 +102,8 @@ export class UndiciHttpService extends HttpService {
 
   /** The injection token is explicit, because the base class declares an axios instance in this position. */
   constructor(@Inject(UpstreamPools) pools: UpstreamPools) {
-    const adapter = undiciAdapter(
-      ({ group }) => pools.route(group as GroupName),
-      pools.exchanges,
-      new ResponseBudget(),
-    );
+    const route = ({ group }: AxiosRequestConfig) => pools.route(group as GroupName);
+    const adapter = undiciAdapter(route, pools.exchanges, new ResponseBudget());
     super(
       axios.create({
         adapter,
@@ -138,8 +123,6 @@ export class UndiciHttpService extends HttpService {
 }
 
 /**
- * An axios adapter on undici's dispatch.
- *
  * `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts with every
  * byte); `config.maxContentLength` is the largest body in bytes; `config.url` is a path. The data of the response is a Buffer.
  * Rejects with a TransportError, never with an AxiosError. `underWay` holds the running exchanges.

@@ -32,10 +32,7 @@ export interface AskedGenerations {
 /** The kinds of ids that a bound caller's request to the platform may have, beside those of enterprises and channels. */
 export type IdKind = 'asset' | 'assetNum' | 'lentLock' | 'member' | 'customer' | 'channelCustomer' | 'order';
 
-/**
- * The ids that the request of a bound caller may send to the platform: they were looked up in the enterprises that it names, or
- * read from their lists. The gateway sends no other id, also where a service has a fault.
- */
+/** All ids that a bound caller's request may send: looked up in the enterprises that it names, or read from their lists. */
 export class AuthorisedIds {
   #refusal: ProblemException | undefined;
   readonly #own = new Map<IdKind, Set<string>>();
@@ -82,11 +79,9 @@ export interface CachedPart {
 
 /** What a request has waited for and used so far, for the headers of its response. Every step of it adds to this, and none takes away. */
 export class Progress {
-  /** Milliseconds spent waiting for the platform. */
   upstreamMs = 0;
   /** Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing in the cache. */
   lookupMs = 0;
-  /** The cached lists that the response is made of. */
   readonly parts: CachedPart[] = [];
 
   /** When the platform was asked for the oldest part that was not read for this request; undefined where all were. */
@@ -117,7 +112,6 @@ export interface CallContext {
     /** The caller's own `appKey` for orders, where its entry has one. */
     readonly appKey?: string;
   };
-  /** Set on operations that act as a user. */
   readonly user?: ActingUser | undefined;
   /** Set on reads whose response only this caller waits for; aborted when the caller hangs up. */
   readonly abandon?: AbortSignal | undefined;

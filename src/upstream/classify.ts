@@ -12,10 +12,7 @@ export interface KnownResponse {
   readonly notes: ContractNotes;
 }
 
-/**
- * The platform's last response to a read that is made again and again in the same way. Where the next one has the same bytes, its
- * result is the same object: it is neither read nor mapped again.
- */
+/** For a read that is made again in the same way: a next response with the same bytes is neither read nor mapped again. */
 export interface LastResponse {
   known?: KnownResponse;
 }

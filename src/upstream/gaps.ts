@@ -49,7 +49,6 @@ export interface Gap {
 type Seen = Pick<Gap, 'count' | 'firstSeenAt' | 'lastSeenAt'>;
 
 const MAX_GAPS = 1_000;
-/** Gaps of this time are sent to Redis together. */
 const FLUSH_MS = 500;
 
 /** ARGV: the maximum of entries, then for each gap its name, count, first and last time. Entries are `count first last`. */
@@ -66,10 +65,7 @@ for i = 2, #ARGV, 4 do
 end
 `);
 
-/**
- * The departures of the platform's responses from its interface, for the platform's owner. The list is bounded and is in Redis for
- * all replicas, or in the process without Redis or while Redis is away.
- */
+/** For the platform's owner: a bounded list, in Redis for all replicas, or in the process while Redis cannot be used. */
 @Injectable()
 export class UpstreamGaps {
   readonly #key: string;
@@ -87,7 +83,6 @@ export class UpstreamGaps {
     this.#key = `${environmentName(config.baseUrl)}:gaps`;
   }
 
-  /** Adds the departures of one response. */
   add({ operationId }: UpstreamOperation, notes: ContractNotes): void {
     const now = Date.now();
     for (const { path, kind } of notes) {
@@ -139,12 +134,7 @@ export class UpstreamGaps {
     this.#timer = undefined;
     const pending = this.#pending;
     this.#pending = new Map();
-    const values = [...pending].flatMap(([name, seen]) => [
-      name,
-      seen.count,
-      seen.firstSeenAt,
-      seen.lastSeenAt,
-    ]);
+    const values = [...pending].flatMap(([name, gap]) => [name, gap.count, gap.firstSeenAt, gap.lastSeenAt]);
     try {
       await this.redis.run((client) => ADD.run(client, [this.#key], [MAX_GAPS, ...values]));
     } catch {

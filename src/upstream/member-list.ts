@@ -18,10 +18,7 @@ export interface Part<T> {
   readonly total: number | null;
 }
 
-/**
- * How a pass over the list has ended: it has the whole list; the list became shorter meanwhile, so that members may have moved to a page
- * that was read before; the platform counts more members than it has shown.
- */
+/** `changed`: the list became shorter, so members may be on a page that was read before; `short`: not all were shown. */
 type End = 'whole' | 'changed' | 'short';
 
 /** Which positions to read, and how. `again`: the list is read for the second time. */
@@ -40,10 +37,7 @@ interface Span {
 export class MemberList {
   constructor(private readonly limit: PageLimit) {}
 
-  /**
-   * Yields every member of the list once, page by page. A list that became shorter, or was not shown to its end, is read a second time.
-   * After that it is an error, so that no part is taken for the whole.
-   */
+  /** Yields every member once. A list that became shorter or was not shown to its end is read once more, then an error. */
   async *all<T extends WithId>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
     const seen = new Map<string, boolean>();
     let end: End = 'short';
@@ -58,10 +52,7 @@ export class MemberList {
     throw violation('The platform counts more members than it shows.');
   }
 
-  /**
-   * Returns one page in the caller's size, made of as many pages of the platform as it takes. `total` is null where the platform gives
-   * none and the end of the list was not seen.
-   */
+  /** One page in the caller's size. `total` is null where the platform gives none and the end of the list was not seen. */
   async page<T extends WithId>(
     ask: AskPage<T>,
     { page, pageSize }: { readonly page: number; readonly pageSize: number },
@@ -83,7 +74,6 @@ export class MemberList {
     return { items, total };
   }
 
-  /** How many members the list has. */
   async count(ask: AskPage<WithId>): Promise<number> {
     const { total } = await ask({ pageNum: '1', pageSize: '1' }, false);
     if (total !== null) return total;

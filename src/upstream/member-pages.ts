@@ -17,8 +17,6 @@ const KEPT_MS = 60 * 60 * 1000;
 const ASK_EVERY_MS = 60 * 1000;
 /** The platform may round a page up to its own size. A list far longer than the requested size is not the page. */
 const PAGE_TOLERANCE = 1.1;
-/** Statuses of a request that is refused without an envelope. */
-const BAD_REQUEST: ReadonlySet<number | undefined> = new Set([400, 422]);
 
 /** Reads one page of the platform's list. `again`: the list is read for the second time, so no page of it may be from a cache. */
 export type AskPage<T> = (
@@ -194,7 +192,7 @@ export function isLastPage(
 function mayMeanTheSize(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   const { code = '', status } = error.details;
-  if (error.kind === 'unreadable') return BAD_REQUEST.has(status);
+  if (error.kind === 'unreadable') return status === 400 || status === 422;
   const known = upstreamCodes.get(code);
   const isOfParameters = known?.slug === 'upstream-rejected' && known.field === undefined;
   return error.kind === 'refused' && (known === undefined || isOfParameters);

@@ -3,10 +3,7 @@ import type { GroupName } from '../transport/upstream-pools.ts';
 /** The platform's operations as data (interface sections 4.1 and 4.2). A new one is a line here. */
 
 export type UpstreamModule = 'order' | 'member';
-/**
- * What may be repeated: `read` changes nothing, `repeatable` has the same effect when repeated, `once` must never be sent again while
- * its outcome is open.
- */
+/** `repeatable` has the same effect when repeated; `once` must never be sent again while its outcome is open. */
 export type Effect = 'read' | 'repeatable' | 'once';
 
 /** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */

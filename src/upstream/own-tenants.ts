@@ -22,10 +22,7 @@ const KINDS: ReadonlyMap<string, IdKind | 'never'> = new Map([
   ['srcLicenseOrderId', 'order'],
 ]);
 
-/**
- * These operations reach every enterprise by their scope (`customers:write`), or the gateway filters their results by the caller's
- * grants (`queryCustomers`).
- */
+/** They reach every enterprise, by their scope (`customers:write`), or the gateway filters the results (`queryCustomers`). */
 const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
   'bindCustomer',
   'createEnterprise',
@@ -33,18 +30,14 @@ const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
   'queryCustomers',
 ]);
 
-/**
- * The last check of what a caller may name, on the request as it will be sent. No call goes out for an enterprise or channel that
- * is not the caller's, or for an id that was not looked up, also where a controller or mapper has a fault. The tenancy guard
- * comes first.
- */
+/** The last check of what a caller may name, after the tenancy guard: it holds also where a controller or mapper has a fault. */
 export function assertOwnTenants(
   operation: UpstreamOperation,
   request: UpstreamRequest,
   context: CallContext,
 ): void {
   const { grants } = context.caller;
-  const items = orderItems(request.body);
+  const items = (request.body as { orderList?: readonly object[] } | undefined)?.orderList ?? [];
   for (const part of [request.ids, request.query, request.body, ...items]) {
     assertGranted(operation, grants.enterprises, part, 'enterpriseGlobalId');
     assertGranted(operation, grants.channels, part, 'channelCode');
@@ -65,20 +58,15 @@ function assertGranted(
   if (typeof id === 'string' && !isGranted(granted, id)) throw foreign(operation, name);
 }
 
-/** Checks at any depth: packages contain products and other packages. */
-function assertLookedUp(operation: UpstreamOperation, part: object | undefined, context: CallContext): void {
-  for (const [name, value] of Object.entries(part ?? {}) as [string, unknown][]) {
+/** Checks at any depth, objects and lists: packages contain products and other packages. */
+function assertLookedUp(operation: UpstreamOperation, part: unknown, context: CallContext): void {
+  if (typeof part !== 'object' || part === null) return;
+  for (const [name, value] of Object.entries(part) as [string, unknown][]) {
     if (value === undefined || value === null) continue;
     const kind = kindOf(name, value);
     if (kind) assertOwn(operation, kind, value, context);
-    else if (Array.isArray(value))
-      for (const item of value as unknown[]) assertInside(operation, item, context);
-    else assertInside(operation, value, context);
+    else assertLookedUp(operation, value, context);
   }
-}
-
-function assertInside(operation: UpstreamOperation, value: unknown, context: CallContext): void {
-  if (typeof value === 'object' && value !== null) assertLookedUp(operation, value, context);
 }
 
 /** In a loan `borrowedUsbKey` is a number; in an order it is a flag. */
@@ -96,11 +84,6 @@ function assertOwn(
     if (kind !== 'never' && typeof id === 'string' && authorisedIds?.has(kind, id)) continue;
     throw authorisedIds?.refusal ?? foreign(operation, kind);
   }
-}
-
-function orderItems(body: object | undefined): readonly object[] {
-  const items = (body as { orderList?: readonly object[] } | undefined)?.orderList;
-  return items ?? [];
 }
 
 function foreign(operation: UpstreamOperation, name = 'enterpriseGlobalId'): ForeignTenant {

@@ -8,7 +8,6 @@ import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
 
-/** The client of the platform's API. */
 @Module({
   imports: [TokenModule, TransportModule],
   providers: [MemberList, OperationGroups, PageLimit, UpstreamGaps, UpstreamExchange, UpstreamClient],

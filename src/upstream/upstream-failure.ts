@@ -11,11 +11,9 @@ export type FailureKind =
   | 'unavailable'
   /** There was no connection, so no byte left. */
   | 'unreachable'
-  /** There was no connection in time. */
   | 'connect-timeout'
   /** The process was busy for too long between the confirmation and the send, so nothing was sent. */
   | 'delayed'
-  /** The deadline passed. */
   | 'timeout'
   /** The connection ended before the response was whole. */
   | 'lost'
@@ -46,7 +44,6 @@ export interface FailureDetails {
   readonly retryAfter?: number;
   /** For `incomplete`: the results that match the request, decoded. */
   readonly matched?: readonly unknown[];
-  /** The error in the gateway or on the wire that caused this. */
   readonly cause?: unknown;
 }
 

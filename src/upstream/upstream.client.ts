@@ -213,8 +213,7 @@ function actingUser({ name, module }: UpstreamOperation, { user }: CallContext):
 /** Failures of a read that may be over a moment later (docs/api.md, section 6). Name resolution, TLS and time are not. */
 function isTransient({ kind, details }: Failed): boolean {
   if (kind === 'refused') return upstreamCodes.get(details.code ?? '')?.transient === true;
-  if (kind === 'unavailable')
-    return details.status === 502 || details.status === 503 || details.status === 504;
+  if (kind === 'unavailable') return [502, 503, 504].includes(details.status ?? 0);
   if (kind === 'unreachable')
     return (details.cause as { code?: string } | undefined)?.code === 'ECONNREFUSED';
   return kind === 'lost';

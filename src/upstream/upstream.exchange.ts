@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { HttpService } from '@nestjs/axios';
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable } from '@nestjs/common';
@@ -8,7 +9,6 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { contextOf, inSpan, type TraceContext, traceHeaders } from '../observability/tracing.ts';
-import { freshBytes } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
 import {
@@ -23,8 +23,6 @@ import { secretValues } from '../shared/secret-fields.ts';
 import { modulePrefix, PATH_ID, type UpstreamModule, type UpstreamOperation } from './operations.ts';
 import { TransportError } from '../transport/exchange.ts';
 
-const NONCE_BYTES = 16;
-
 export interface UpstreamRequest {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -37,7 +35,6 @@ export interface UpstreamRequest {
   readonly last?: LastResponse;
 }
 
-/** For a call that must not be sent twice. */
 export interface SendOnce {
   /**
    * Called on a connected socket, right before the first byte, for every attempt. Where it rejects, nothing is sent, and the call
@@ -45,10 +42,7 @@ export interface SendOnce {
    * 100 ms of it, or not at all.
    */
   confirm(): Promise<number>;
-  /**
-   * Receives the outcome of the call after its deadline: the decoded data, or the error. Called at most once, and only if the call
-   * itself ended with a `timeout` after bytes were sent. Must not throw.
-   */
+  /** Called at most once, and only if the call ended with a `timeout` after bytes were sent. Must not throw. */
   late(outcome: LateOutcome): void;
 }
 
@@ -62,7 +56,6 @@ export interface Sending {
   readonly deadline: number;
   /** Aborted when no caller waits for the response any more. */
   readonly abandon: AbortSignal | undefined;
-  /** The request for which the call is made. */
   readonly context: Pick<CallContext, 'requestId' | 'trace'>;
 }
 
@@ -77,13 +70,9 @@ export type Result = Classified & {
   readonly known?: KnownResponse;
 };
 
-/**
- * One attempt on the wire: a fresh nonce, headers, send, bounded read, lossless parse, classify. It does not reject for anything
- * that the platform does.
- */
+/** One attempt on the wire. It does not reject for anything that the platform does. */
 @Injectable()
 export class UpstreamExchange {
-  /** The principal of the calls of each module. */
   readonly principals: Readonly<Record<UpstreamModule, Principal>>;
   readonly #basePath: string;
 
@@ -131,7 +120,7 @@ export class UpstreamExchange {
       ]);
     const started = performance.now();
     // The interface does not show a format.
-    const nonce = freshBytes(NONCE_BYTES).toString('hex');
+    const nonce = randomUUID().replaceAll('-', '');
     const response = this.http.request<Buffer>({
       url: this.#basePath + upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
       method: operation.method,

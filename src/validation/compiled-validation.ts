@@ -13,7 +13,6 @@ import { OBJECT_RULE } from './rules.ts';
 /** More faults do not help a caller, and would make a large response to a small request. */
 export const MAX_FAULTS = 100;
 
-/** One fault of a request. */
 export interface Fault {
   /** Keys and indices from the top. */
   readonly path: readonly (string | number)[];
@@ -57,7 +56,6 @@ class Walk {
   }
 }
 
-/** One step from the received value to the value of the instance. */
 type Conversion = (value: unknown, source: Plain, walk: Walk) => unknown;
 
 interface Field extends DeclaredField {

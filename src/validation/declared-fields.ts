@@ -6,7 +6,6 @@ import { isGiven, type Test } from './rules.ts';
 
 export type TransformFn = (params: TransformFnParams) => unknown;
 
-/** The declarations of the decorators of one DTO field. */
 export interface DeclaredField {
   readonly name: string;
   /** The class of the objects in the field, where they are validated too. */

@@ -30,7 +30,6 @@ export function Unrepeated(): PropertyDecorator {
 type Classes = Readonly<Record<string, ClassOf<object>>>;
 type Instantiate = (type: ClassOf<object>, plain: object) => unknown;
 
-/** Chooses the class of each item of a list by a word in one of its fields. */
 class ItemKinds {
   readonly #classes: ReadonlyMap<unknown, ClassOf<object>>;
   /** The class of an item with an unknown word: its other fields cannot be checked. */

@@ -58,7 +58,6 @@ export function ObjectRule<T extends object>(test: (object: T) => boolean, allow
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
 }
 
-/** The condition of {@link Optional}. */
 export const isGiven = (_: unknown, value: unknown): boolean => value !== undefined;
 
 /** The field may be left out; `null` is a wrong type. */
@@ -223,7 +222,6 @@ function isListOf(value: unknown, { min = 0, max }: Size, isItem: (item: unknown
   return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isItem);
 }
 
-/** A list of ids, each at most once. */
 export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
   const { min = 0, max } = size;
   const test: Test = (value) =>

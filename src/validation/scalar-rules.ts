@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { isJsonText, numberText } from '../shared/json.ts';
-import { type FieldDoc, rule, Word } from './rules.ts';
+import { type FieldDoc, Flag, rule, WholeNumber, Word } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;
 const LONG = /^(0|[1-9]\d{0,18})$/;
@@ -56,4 +56,28 @@ export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
     example: '1-0-0',
     ...doc,
   });
+}
+
+// All parameters of a query arrive as text. Only the exact spelling becomes a value; anything else is refused.
+
+/** A flag in a query: exactly `true` or `false`. */
+export function FlagParameter(doc: FieldDoc = {}): PropertyDecorator {
+  const words = new Map<unknown, boolean>([
+    ['true', true],
+    ['false', false],
+  ]);
+  return applyDecorators(
+    Transform(({ value }) => words.get(value) ?? (value as unknown)),
+    Flag(doc),
+  );
+}
+
+/** A whole number in a query: digits only, without a sign, a leading zero or white space. */
+export function WholeNumberParameter(min: number, max: number, doc: FieldDoc = {}): PropertyDecorator {
+  const fromDigits = (value: unknown) =>
+    isJsonText(value) && /^(0|[1-9]\d{0,15})$/.test(value) ? Number(value) : value;
+  return applyDecorators(
+    Transform(({ value }) => fromDigits(value)),
+    WholeNumber(min, max, doc),
+  );
 }

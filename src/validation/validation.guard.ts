@@ -32,7 +32,6 @@ const PARTS: readonly (readonly [RouteParamtypes, Part])[] = [
   [RouteParamtypes.BODY, 'body'],
 ];
 
-/** What a handler declares of a request. */
 export interface DeclaredParts {
   readonly takes: ReadonlySet<Part>;
   /** The DTO classes of whole parts, in the order in which they are checked. */

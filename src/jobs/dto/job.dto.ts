@@ -4,7 +4,7 @@ import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { outcomes, problemCodes } from '../../problem/catalogue.ts';
 import { Names } from '../../tenancy/names.ts';
-import { FlagParameter, WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { FlagParameter, WholeNumberParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, OneOf, Optional, PathId, Text, Word } from '../../validation/rules.ts';
 import {
   importModes,

@@ -1,3 +1,4 @@
+import type { ImportConfig } from '../../config/app-config.ts';
 import { NewMemberDto } from '../../member/dto/member.dto.ts';
 import type { RequestFile } from '../../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
@@ -21,25 +22,18 @@ const COLUMNS: FileColumns = {
   required: REQUIRED,
 };
 
-export interface FileLimits {
-  readonly maxBytes: number;
-  readonly maxRows: number;
-}
-
-/** The rows of a file without faults. */
 export interface CheckedFile {
   readonly rows: number;
   readonly chunks: readonly StoredChunk[];
 }
 
 /**
- * Reads a file as it arrives, and checks every row with the rules of a new member. It keeps the rows packed, so the memory that it needs
- * does not grow with what the client sends at once. Throws `validation-failed` with the first faults. `wanted`: the file may have only
- * these accounts.
+ * Reads a file as it arrives, and keeps its rows packed: the memory does not grow with what the client sends at once. Throws
+ * `validation-failed` with the first faults. `wanted`: the file may have only these accounts.
  */
 export async function readFile(
   file: RequestFile,
-  { maxBytes, maxRows }: FileLimits,
+  { maxBytes, maxRows }: ImportConfig,
   wanted?: ReadonlySet<string>,
 ): Promise<CheckedFile> {
   // The rows of a file are there at once; other requests are served between them.
@@ -57,10 +51,7 @@ export async function readFile(
   const all = file.kind === 'csv' ? csvRows(bytes, COLUMNS, slices) : ndjsonRows(bytes);
   for await (const { row, line, values, faults: unread = [] } of all) {
     rows = row;
-    if (row > maxRows)
-      throw new ProblemException('payload-too-large', {
-        detail: `The file may have at most ${maxRows} rows.`,
-      });
+    if (row > maxRows) throw tooLarge(`${maxRows} rows`);
     const { member, found }: Checked = values ? checked(row, values, rowOf, wanted) : { found: unread };
     faults.push(...found.map((fault) => ({ row, ...fault, ...(line !== undefined && { line }) })));
     if (faults.length >= MAX_FAULTS) break;
@@ -81,13 +72,14 @@ async function* limited(file: RequestFile, maxBytes: number, slices: Slices): As
   for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     file.digest.update(chunk);
     bytes += chunk.length;
-    if (bytes > maxBytes)
-      throw new ProblemException('payload-too-large', {
-        detail: `The file may have at most ${maxBytes} bytes.`,
-      });
+    if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`);
     yield chunk;
     await slices.rest();
   }
+}
+
+function tooLarge(most: string): ProblemException {
+  return new ProblemException('payload-too-large', { detail: `The file may have at most ${most}.` });
 }
 
 /** `member` is there if nothing is wrong. */

@@ -4,7 +4,6 @@ import { CsvError, parse, type Parser } from 'csv-parse';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import type { Slices } from '../../shared/slices.ts';
 
-/** One row of a file: its values, or why it could not be read. */
 export interface FileRow {
   /** 1 is the first row below the header; 0 is the header, or the file as a whole. */
   readonly row: number;
@@ -19,7 +18,6 @@ export interface RowFault {
   readonly detail: string;
 }
 
-/** A header must have the names in `required`, and may have those in `known`. */
 export interface FileColumns {
   readonly known: readonly string[];
   readonly required: readonly string[];
@@ -42,6 +40,10 @@ const NOT_UTF8 =
   'must be in UTF-8, and has a byte that UTF-8 does not have there, as files in Latin-1 or Windows-1252 have: save it in UTF-8';
 const MISPLACED_QUOTE =
   'is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end';
+const UNCLOSED: Readonly<Record<string, string>> = {
+  CSV_MAX_RECORD_SIZE: `${TOO_LONG}: a quote that is not closed makes one row of all that follows`,
+  CSV_QUOTE_NOT_CLOSED: 'has a quote that is not closed',
+};
 const TABS = 'must have commas or semicolons between the cells, and has tabs: save it as CSV first';
 
 /** A row that could not be read. `line` is not known for the file as a whole. */
@@ -216,16 +218,7 @@ function faultOf(error: unknown): FileRow {
   if (error instanceof UnreadableRow) return faultyRow(error.row, error.line, error.detail);
   if (!(error instanceof CsvError)) throw error;
   const row = Number(error['records'] ?? 0);
-  switch (error.code) {
-    case 'CSV_MAX_RECORD_SIZE':
-      return faultyRow(
-        row,
-        undefined,
-        `${TOO_LONG}: a quote that is not closed makes one row of all that follows`,
-      );
-    case 'CSV_QUOTE_NOT_CLOSED':
-      return faultyRow(row, undefined, 'has a quote that is not closed');
-    default:
-      return faultyRow(row, Number(error['lines']), MISPLACED_QUOTE);
-  }
+  const unclosed = UNCLOSED[error.code];
+  if (unclosed !== undefined) return faultyRow(row, undefined, unclosed);
+  return faultyRow(row, Number(error['lines']), MISPLACED_QUOTE);
 }

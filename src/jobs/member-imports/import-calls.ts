@@ -12,19 +12,10 @@ import { callProblem } from './row-outcomes.ts';
 /** Enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 
-/** What an import compares with its rows. */
-export interface KnownMember {
-  readonly memberGlobalId: string;
-  readonly account: string;
-  readonly userName: string;
-  readonly name: string | null;
-  readonly departmentId: string | null;
-  readonly remark: string | null;
-  readonly passwordMobile: string | null;
-}
+type KnownField = 'memberGlobalId' | 'name' | 'departmentId' | 'remark' | 'passwordMobile';
+export type KnownMember = Readonly<Pick<MemberDto, KnownField> & { account: string; userName: string }>;
 export type MembersByAccount = ReadonlyMap<string, KnownMember>;
 
-/** The services that the calls of imports go through. */
 @Injectable()
 export class ImportCallServices {
   constructor(

@@ -16,7 +16,6 @@ import {
   UNREADABLE_CODES,
 } from './row-outcomes.ts';
 
-/** Results of single calls are saved this often. */
 const SAVE_EVERY_MS = 1_000;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 10_000;
@@ -95,7 +94,6 @@ export class ImportChunk {
     return isBegun;
   }
 
-  /** Compares the open rows with the enterprise's members as they are now. */
   async #lookUp(): Promise<void> {
     const rows = this.#waiting();
     const found = await this.calls.find(rows.map(({ member }) => member.account));
@@ -104,10 +102,7 @@ export class ImportChunk {
     if (this.#unreadable >= MAX_UNREADABLE) for (const at of this.#open.keys()) this.#settle(at, UNREADABLE);
   }
 
-  /**
-   * Adds all new rows in one call. If the platform refuses the call as a whole, a single row may be the reason. So each half is sent by
-   * itself, as long as that helps.
-   */
+  /** If the platform refuses a call as a whole, a single row may be the reason: so each half is sent by itself, as long as that helps. */
   async #add(): Promise<ProblemException | undefined> {
     const rows = this.#waiting().filter(({ at }) => this.#result(at).was === undefined);
     if (rows.length === 0) return undefined;
@@ -220,7 +215,6 @@ export class ImportChunk {
     return this.#results[at] as RowResult;
   }
 
-  /** Without an outcome the row stays open. */
   #settle(at: number, outcome: RowOutcome): void {
     if (!outcome) return;
     const { account, memberGlobalId, was } = this.#result(at);

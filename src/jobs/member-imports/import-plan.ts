@@ -11,7 +11,6 @@ import {
 import type { ImportCalls, KnownMember, MembersByAccount } from './import-calls.ts';
 import { callProblem, type RowOutcome } from './row-outcomes.ts';
 
-/** Pauses between attempts to read the members. */
 const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const COMPARED = ['name', 'departmentId', 'remark', 'passwordMobile'] as const;
@@ -88,10 +87,7 @@ export function foundOutcome(
   }
 }
 
-/**
- * Compares the rows of a job with the enterprise's members, and adds chunks with the members to delete. Resolves to the number of chunks.
- * May be repeated as long as nothing was sent.
- */
+/** Adds chunks with the members to delete, and resolves to the number of chunks. May be repeated as long as nothing was sent. */
 export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
   const { definition, total } = held.job;
   const members = await readMembers(held, calls);

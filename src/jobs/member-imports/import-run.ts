@@ -11,7 +11,6 @@ const CHUNKS_AT_A_TIME = 2;
 
 const LOST = 'The order store has lost rows of this import. What became of them is unknown.';
 
-/** An import in the process that has it: the plan, then chunk by chunk, then the end. */
 export class ImportRun {
   #chunks: number;
   /** The chunks that this process works on. They know which rows may have been carried out. */
@@ -93,7 +92,6 @@ export class ImportRun {
     return this.held.finish('failed', problem);
   }
 
-  /** Settles the rows that the store has lost. Not even the accounts of a nameless chunk are known. */
   async #settleLost(): Promise<void> {
     const { held } = this;
     for (const [chunk, rows] of this.#lost) {

@@ -127,7 +127,6 @@ export class ImportsService {
     return readFile(file, this.config, wanted);
   }
 
-  /** What an import of the file would do with the members who are there now. */
   async #plan(
     { call, enterpriseGlobalId }: ImportRequest,
     { chunks }: CheckedFile,

@@ -16,15 +16,11 @@ export const cellForms = enumeration(
 );
 export type CellForm = WordOf<typeof cellForms>;
 
-/** A spreadsheet takes a cell that begins with one of these for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 type Cell = string | number | boolean | null | readonly string[];
 
-/**
- * Rows as a stream, in the type that the client likes best. The first row is read before the response begins, so that a failure until
- * then is a problem. A later failure is the last line, and then the connection is closed before the end of the response.
- */
+/** A failure at the first row is a problem: it is read before the response. A later one is the last line, and then the connection is closed early. */
 export async function rowStream<T extends object>(
   accept: string | undefined,
   columns: readonly (keyof T & string)[],

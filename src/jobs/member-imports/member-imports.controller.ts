@@ -12,7 +12,6 @@ import { jobLocation } from '../jobs.service.ts';
 import { ImportsService } from './imports.service.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 
-const OK = 200;
 /** The columns of an exported file. The names of addMembers are among them, so that the file can be imported. */
 const EXPORTED = [
   'memberGlobalId',
@@ -73,9 +72,8 @@ export class MemberImportsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<JobDto | ImportPlanDto> {
     const idempotencyKey = idempotencyKeyOf(headers);
-    const request = { call, enterpriseGlobalId, file, sessionId, idempotencyKey };
-    if (query.validateOnly) void reply.status(OK);
-    return this.imports.importMembers(request, query);
+    if (query.validateOnly) void reply.status(200);
+    return this.imports.importMembers({ call, enterpriseGlobalId, file, sessionId, idempotencyKey }, query);
   }
 
   @Get('members/export')

@@ -11,7 +11,6 @@ import {
 
 const SPACE = 0x20;
 
-/** The rows of a file that has one JSON object in each line. */
 export async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
   let row = 0;
   for await (const { line, text } of lines(bytes)) {
@@ -30,7 +29,6 @@ export async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<
 }
 
 interface Line {
-  /** 1 is the first line. */
   readonly line: number;
   /** Without its end. Undefined for a line that is too long: it is the last one that is read. */
   readonly text: Buffer | undefined;

@@ -2,8 +2,6 @@ import { ProblemException } from '../../problem/problem.exception.ts';
 import { asProblem } from '../../upstream/problems/as-problem.ts';
 import type { RowResult } from '../store/job-record.ts';
 
-/* What the failure of a call means for its rows. */
-
 /** What becomes of a row. Undefined: it stays open. */
 export type RowOutcome = Omit<RowResult, 'account' | 'was'> | undefined;
 
@@ -26,7 +24,6 @@ export function refusesRows({ body: { code, outcome } }: ProblemException): bool
   return outcome === 'not_processed' && !LATER.has(code) && !FINAL.has(code);
 }
 
-/** Whether the job cannot go on. */
 export function isFinal({ body }: ProblemException): boolean {
   return FINAL.has(body.code);
 }

@@ -23,16 +23,12 @@ export class HoldLost extends Error {
   override readonly name = 'HoldLost';
 }
 
-/** The rows of a chunk: what is known of each, and those that still wait. */
 export interface ChunkRows {
   readonly results: readonly RowResult[];
   readonly waiting: readonly WaitingRow[];
 }
 
-/**
- * A job in the process that may work on it, because the queue gave it the job. While the store is away, a step is repeated: that has no
- * further effect. A step throws {@link HoldLost} when another process has taken the job.
- */
+/** While the store is away, a step is repeated: that has no further effect. It throws {@link HoldLost} when another process has the job. */
 export class HeldJob {
   /** Aborted when nothing further may be begun. */
   readonly over: AbortSignal;
@@ -54,7 +50,6 @@ export class HeldJob {
     return this.#isCancelled;
   }
 
-  /** Whether it is too late to try anything more. */
   get isOverdue(): boolean {
     return Date.now() >= this.job.createdAt + OVERDUE_MS;
   }
@@ -69,7 +64,6 @@ export class HeldJob {
     this.assertHeld();
   }
 
-  /** The job as it is now. */
   async read(): Promise<JobRecord> {
     const job = await this.#persist(() => this.store.read(this.#jobId));
     if (!job) throw this.#loss();
@@ -100,7 +94,6 @@ export class HeldJob {
     await this.#change(() => this.store.save({ jobId: this.#jobId, owner, chunk, counts, ...parts }));
   }
 
-  /** Records that the plan is made. */
   async prepared(chunks: number, total: number): Promise<void> {
     await this.#change(() => this.store.prepared(this.#jobId, this.hold.owner, chunks, total));
   }

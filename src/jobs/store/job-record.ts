@@ -21,7 +21,6 @@ export const importModes = enumeration(
   ['add', 'upsert'],
   '`add`: rows of members who exist fail; `upsert`: those members are updated',
 );
-type ImportMode = WordOf<typeof importModes>;
 
 export const rowStatuses = enumeration(
   'RowStatus',
@@ -31,7 +30,7 @@ export const rowStatuses = enumeration(
 export type RowStatus = WordOf<typeof rowStatuses>;
 
 /** A row with one of these statuses keeps it. Counts are stored in this order. */
-const DONE = ['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'] as const;
+export const DONE = ['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'] as const;
 export type Counts = Readonly<Record<(typeof DONE)[number], number>>;
 
 /** A job acts on behalf of this user of the platform: the user of its request. */
@@ -40,7 +39,7 @@ export type JobUser =
   | { readonly sessionId: string; readonly username: string };
 
 export interface ImportOptions {
-  readonly mode: ImportMode;
+  readonly mode: WordOf<typeof importModes>;
   /** Undefined: members who are not in the file stay. */
   readonly deletes: { readonly most: number; readonly keep: readonly string[] } | undefined;
 }
@@ -95,6 +94,7 @@ export interface WaitingRow {
   readonly member: WaitingMember;
 }
 
+/** The stored form: it stays where the DTO of the file changes. */
 export interface WaitingMember {
   readonly account: string;
   readonly password: string;
@@ -125,11 +125,9 @@ export function countsFrom(list: readonly number[]): Counts {
   return Object.fromEntries(DONE.map((status, index) => [status, list[index] ?? 0])) as unknown as Counts;
 }
 
-const FAST = { level: 3 };
-
-/** A packed row takes a fifth of its JSON. */
+/** Fast, and a packed row takes a fifth of its JSON. */
 export function packed(value: readonly object[]): Buffer {
-  return deflateRawSync(JSON.stringify(value), FAST);
+  return deflateRawSync(JSON.stringify(value), { level: 3 });
 }
 
 export function unpacked<T>(bytes: Buffer): T[] {

@@ -1,7 +1,7 @@
 import { LEASE } from '../../kit/lease/lease.ts';
 import { Script } from '../../kit/redis-script/redis-script.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
-import { countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
+import { countsFrom, DONE, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 
 /*
  * Jobs as Redis has them, and their steps: each is one script, by the clock of the server. The hash of a job has its definition (sealed),
@@ -27,16 +27,13 @@ export type JobFields = Readonly<Record<string, string>>;
 
 /** `definition` and `problem` are no longer sealed. */
 export function recordOf(definition: string, fields: JobFields, problem: string | undefined): JobRecord {
-  const { state, added, updated, unchanged, deleted, failed, unknown } = fields;
   const numberOf = (field: string) => Number(fields[field]);
   const timeOf = (field: string) => (fields[field] === undefined ? null : numberOf(field));
   return {
     definition: JSON.parse(definition) as JobDefinition,
-    state: state as JobState,
+    state: fields['state'] as JobState,
     total: numberOf('total'),
-    counts: countsFrom(
-      [added, updated, unchanged, deleted, failed, unknown].map((count) => Number(count ?? 0)),
-    ),
+    counts: countsFrom(DONE.map((status) => Number(fields[status] ?? 0))),
     createdAt: numberOf('createdAt'),
     startedAt: timeOf('startedAt'),
     finishedAt: timeOf('finishedAt'),

@@ -2,7 +2,6 @@ import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
 import { type ProblemBody, ProblemException } from '../../problem/problem.exception.ts';
 import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
 
-/** The token of {@link JobStore}, which has two implementations. */
 export const JOB_STORE = Symbol('JobStore');
 
 const DAY_MS = 24 * 3_600_000;
@@ -17,7 +16,6 @@ export const PART_OF_STORE = 0.1;
 /** Room stays reserved for this time while the file is read, which takes less. The process may die meanwhile. */
 export const RESERVED_MS = 30_000;
 
-/** The room that an import needs, before its file is read. */
 export interface Reservation {
   readonly jobId: string;
   /** Names this request alone: another request cannot use the room, not even under the same id. */
@@ -30,7 +28,6 @@ export interface Reservation {
 export type Reserved =
   | { readonly kind: 'reserved' }
   | { readonly kind: 'in-progress'; readonly jobId: string }
-  /** The caller has too many unfinished imports, or all jobs together take too much memory. */
   | { readonly kind: 'full'; readonly limit: 'caller' | 'store' };
 
 /** A chunk as the store keeps it: both parts are packed. `waiting` is absent when nothing of the chunk is to be sent any more. */
@@ -72,10 +69,7 @@ export interface JobList {
   readonly total: number;
 }
 
-/**
- * Jobs, in Redis for all replicas or in the process for one. Each call is one atomic step by the store's own clock. When a call rejects
- * with {@link JobStoreUnavailable}, nothing may be sent.
- */
+/** Each call is one atomic step by the store's own clock. When a call rejects with {@link JobStoreUnavailable}, nothing may be sent. */
 export interface JobStore {
   /** The same owner may reserve again, to keep its room for longer. */
   reserve(wanted: Reservation): Promise<Reserved>;
@@ -95,10 +89,7 @@ export interface JobStore {
 
   /** Makes the process with this hold the only one that may change the job. The owner of the hold is the owner of the steps below. */
   take(jobId: string, hold: TaskHold): Promise<Taken>;
-  /**
-   * Records that a call for this chunk is about to be sent. Resolves when the record is durable. Without effect if the job is cancelled
-   * or the lock of the hold has ended: a result may come late, but a call may not.
-   */
+  /** Before a call is sent. Resolves when that is durable. No effect if the job is cancelled or the lock has ended: no call may come late. */
   begin(jobId: string, hold: TaskHold, chunk: number, calls: number): Promise<StepResult>;
   /** May be repeated. `cancelled`: the chunk is saved, and the job is cancelled. */
   save(change: ChunkChange): Promise<StepResult>;

@@ -3,6 +3,7 @@ import type { ProblemBody } from '../../problem/problem.exception.ts';
 import {
   type Counts,
   countsFrom,
+  DONE,
   isEnded,
   type JobDefinition,
   type JobRecord,
@@ -89,12 +90,9 @@ export class MemoryJobStore implements JobStore {
       chunks: chunks.length,
       isCancelled: false,
     };
-    const bytes = chunks.flatMap(({ results, waiting }) => [results.length, waiting?.length ?? 0]);
-    this.#slots.set(jobId, {
-      ...slot,
-      bytes: bytes.reduce((sum, each) => sum + each, 0),
-      ends: Date.now() + WAITING_MS,
-    });
+    const sizes = chunks.map(({ results, waiting }) => results.length + (waiting?.length ?? 0));
+    const bytes = sizes.reduce((sum, each) => sum + each, 0);
+    this.#slots.set(jobId, { ...slot, bytes, ends: Date.now() + WAITING_MS });
     this.#jobs.set(jobId, {
       job,
       chunks: new Map(chunks.entries()),
@@ -150,10 +148,9 @@ export class MemoryJobStore implements JobStore {
       kept.counts.set(chunk, counts);
       kept.chunks.set(chunk, { results, waiting });
       if (!waiting) kept.calls.delete(chunk);
-      const total: Record<string, number> = {};
-      for (const each of kept.counts.values())
-        for (const [status, count] of Object.entries(each)) total[status] = (total[status] ?? 0) + count;
-      this.#change(kept, { counts: total as Counts });
+      const all = [...kept.counts.values()];
+      const totals = DONE.map((status) => all.reduce((sum, each) => sum + each[status], 0));
+      this.#change(kept, { counts: countsFrom(totals) });
     });
   }
 

@@ -103,8 +103,7 @@ export class RedisJobStore implements JobStore {
   }
 
   async read(jobId: string): Promise<JobRecord | undefined> {
-    const [record] = await this.#readAll([jobId]);
-    return record;
+    return (await this.#readAll([jobId]))[0];
   }
 
   async list({ enterprises, state }: JobQuery, offset: number, count: number): Promise<JobList> {
@@ -133,8 +132,7 @@ export class RedisJobStore implements JobStore {
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {
     const ids = await this.#ask((client) => client.zrange(this.#unfinished, '0', '-1'));
-    const all = await this.#fieldsOf(ids);
-    return all.map(({ changedAt = 0, state = 'queued' }, index) => ({
+    return (await this.#fieldsOf(ids)).map(({ changedAt = 0, state = 'queued' }, index) => ({
       jobId: ids[index] ?? '',
       changedAt: Number(changedAt),
       state: state as JobState,
@@ -210,7 +208,6 @@ export class RedisJobStore implements JobStore {
     return all;
   }
 
-  /** The memory that the store may take. */
   async #memory(): Promise<number> {
     const info = await this.#ask((client) => client.info('memory'));
     const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
@@ -226,7 +223,6 @@ export class RedisJobStore implements JobStore {
     return [job, waiting, calls, this.#slots, this.#unfinished];
   }
 
-  /** The list of all jobs, or of those of an enterprise. */
   #listOf(enterpriseGlobalId: string | undefined): string {
     return this.#prefix + (enterpriseGlobalId === undefined ? 'all' : `of:${enterpriseGlobalId}`);
   }

@@ -66,10 +66,7 @@ export class Breaker {
 
   #judgeProbe(failed: boolean | undefined): void {
     this.#probes--;
-    if (failed === false) {
-      this.#turn(false);
-      return;
-    }
+    if (failed === false) return this.#turn(false);
     // Where a probe did not reach the platform, the next attempt may probe at once.
     this.#nextProbeAt = this.now() + (failed ? this.#pauseMs : 0);
     if (failed) this.#pauseMs = MAX_PAUSE_MS;

@@ -27,10 +27,7 @@ function lease.release(key, owner)
 end
 `;
 
-/**
- * The rule of `lease.is_free`, for a step that decides in the process and writes only where nothing has changed meanwhile. `endsInMs` is
- * negative where the entry has no end.
- */
+/** The rule of `lease.is_free`, for a step that is decided in the process. `endsInMs` is negative where the entry has no end. */
 export function isLeaseFree(
   entry: { readonly value: string; readonly endsInMs: number } | undefined,
   owner: string,
@@ -49,19 +46,13 @@ export interface Lease {
   readonly owner: string;
 }
 
-interface LeaseOptions {
-  readonly lifeMs: number;
-  /** When an owner stops waiting for the lease, by performance.now(). */
-  readonly giveUpAt: number;
-}
-
 const POLL_MS = 30;
 
-/** Runs `work` while it has the lease, or returns undefined where another owner kept it until `giveUpAt`. */
+/** Runs `work` while it has the lease, or returns undefined where another owner kept it until `giveUpAt` (performance.now()). */
 export async function underLease<T>(
   run: RunCommand,
   key: string,
-  { lifeMs, giveUpAt }: LeaseOptions,
+  { lifeMs, giveUpAt }: { readonly lifeMs: number; readonly giveUpAt: number },
   work: (lease: Lease) => Promise<T>,
 ): Promise<T | undefined> {
   const lease = { key, owner: randomBytes(16).toString('hex') };

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChainableCommander, Cluster, Redis, RedisCommander } from 'ioredis';
 
-/** Runs a command of Redis. */
 export type RunCommand = <T>(command: (client: RedisCommander) => Promise<T>) => Promise<T>;
 
 /** A Lua script, sent by its hash once Redis knows it, because the text is longer than everything else that is sent. */
@@ -27,7 +26,6 @@ export class Script {
     }
   }
 
-  /** Adds a run as one step of a pipeline. */
   addTo(pipeline: ChainableCommander, { keys, values }: ScriptRun, byHash: boolean): void {
     if (byHash) pipeline.evalsha(this.#hash, keys.length, ...keys, ...values);
     else pipeline.eval(this.text, keys.length, ...keys, ...values);
@@ -42,7 +40,7 @@ export class Script {
 export async function runAndWait(
   client: Redis | Cluster,
   runs: readonly ScriptRun[],
-  { replicas, timeoutMs, byHash }: AcknowledgedRuns,
+  { replicas, timeoutMs, byHash }: Readonly<{ replicas: number; timeoutMs: number; byHash: boolean }>,
 ): Promise<{ readonly results: readonly unknown[]; readonly replicas: number }> {
   const pipeline = client.pipeline();
   for (const run of runs) run.script.addTo(pipeline, run, byHash);
@@ -51,12 +49,6 @@ export async function runAndWait(
   const results = replies.map(([error, result]) => error ?? result);
   const acknowledged = results.pop();
   return { results, replicas: typeof acknowledged === 'number' ? acknowledged : 0 };
-}
-
-interface AcknowledgedRuns {
-  readonly replicas: number;
-  readonly timeoutMs: number;
-  readonly byHash: boolean;
 }
 
 export interface ScriptRun {

@@ -1,5 +1,4 @@
-import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
-import { freshBytes } from '../../shared/random-bytes.ts';
+import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
 import type { RunCommand } from '../redis-script/redis-script.ts';
 
 /** An AES-256 key. */
@@ -84,15 +83,11 @@ export class Sealer {
   }
 }
 
-/**
- * Texts in Redis that only the holders of the encryption keys can read. A value that cannot be opened counts as missing: it was sealed under
- * another key, copied from another place, or not written by the gateway. It stays, since a process with more keys may be able to read it.
- */
+/** A value that cannot be opened counts as missing. It stays, since a process with more keys may be able to read it. */
 export class SealedStore {
   constructor(
     private readonly sealer: Sealer,
     private readonly run: RunCommand,
-    /** Called for each value that cannot be opened. */
     private readonly unreadable: () => void,
   ) {}
 
@@ -123,4 +118,21 @@ export class SealedStore {
 export function emptyIfForeign(error: unknown): string {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE ')) return '';
   throw error;
+}
+
+/** The generator needs about as long for a page as for the few bytes of one vector. */
+const PAGE_BYTES = 4_096;
+const page = Buffer.alloc(PAGE_BYTES);
+let used = PAGE_BYTES;
+
+/** Bytes of the operating system's generator (CSPRNG), each returned once. They wait in memory before use, so they are no keys. */
+function freshBytes(count: number): Buffer {
+  if (used + count > PAGE_BYTES) {
+    randomFillSync(page);
+    used = 0;
+  }
+  const bytes = Buffer.from(page.subarray(used, used + count));
+  page.fill(0, used, used + count);
+  used += count;
+  return bytes;
 }

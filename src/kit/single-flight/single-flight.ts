@@ -4,10 +4,7 @@ interface Flight<T> {
   next?: Promise<T>;
 }
 
-/**
- * One run of the same work at a time, by key: who comes while it is under way gets its result, or its failure. The field's name is that
- * of Go's `singleflight`.
- */
+/** One run of the same work at a time, by key: who comes while it is under way gets its result, or its failure. */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
@@ -15,7 +12,6 @@ export class SingleFlight<T> {
     return this.#flights.has(key);
   }
 
-  /** The run that is under way. */
   get(key: string): Promise<T> | undefined {
     return this.#flights.get(key)?.result;
   }
@@ -25,10 +21,7 @@ export class SingleFlight<T> {
     return this.get(key) ?? this.begin(key, work());
   }
 
-  /**
-   * For who needs a run that begins after this call: what is under way may have read already. All that come while it is under way share
-   * the next one.
-   */
+  /** For who needs a run that begins after this call: what is under way may have read already. They share the next one. */
   next(key: string, work: () => Promise<T>): Promise<T> {
     const flight = this.#flights.get(key);
     if (!flight) return this.begin(key, work());

@@ -7,10 +7,7 @@ interface Slot {
   marked: number;
 }
 
-/**
- * Counts of the last 10 s: all events, and a marked part of them. It slides by the second, so that it always covers about the same
- * time, and uses the monotonic clock, so that a step of the wall clock neither empties nor freezes it.
- */
+/** Counts of the last 10 s. `now` is monotonic: a step of the wall clock would empty or freeze it. */
 export class SlidingWindow {
   #slots = emptySlots();
 

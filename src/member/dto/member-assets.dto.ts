@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { UpstreamName } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
-import { FlagParameter } from '../../validation/parameter-rules.ts';
+import { FlagParameter } from '../../validation/scalar-rules.ts';
 import { Names } from '../../tenancy/names.ts';
 import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validation/rules.ts';
 

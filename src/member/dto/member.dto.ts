@@ -5,13 +5,10 @@ import { PageQuery } from '../../operation/page.dto.ts';
 import { type Outcome, outcomes, problemCodes } from '../../problem/catalogue.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
-import { Digits, Long } from '../../validation/scalar-rules.ts';
-import { WholeNumberParameter } from '../../validation/parameter-rules.ts';
+import { Digits, Long, WholeNumberParameter } from '../../validation/scalar-rules.ts';
 import { ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
 
-const MAX_NEW_MEMBERS = 1_000;
 const MAX_PASSWORD = 128;
-const MAX_PAGE_SIZE = 200;
 const DEFAULT_PAGE_SIZE = 20;
 /** The name with the enterprise code must stay under 63 characters (interface section 8). */
 const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
@@ -85,7 +82,7 @@ export class NewMemberDto extends MemberTerms {
 export class AddMembersDto {
   /** The rows, with no account twice. */
   @DifferentBy('account')
-  @ListOf(() => NewMemberDto, { min: 1, max: MAX_NEW_MEMBERS }, { 'x-upstream': 'userList' })
+  @ListOf(() => NewMemberDto, { min: 1, max: 1_000 }, { 'x-upstream': 'userList' })
   members!: NewMemberDto[];
 }
 
@@ -98,7 +95,7 @@ export class ResetPasswordDto {
 
 export class ListMembersQuery extends PageQuery {
   @Optional()
-  @WholeNumberParameter(1, MAX_PAGE_SIZE, { example: DEFAULT_PAGE_SIZE })
+  @WholeNumberParameter(1, 200, { example: DEFAULT_PAGE_SIZE })
   override pageSize: number = DEFAULT_PAGE_SIZE;
 
   @Optional()

@@ -37,7 +37,6 @@ interface Described {
   readonly responses: Record<string, Response>;
 }
 
-/** The headers of responses to callers: of successes, and of the common problems. */
 export function addCallerHeaders(document: OpenAPIObject): void {
   document.components = { ...document.components, headers: structuredClone(headers) };
   const add = (response: Response, own: object) => {

@@ -28,10 +28,8 @@ const DESCRIPTION = `One REST interface in front of the licensing platform, for 
 
 A string of the format \`id\` has no white space, control or invisible characters; one of the format \`text\`, and a password, no control or invisible characters.`;
 
-/** Examples of responses, by operation and status: what `config/response-examples.json` has. */
 export type ResponseExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The OpenAPI 3.1 document, made from the routes themselves. */
 export function openApiDocument(app: INestApplication, examples: ResponseExamples): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')

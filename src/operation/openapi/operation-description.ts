@@ -69,13 +69,11 @@ export interface Success {
   readonly status: number;
   readonly description: string;
   readonly type?: Type;
-  /** The media types of a response that is a stream. */
   readonly streams?: readonly StreamDoc[];
   /** Which later operations take what from this response. */
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
 
-/** What the OpenAPI document says about an operation beyond its policy. */
 export interface OperationDescription {
   readonly summary: string;
   readonly description?: string;
@@ -91,15 +89,12 @@ export interface OperationDescription {
   readonly problems?: readonly ProblemSlug[];
   /** The statuses of success, the usual one first. */
   readonly success: readonly [Success, ...Success[]];
-  /** The body is a file. */
   readonly file?: FileDoc;
-  /** The class of the body. */
   readonly body?: Type;
 }
 
 type Decorators = MethodDecorator[];
 
-/** The decorators of `@nestjs/swagger` for an operation. */
 export function described(spec: OperationDescription, policy: OperationPolicy): Decorators {
   const { operationId, scope, idempotency, actsAsUser } = policy;
   const upstream = spec.upstream && operations[spec.upstream];

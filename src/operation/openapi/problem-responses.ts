@@ -35,7 +35,6 @@ const common = Object.values(commonProblems).flat();
 const problem = 'application/problem+json';
 const schema = { $ref: getSchemaPath(ProblemDto) };
 
-/** The problems that an operation has because of the platform's operation behind it. */
 export function problemsOf(upstream: OperationName | undefined): ProblemSlug[] {
   if (!upstream) return [];
   const refusals = [...upstreamCodes.values()].filter((code) => code.of.includes(upstream));

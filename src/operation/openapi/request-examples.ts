@@ -11,17 +11,14 @@ const examples: {
 
 type Examples<Value> = Readonly<Record<string, { readonly summary: string; readonly value: Value }>>;
 
-/** A media type of a response that is a stream. */
 export interface StreamDoc {
   readonly type: 'text/csv' | 'application/x-ndjson' | 'text/event-stream';
   /** The schema of one line (NDJSON) or of the data of one event; absent: text. */
   readonly item?: Type;
 }
 
-/** A file as the body of a request. */
 export interface FileDoc {
   readonly description: string;
-  /** The schema of one line of NDJSON. */
   readonly item: Type;
 }
 

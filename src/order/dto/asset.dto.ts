@@ -3,9 +3,8 @@ import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/response-f
 import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { type LicenseType, licenseTypes } from '../../upstream/wire/words.ts';
-import { FlagParameter } from '../../validation/parameter-rules.ts';
+import { FlagParameter, Timestamp } from '../../validation/scalar-rules.ts';
 import { Identifier, OneOf, Optional, PathId } from '../../validation/rules.ts';
-import { Timestamp } from '../../validation/scalar-rules.ts';
 import { Names } from '../../tenancy/names.ts';
 
 /** The operation itself looks for the asset in the list of the enterprise. */

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { Label, Names } from '../../tenancy/names.ts';
-import { FlagParameter } from '../../validation/parameter-rules.ts';
+import { FlagParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
 @ApiSchema({

@@ -9,7 +9,7 @@ import {
 } from '../../upstream/wire/words.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
-import { FlagParameter } from '../../validation/parameter-rules.ts';
+import { FlagParameter } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
@@ -23,8 +23,6 @@ import {
   WholeNumber,
 } from '../../validation/rules.ts';
 import { BoughtAssetDto, MAX_ASSETS, ReducedAssetDto, RevokedAssetDto } from './order-product.dto.ts';
-
-const MAX_ITEMS = 1_000;
 
 /** A deletion of these types must name its order (rule 5 of section 4.1). */
 const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
@@ -221,7 +219,7 @@ export class PlaceOrderDto {
   @ListOfKinds(
     'orderType',
     { new_buy: NewBuyDto, delete_asset: DeleteAssetDto, delete_product: DeleteProductDto },
-    { min: 1, max: MAX_ITEMS },
+    { min: 1, max: 1_000 },
     { 'x-upstream': 'orderList' },
   )
   items!: OrderItemDto[];

@@ -4,14 +4,12 @@ import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Names } from '../../tenancy/names.ts';
 import { IdentifierList, Optional, Text, WholeNumber } from '../../validation/rules.ts';
 
-const MAX_LOCKS = 1_000;
-
 @ApiSchema({
   description: 'The locks to disable or enable (docs/platform.md, section 4.1, operations 6 and 7)',
 })
 export class LocksDto {
   /** Numbers of the locks. */
-  @IdentifierList({ min: 1, max: MAX_LOCKS }, { example: ['8000001003'] })
+  @IdentifierList({ min: 1, max: 1_000 }, { example: ['8000001003'] })
   @Names('lock')
   assetNums!: string[];
 

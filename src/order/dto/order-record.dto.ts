@@ -17,7 +17,6 @@ import {
 } from '../../validation/rules.ts';
 import { DeletionEffectDto } from './order-assets.dto.ts';
 
-const MAX_ITEMS = 1_000;
 const settlements = enumeration(
   'Settlement',
   ['succeeded', 'not_placed'],
@@ -148,7 +147,7 @@ export class SettleOrderDto {
 
   /** The placed items, where they are known. */
   @Optional()
-  @ListOf(() => SettledItemDto, { min: 1, max: MAX_ITEMS })
+  @ListOf(() => SettledItemDto, { min: 1, max: 1_000 })
   items?: SettledItemDto[];
 }
 

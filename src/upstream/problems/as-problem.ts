@@ -3,11 +3,7 @@ import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../own-tenants.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome, ProblemSlug } from '../../problem/catalogue.ts';
-import {
-  ProblemException,
-  type RequestFault,
-  type UpstreamResponse,
-} from '../../problem/problem.exception.ts';
+import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { inOurWords } from './wire-names.ts';
 import { upstreamCodes } from './upstream-codes.ts';
 
@@ -23,10 +19,7 @@ export function asProblem(error: unknown): unknown {
   return error;
 }
 
-/**
- * For an enterprise that it does not know, the platform sends an empty list at some reads and a refusal at others. Callers get an empty
- * list for all. Only a refusal that names the id of the enterprise counts; every other failure stays one.
- */
+/** Of an enterprise that it does not know, the platform sends an empty list at some reads; callers get that also at the others. */
 export function nothingIfUnknown(error: unknown): readonly never[] {
   if (
     error instanceof UpstreamFailure &&
@@ -81,7 +74,6 @@ function problemOf(failure: UpstreamFailure): ProblemException {
   }
 }
 
-/** `upstreamCodes` says what a known business code means to the caller. */
 function refusal(failure: UpstreamFailure): ProblemException {
   const { operation, details } = failure;
   const write = operation.effect !== 'read';
@@ -128,10 +120,7 @@ function problem(
   failure: UpstreamFailure,
   details: Omit<ConstructorParameters<typeof ProblemException>[1] & object, 'upstream' | 'cause'> = {},
 ): ProblemException {
-  return new ProblemException(slug, { ...details, upstream: responseOf(failure), cause: failure });
-}
-
-function responseOf({ operation, details }: UpstreamFailure): UpstreamResponse | undefined {
-  if (details.status === undefined) return undefined;
-  return { operation: operation.name, code: details.code, status: details.status };
+  const { code, status } = failure.details;
+  const upstream = status === undefined ? undefined : { operation: failure.operation.name, code, status };
+  return new ProblemException(slug, { ...details, upstream, cause: failure });
 }

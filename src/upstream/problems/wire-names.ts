@@ -3,10 +3,8 @@ import type { UpstreamOperation } from '../operations.ts';
 /** The location of a wire field in the gateway's requests, below its object. Fields that are not listed have the same name. */
 const OURS: ReadonlyMap<string, string> = new Map([
   ['orderList', 'items'],
-  ...['customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'enterpriseGlobalId'].map(
-    ofCustomer,
-  ),
-  ...['address', 'passwordMobile'].map(ofCustomer),
+  ...['customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'address'].map(ofCustomer),
+  ...['enterpriseGlobalId', 'passwordMobile'].map(ofCustomer),
   ['adminName', 'admin/name'],
   ['adminAccount', 'admin/account'],
   ['adminEmail', 'admin/email'],

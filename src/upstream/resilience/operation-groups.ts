@@ -8,16 +8,10 @@ import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 
-/**
- * How many calls of a group may wait for a connection. This is enough for a burst of 1,000 callers whose operation makes three calls.
- * It is far below the number of requests that the gateway admits, so that one stalled group does not use them all up.
- */
+/** Enough for a burst of 1,000 callers with three calls each; far fewer than the gateway admits, so that other groups go on. */
 const MAX_WAITING = 3_000;
 
-/**
- * Operations that stall and fail together. Each group has separate connections, a breaker, retries and a bounded queue, and each
- * operation a gate, so that a failure in one does not affect the others.
- */
+/** Operations that stall and fail together, with their own connections, breaker, retries and queue; each operation has a gate. */
 export class OperationGroup {
   readonly #breaker: Breaker;
   readonly #budget = new RetryBudget();
@@ -125,10 +119,7 @@ export class OperationGroups {
   }
 }
 
-/**
- * True where a result shows that the platform does not work, false where it shows a fault of the request or a limit, undefined where it
- * shows neither.
- */
+/** False where a result shows a fault of the request or a limit, undefined where it shows nothing of the platform. */
 function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined {
   const { status = 0, code } = 'details' in rest ? rest.details : {};
   switch (kind) {

@@ -75,19 +75,16 @@ export function readMemberPage<T>(
   };
   return readObject(pageShape, data, notes, (wire) => {
     const items = wire.requiredList('list', memberShape, member);
-    const flags = [wire.boolean('isLastPage'), negated(wire.boolean('hasNextPage'))];
+    const isLast = wire.boolean('isLastPage');
+    const hasNext = wire.boolean('hasNextPage');
     return {
       items,
       came: wire.lengthOf('list'),
       pageSize: wire.count('pageSize'),
       total: wire.count('total'),
-      isLast: flags.includes(true) ? true : flags.includes(false) ? false : null,
+      isLast: isLast === null && hasNext === null ? null : isLast === true || hasNext === false,
     };
   });
-}
-
-function negated(flag: boolean | null): boolean | null {
-  return flag === null ? null : !flag;
 }
 
 export const assetNumShape = responseShape(

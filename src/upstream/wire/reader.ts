@@ -7,7 +7,6 @@ import { idText, longText, plain, readTime, type TimestampUnit } from './scalars
 
 /** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
-/** A time as text with its own time zone. */
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
 /** The location of a value. It is made a text only for a fault. */
@@ -202,10 +201,9 @@ export class Reader<Name extends string> implements Location {
   /** Notes the names of fields that the interface does not have. */
   noteOthers(): void {
     if (!this.notes) return;
-    for (const name of Object.keys(this.#fields)) {
+    for (const name of Object.keys(this.#fields))
       if (!this.#shape.fields.has(name))
         this.notes.add(`${this.path}.${PLAIN_NAME.test(name) ? name : '(other)'}`, 'unknown-field');
-    }
   }
 
   #own(name: string): unknown {
@@ -240,7 +238,6 @@ export class Reader<Name extends string> implements Location {
   }
 }
 
-/** The kind of departure of an item that has the wrong type. */
 function kindOf(item: unknown): GapKind {
   if (item === '') return 'empty';
   return item === null ? 'null' : 'wrong-type';
@@ -261,7 +258,6 @@ class Field implements Location {
   }
 }
 
-/** Reads one object; `read` reads its fields. */
 export function readObject<Name extends string, T>(
   shape: Shape<Name>,
   value: unknown,

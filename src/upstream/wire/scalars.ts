@@ -66,14 +66,11 @@ interface Time {
   readonly isOtherUnit: boolean;
 }
 
-/** The largest long, as a double holds it. */
-const ENDLESS = 2 ** 63;
-
 /** Reads a long as number or text; undefined where it is no long, `none` where it means that there is no time. */
 export function readTime(value: unknown, unit: TimestampUnit): Time | 'none' | undefined {
   const long = longOf(value);
   if (long === undefined) return undefined;
-  if (long === 0 || long >= ENDLESS) return 'none';
+  if (long === 0 || long >= Number(MAX_LONG)) return 'none';
   const isOtherUnit = unit === 'ms' ? long >= SECONDS_FROM && long < SECONDS_TO : long >= SECONDS_TO;
   return { ms: unit === 's' ? long * 1000 : long, isOtherUnit };
 }
