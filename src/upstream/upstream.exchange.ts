@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { HttpService } from '@nestjs/axios';
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { Injectable } from '@nestjs/common';
@@ -120,7 +120,7 @@ export class UpstreamExchange {
       ]);
     const started = performance.now();
     // The interface does not show a format.
-    const nonce = randomUUID().replaceAll('-', '');
+    const nonce = randomBytes(16).toString('hex');
     const response = this.http.request<Buffer>({
       url: this.#basePath + upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
       method: operation.method,
