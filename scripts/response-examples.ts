@@ -190,7 +190,10 @@ async function collect(
         'x-session-id': (session.body as { sessionId: string }).sessionId,
       };
       const { status, body } = await send({ ...change(usual, bodies), ...(headers && { headers }) });
-      if (status >= 300) throw new Error(`${operationId}: ${status} ${JSON.stringify(body)}`);
+      if (status >= 300)
+        throw new Error(
+          `${operationId}: ${status} ${JSON.stringify(body)} (a new operation needs its handler in sandbox/handlers.ts)`,
+        );
       if (body !== undefined) found[status] ??= presentable(operationId, body);
     }
     const missing = Object.entries(responses).filter(

@@ -65,6 +65,7 @@ export class LicenseOrderService {
     send: () => Promise<T>,
   ): Promise<T> {
     const uses = call.authorisedIds?.reserved ?? [];
+    if (uses.length === 0) return send();
     const use = [call.caller.name, orderName(channelCode, channelOrderId), uses] as const;
     // Another order has used a number since the lookup.
     if (!(await this.reservations.bind(...use))) throw new ProblemException('asset-not-found');

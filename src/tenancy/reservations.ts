@@ -125,7 +125,6 @@ export class Reservations {
 
   /** Called before an order is sent. Returns false, and binds nothing, where a number was used for another enterprise before. */
   async bind(caller: string, order: string, uses: readonly NumberUse[]): Promise<boolean> {
-    if (uses.length === 0) return true;
     const keys = uses.map(({ assetNum }) => this.#numberKey(caller, assetNum));
     const enterprises = uses.map(({ enterprise }) => enterprise);
     if (!this.redis.configured) return this.#bindLocal(keys, enterprises, order);
@@ -139,7 +138,6 @@ export class Reservations {
 
   /** Called where the platform did not carry out the order: its numbers are free for any enterprise again. Never fails. */
   async release(caller: string, order: string, uses: readonly NumberUse[]): Promise<void> {
-    if (uses.length === 0) return;
     const keys = uses.map(({ assetNum }) => this.#numberKey(caller, assetNum));
     if (!this.redis.configured) {
       for (const key of keys) if (this.#bound.get(key)?.order === order) this.#bound.delete(key);

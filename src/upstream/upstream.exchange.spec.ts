@@ -66,10 +66,8 @@ it('knows the 19 operations of the interface, in its order', () => {
   expect(operationList.map(({ method, module, path }) => [method, prefixes[module] + path])).toEqual(
     documented,
   );
-  expect(operationList.map(({ number }) => number)).toEqual([
-    ...Array.from({ length: 9 }, (_, index) => index + 1),
-    ...Array.from({ length: 10 }, (_, index) => index + 1),
-  ]);
+  for (const own of Map.groupBy(operationList, ({ module }) => module).values())
+    expect(own.map(({ number }) => number)).toEqual(own.map((_, index) => index + 1));
 });
 
 it('lets only reads be GET, so that nothing on the way repeats a write', () => {

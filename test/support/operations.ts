@@ -31,7 +31,10 @@ function row(
   const called = operationList.find(({ name, operationId }) =>
     upstream === undefined ? operationId === id : name === upstream,
   );
-  if (!called) throw new Error(`no operation of the platform is shown by ${id}`);
+  if (!called)
+    throw new Error(
+      `${id}: src/upstream/operations.ts has no operation of that name, nor its operationIds a row for it`,
+    );
   const [method = '', path = ''] = request.split(' ');
   return {
     id,
