@@ -184,7 +184,16 @@ export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T>
     const entry: Waiting = { slices: Math.ceil(limitMs / SLICE_MS) + 1, reject };
     waiting.add(entry);
     timer ??= setInterval(edge('redis timeouts', passSlice), SLICE_MS);
-    command.finally(() => waiting.delete(entry)).then(resolve, reject);
+    command.then(
+      (reply) => {
+        waiting.delete(entry);
+        resolve(reply);
+      },
+      (error: unknown) => {
+        waiting.delete(entry);
+        reject(error as Error);
+      },
+    );
   });
 }
 

@@ -85,13 +85,17 @@ export class ActingUserGuard implements CanActivate {
     private readonly sessions: SessionService,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { headers, stages } = context.switchToHttp().getRequest<FastifyRequest>();
     const { actsAsUser, looksUpAsUser } = stages.get('authorised').policy;
-    let user = looksUpAsUser ? this.aliases.find(DEFAULT_ALIAS) : undefined;
-    if (actsAsUser) user = await this.#user(headers, stages.get('identified').caller);
-    stages.pass('acting', { user });
-    return true;
+    if (!actsAsUser) {
+      stages.pass('acting', { user: looksUpAsUser ? this.aliases.find(DEFAULT_ALIAS) : undefined });
+      return true;
+    }
+    return this.#user(headers, stages.get('identified').caller).then((user) => {
+      stages.pass('acting', { user });
+      return true;
+    });
   }
 
   async #user(headers: FastifyRequest['headers'], caller: Caller): Promise<ActingUser> {

@@ -116,7 +116,7 @@ describe("S6 a configured user's wrong password", () => {
 
     for (const minute of [0, 2, 10, 25, 59]) {
       await process.disturb({ uptime: minute * 60_000 });
-      // To the gateway a clock that jumps is a late event loop, as is a busy machine: it serves nobody for a moment, and callers come again.
+      // The gateway takes a clock that jumps, or a busy machine, for a late event loop. It refuses for a moment, and the callers repeat.
       let answers: Awaited<ReturnType<typeof ask>>[] = [];
       await until('the gateway serves all callers', async () => {
         answers = await Promise.all(callers.map(({ name }) => ask(name)));

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
+import { freshBytes } from '../../shared/random-bytes.ts';
 import type { RunCommand } from '../redis-script/redis-script.ts';
 
 /** An AES-256 key. */
@@ -118,21 +119,4 @@ export class SealedStore {
 export function emptyIfForeign(error: unknown): string {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE ')) return '';
   throw error;
-}
-
-/** The generator needs about as long for a page as for the few bytes of one vector. */
-const PAGE_BYTES = 4_096;
-const page = Buffer.alloc(PAGE_BYTES);
-let used = PAGE_BYTES;
-
-/** Bytes of the operating system's generator (CSPRNG), each returned once. They wait in memory before use, so they are no keys. */
-function freshBytes(count: number): Buffer {
-  if (used + count > PAGE_BYTES) {
-    randomFillSync(page);
-    used = 0;
-  }
-  const bytes = Buffer.from(page.subarray(used, used + count));
-  page.fill(0, used, used + count);
-  used += count;
-  return bytes;
 }
