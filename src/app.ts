@@ -27,7 +27,7 @@ export async function buildApp(
   overrides: Overrides = {},
 ): Promise<NestFastifyApplication> {
   const log = overrides.log ?? createLog(config.logLevel);
-  log.addSecrets(secretsOf(config));
+  log.addSecrets(...secretsOf(config));
   reportFaults(faultLog(log));
   for (const { formerly, name } of config.formerNames)
     log.warn(

@@ -10,7 +10,7 @@ const redactor = new Redactor();
 
 try {
   const config = loadConfig(process.env);
-  redactor.add(secretsOf(config));
+  redactor.add(...secretsOf(config));
   const log = createLog(config.logLevel);
   logLibraryOutput(log);
   // Loaded only where it is used, and before the app, whose first spans it collects.

@@ -255,8 +255,8 @@ function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-/** Returns the current secrets at each call, because the application's secret may be replaced while the process runs. */
-export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): () => string[] {
+/** Two lists: the application's secret, which changes where it is replaced while the process runs, and all others. */
+export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): (readonly string[])[] {
   const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [
     upstream.appKey.reveal(),
@@ -269,5 +269,5 @@ export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): 
     ...headerValues(tracing.headers?.reveal() ?? ''),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
-  return () => [...upstream.appSecret.candidates(), ...lasting];
+  return [upstream.appSecret.candidates, lasting];
 }

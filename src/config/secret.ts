@@ -31,31 +31,33 @@ export class Secret {
 
 /** A secret that may be replaced while the process runs. */
 export class RotatingSecret extends Secret {
-  #current: string;
-  #previous: string | undefined;
+  /** One or two. */
+  readonly #candidates: string[];
 
   constructor(value: string) {
     super(value);
-    this.#current = value;
+    this.#candidates = [value];
   }
 
   override reveal(): string {
-    return this.#current;
+    return this.#candidates[0] as string;
   }
 
-  /** The current value, then the previous one until {@link settled}: an operator cannot change a secret in two places at once. */
-  candidates(): readonly string[] {
-    return this.#previous === undefined ? [this.#current] : [this.#current, this.#previous];
+  /**
+   * The current value, then the previous one until {@link settled}: an operator cannot change a secret in two places at once. It is one
+   * list, which changes with the secret.
+   */
+  get candidates(): readonly string[] {
+    return this.#candidates;
   }
 
   rotate(value: string): void {
-    if (value === this.#current) return;
-    this.#previous = this.#current;
-    this.#current = value;
+    const current = this.reveal();
+    if (value !== current) this.#candidates.splice(0, 2, value, current);
   }
 
   /** The current value works, so the previous one is forgotten. */
   settled(): void {
-    this.#previous = undefined;
+    this.#candidates.length = 1;
   }
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JOB_STORE, type JobStore } from '../jobs/store/job-store.ts';
-import { JobsService, toJob } from '../jobs/jobs.service.ts';
+import { toJob } from '../jobs/dto/job.dto.ts';
+import { JobsService } from '../jobs/jobs.service.ts';
 
 const MAX_JOBS = 50;
 const MAX_ROWS = 50;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
-import { toJob } from './jobs.service.ts';
+import { toJob } from './dto/job.dto.ts';
 import { isEnded, type JobRecord } from './store/job-record.ts';
 import { JOB_STORE, type JobStore } from './store/job-store.ts';
 

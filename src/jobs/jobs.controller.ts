@@ -5,12 +5,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { NewMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { Call, HeaderValue, type RequestFile, UploadedFile } from '../operation/request-stages.ts';
-import { idempotencyKeyOf } from '../order-ledger/keyed-writes.ts';
+import {
+  Call,
+  HeaderValue,
+  IdempotencyKey,
+  type RequestFile,
+  UploadedFile,
+} from '../operation/request-stages.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
-import { JobDto, JobPageDto, JobPath, JobRowDto, JobRowsQuery, ListJobsQuery } from './dto/job.dto.ts';
+import {
+  JobDto,
+  jobLocation,
+  JobPageDto,
+  JobPath,
+  JobRowDto,
+  JobRowsQuery,
+  ListJobsQuery,
+} from './dto/job.dto.ts';
 import { JobWatch } from './job-watch.ts';
-import { jobLocation, JobsService } from './jobs.service.ts';
+import { JobsService } from './jobs.service.ts';
 import { ImportsService } from './member-imports/imports.service.ts';
 import { ROW_TYPES, rowStream } from './member-imports/line-format.ts';
 
@@ -148,10 +161,9 @@ export class JobsController {
     @Param() { jobId }: JobPath,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
-    @Req() { headers }: FastifyRequest,
+    @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<JobDto> {
     const job = await this.jobs.find(jobId, call.caller.grants);
-    const idempotencyKey = idempotencyKeyOf(headers);
     return this.imports.retryJob(job, this.jobs.rows(job), { call, file, sessionId, idempotencyKey });
   }
 

@@ -1,16 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
-import type { JobDto, JobPageDto, JobProblemDto, JobRowDto, ListJobsQuery } from './dto/job.dto.ts';
+import { type JobDto, type JobPageDto, type JobRowDto, type ListJobsQuery, toJob } from './dto/job.dto.ts';
 import {
   type JobRecord,
   type RowResult,
   ROWS_PER_CHUNK,
   type RowStatus,
-  sumOf,
   unpacked,
 } from './store/job-record.ts';
-import { JOB_STORE, type JobStore, KEPT_MS } from './store/job-store.ts';
+import { JOB_STORE, type JobStore } from './store/job-store.ts';
 
 /** Reads and cancels jobs. For a caller the jobs of other enterprises do not exist. */
 @Injectable()
@@ -58,45 +57,9 @@ export class JobsService {
   }
 }
 
-export function toJob(job: JobRecord): JobDto {
-  const { definition, state, total, counts, createdAt, startedAt, finishedAt, problem } = job;
-  const { added, ...others } = counts;
-  return {
-    jobId: definition.jobId,
-    kind: 'import',
-    mode: definition.mode,
-    enterpriseGlobalId: definition.enterpriseGlobalId,
-    state,
-    total,
-    done: sumOf(counts),
-    succeeded: added,
-    ...others,
-    createdAt: timeOf(createdAt),
-    startedAt: startedAt === null ? null : timeOf(startedAt),
-    finishedAt: finishedAt === null ? null : timeOf(finishedAt),
-    expiresAt: timeOf(createdAt + KEPT_MS),
-    problem: problem && toJobProblem(problem),
-  };
-}
-
 /** `at` is the index of the row in the chunk. */
 function toJobRow(result: RowResult, chunk: number, at: number): JobRowDto {
   const { account, status, code = null, message = null, memberGlobalId = null, was } = result;
   const row = was === 'surplus' ? null : chunk * ROWS_PER_CHUNK + at + 1;
   return { row, account, status, code, message, memberGlobalId };
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function toJobProblem(problem: ProblemBody): JobProblemDto {
-  const { type, title, status, detail = title, code, outcome, retryable, requestId = '' } = problem;
-  return { type, title, status, detail, code, outcome, retryable, requestId };
-}
-
-/** The URL of the job that an operation returns. Undefined for a plan. */
-export function jobLocation(result: unknown): string | undefined {
-  const { jobId } = result as { jobId?: string };
-  return jobId === undefined ? undefined : `/v1/jobs/${jobId}`;
 }

@@ -34,7 +34,7 @@ export abstract class Log {
   abstract warn(fields: Fields, message: string): void;
   abstract error(fields: Fields, message: string): void;
   /** Masks these secrets in every line from now on. */
-  abstract addSecrets(source: SecretSource): void;
+  abstract addSecrets(...sources: readonly SecretSource[]): void;
   /** Masks the same secrets in texts for callers. */
   abstract readonly redactor: Redactor;
 }
@@ -51,7 +51,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const logger = pino(options, destination ?? standardOutput());
   return Object.assign(logger, {
     redactor,
-    addSecrets: (source: SecretSource) => redactor.add(source),
+    addSecrets: (...sources: readonly SecretSource[]) => redactor.add(...sources),
   });
 }
 

@@ -7,7 +7,8 @@ const MIN_DIGITS = 8;
 /** Remembered forms of secrets. Tokens change, so the memory is emptied when it is full. */
 const MAX_REMEMBERED = 1_000;
 
-export type SecretSource = () => Iterable<string>;
+/** Gives the secrets of that moment each time. */
+export type SecretSource = Iterable<string>;
 
 /**
  * The last defence of the log and of responses. Both contain chosen fields only. Where one contains a secret all the same (in a
@@ -17,15 +18,15 @@ export class Redactor {
   readonly #sources: SecretSource[] = [];
   readonly #forms = new Map<string, readonly string[]>();
 
-  add(source: SecretSource): void {
-    this.#sources.push(source);
+  add(...sources: readonly SecretSource[]): void {
+    this.#sources.push(...sources);
   }
 
   /** `passing`: further secrets that only this text can contain, such as the passwords of a request. They are not kept. */
   redact(text: string, passing: readonly string[] = []): string {
     const found: string[] = [];
     for (const source of this.#sources)
-      for (const secret of source())
+      for (const secret of source)
         for (const form of this.#formsOf(secret)) if (text.includes(form)) found.push(form);
     for (const secret of new Set(passing)) {
       // A short secret is searched for as it is only: its other forms would match by chance.

@@ -87,9 +87,14 @@ export class OperationInterceptor implements NestInterceptor {
   /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
   async #write(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
+    const { idempotencyKey } = request.stages.get('validated');
     const { call, lookUp } = request.stages.get('reached');
+    const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
     try {
-      const result = await this.writes.run(request, reply, { lookUp, handle });
+      if (!hasKey) await lookUp?.();
+      const result = hasKey
+        ? await this.writes.run(request, reply, { idempotencyKey, lookUp, handle })
+        : await handle();
       const location = policy.locationOf?.(result);
       if (location !== undefined) void reply.header('location', location);
       return result;

@@ -33,7 +33,12 @@ interface Stages {
   /** `CallerGuard`: what the route declares, and that the caller has its scopes. Also a refused request has the stage, for its log line. */
   readonly authorised: { readonly policy: OperationPolicy };
   /** `ValidationGuard`: path, query and body as instances of their DTO classes, without a fault. */
-  readonly validated: { readonly parameters: readonly object[]; readonly body: object | undefined };
+  readonly validated: {
+    readonly parameters: readonly object[];
+    readonly body: object | undefined;
+    /** Of an operation that takes one (docs/api.md, section 4); undefined where the caller sends none. */
+    readonly idempotencyKey: string | undefined;
+  };
   /** `ActingUserGuard`: the user of the platform on whose behalf the gateway calls. Before the next stage, which reads lists as that user. */
   readonly acting: { readonly user: ActingUser | undefined };
   /** `TenancyGuard`: all that the request names is granted, and what the handler gets. */
@@ -117,6 +122,11 @@ export const HeaderValue = createParamDecorator(
     const value = context.switchToHttp().getRequest<FastifyRequest>().headers[name];
     return typeof value === 'string' ? value : undefined;
   },
+);
+
+export const IdempotencyKey = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string | undefined =>
+    stagesOf(context).get('validated').idempotencyKey,
 );
 
 export const UploadedFile = createParamDecorator(

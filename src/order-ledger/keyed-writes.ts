@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -9,13 +8,12 @@ import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { endOf, problemFor } from './write-outcome.ts';
 import { canonical, WriteRecorder } from './write-recorder.ts';
 
-const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
-
 /** The number of upstream calls of the longest write (adding 1,000 members), one after the other. */
 const MAX_CALLS = 5;
 
 /** A valid write that names only ids of its caller. */
 interface AllowedWrite {
+  readonly idempotencyKey: string;
   /** Throws where something that the write names does not exist; undefined: nothing has to be looked up. */
   readonly lookUp: (() => Promise<void>) | undefined;
   readonly handle: () => Promise<unknown>;
@@ -33,16 +31,11 @@ export class KeyedWrites {
   async run(
     request: FastifyRequest,
     reply: FastifyReply,
-    { lookUp, handle }: AllowedWrite,
+    { idempotencyKey, lookUp, handle }: AllowedWrite,
   ): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
     const { call } = request.stages.get('reached');
     const file = request.stages.parsed?.file;
-    const idempotencyKey = policy.idempotency === 'key' ? idempotencyKeyOf(request.headers) : undefined;
-    if (idempotencyKey === undefined) {
-      await lookUp?.();
-      return handle();
-    }
     const caller = call.caller.name;
     const name = `write/${keyName(caller, idempotencyKey)}`;
     const payloadText = canonical(payloadOf(policy.operationId, request, call));
@@ -100,20 +93,3 @@ function payloadOf(operation: string, request: FastifyRequest, { user }: CallCon
   const file = { kind: stages.parsed?.file.kind, length: stages.parsed?.file.length };
   return stages.get('authorised').policy.takesFile ? { ...payload, query, file } : payload;
 }
-
-/** The caller's `Idempotency-Key` (docs/api.md, section 4); undefined where it sends none. Throws where its form is wrong. */
-export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
-  const value = headers['idempotency-key'];
-  if (value === undefined) return undefined;
-  const found = KEY.exec(String(value));
-  if (!found) {
-    const detail = 'must be 16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare';
-    throw new ProblemException('validation-failed', { errors: [{ parameter: 'Idempotency-Key', detail }] });
-  }
-  return found[1] ?? found[2];
-}
-
-/** The `Idempotency-Key`, for handlers that need it themselves. */
-export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  idempotencyKeyOf(context.switchToHttp().getRequest<FastifyRequest>().headers),
-);

@@ -133,6 +133,16 @@ export function locationOf({ details: { order } }: LedgerRecord): string | undef
   );
 }
 
+/** The enterprises that the items of an order name, sorted, each once; '' where an item names none. */
+export function enterprisesOf({ ordered }: OrderDetails): string[] {
+  return [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort();
+}
+
+/** Whether every item names one of these enterprises. An item that names none may belong to any enterprise. */
+export function isWithin(order: OrderDetails, enterprises: ReadonlySet<string>): boolean {
+  return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
+}
+
 const DAY_MS = 24 * 3_600_000;
 /** How long a repeated write gets the response of the first. */
 const WRITE_MS = 7 * DAY_MS;

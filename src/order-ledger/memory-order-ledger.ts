@@ -1,6 +1,14 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { keptFor, type LedgerRecord, released, type State, transitions, unsettled } from './ledger-record.ts';
-import { enterprisesOf, isWithin } from './order-index.ts';
+import {
+  enterprisesOf,
+  isWithin,
+  keptFor,
+  type LedgerRecord,
+  released,
+  type State,
+  transitions,
+  unsettled,
+} from './ledger-record.ts';
 import {
   type Begin,
   type Begun,

@@ -1,6 +1,5 @@
 import { Script } from '../kit/redis-script/redis-script.ts';
-import { sha256 } from '../redis/key-names.ts';
-import { type OrderDetails, type State, states } from './ledger-record.ts';
+import { type State, states } from './ledger-record.ts';
 import type { OrderQuery } from './order-ledger-store.ts';
 
 /*
@@ -52,31 +51,6 @@ return {'there', redis.call('SUNION', unpack(KEYS, 2))}
 const VALUES = new Script(`${SAME_EPOCH}
 return {'there', redis.call('HMGET', KEYS[2], unpack(ARGV, 3))}
 `);
-
-/** The enterprises that the items of an order name, sorted, each once; '' where an item names none. */
-export function enterprisesOf({ ordered }: OrderDetails): string[] {
-  return [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort();
-}
-
-/** Whether every item names one of these enterprises. An item that names none may belong to any enterprise. */
-export function isWithin(order: OrderDetails, enterprises: ReadonlySet<string>): boolean {
-  return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
-}
-
-/** The indexes of a new order, for the script that begins it. */
-export function indexesOf(order: OrderDetails): object {
-  const channel = encodeURIComponent(order.channelCode);
-  const enterprises = enterprisesOf(order).map(encodeURIComponent);
-  // `+`, which no encoded name is, stands for none.
-  const group =
-    enterprises.length === 1 ? enterprises[0] || '+' : `+${sha256(enterprises.join()).slice(0, 32)}`;
-  return {
-    channel,
-    group,
-    enterprises: enterprises.length === 1 ? [] : enterprises,
-    listed: `/${channel}\n/${channel}/${group}`,
-  };
-}
 
 /** Runs a script with the store epoch in front of the keys, and epoch and time in front of the values. Rejects once the caller has hung up. */
 export type RunStep = (

@@ -1,12 +1,15 @@
 import { type Acknowledged, AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
+import { sha256 } from '../redis/key-names.ts';
 import { refusalOf } from '../redis/redis-error.ts';
 import type { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import {
   type Details,
+  enterprisesOf,
   isOrder,
   keptFor,
   type LedgerRecord,
+  type OrderDetails,
   type State,
   states,
   transitions,
@@ -24,7 +27,7 @@ import {
   type WaitingOrders,
 } from './order-ledger-store.ts';
 import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, WAITING } from './ledger-scripts.ts';
-import { indexesOf, OrderIndex, type RunStep } from './order-index.ts';
+import { OrderIndex, type RunStep } from './order-index.ts';
 import { storeKeys } from './store-keys.ts';
 
 const VERSION = '1';
@@ -225,4 +228,19 @@ export class RedisOrderLedger implements OrderLedgerStore {
     const text = sealed ? this.redis.sealer?.open(sealed, this.#key(name)) : undefined;
     return text === undefined ? undefined : (JSON.parse(text) as Details);
   }
+}
+
+/** The indexes of a new order (order-index.ts), for the script that begins it. */
+function indexesOf(order: OrderDetails): object {
+  const channel = encodeURIComponent(order.channelCode);
+  const enterprises = enterprisesOf(order).map(encodeURIComponent);
+  // `+`, which no encoded name is, stands for none.
+  const group =
+    enterprises.length === 1 ? enterprises[0] || '+' : `+${sha256(enterprises.join()).slice(0, 32)}`;
+  return {
+    channel,
+    group,
+    enterprises: enterprises.length === 1 ? [] : enterprises,
+    listed: `/${channel}\n/${channel}/${group}`,
+  };
 }

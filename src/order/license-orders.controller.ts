@@ -1,9 +1,8 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Call } from '../operation/request-stages.ts';
+import { Call, IdempotencyKey } from '../operation/request-stages.ts';
 import type { Scope } from '../caller/scopes.ts';
-import { IdempotencyKey } from '../order-ledger/keyed-writes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { PageQuery } from '../operation/page.dto.ts';
 import type { CallContext } from '../upstream/call-context.ts';

@@ -42,7 +42,9 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   onModuleInit(): void {
     const { file: path } = this.config;
     if (!path) return;
-    this.log.addSecrets(() => [...this.#users.values()].map(({ password }) => password.reveal()));
+    this.log.addSecrets({
+      [Symbol.iterator]: () => this.#users.values().map(({ password }) => password.reveal()),
+    });
     const file = { name: 'users', variable: 'UPSTREAM_USERS_FILE', path, read: readUsersFile };
     this.#unfollow = followSettings(file, (users) => (this.#users = users).size, this.log);
   }

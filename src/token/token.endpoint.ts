@@ -79,7 +79,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
 
   async #grant(send: Send): Promise<AccessToken> {
     const { appSecret } = this.config;
-    const [current, previous] = appSecret.candidates();
+    const [current, previous] = appSecret.candidates;
     try {
       const token = await this.#ask(current as string, send);
       appSecret.settled();

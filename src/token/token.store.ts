@@ -47,9 +47,7 @@ export class TokenStore {
     metrics.follow('gateway_token_age_seconds', () =>
       [...this.#ages()].map(([principal, seconds]) => [{ principal }, seconds]),
     );
-    log.addSecrets(() =>
-      [...this.#local.values()].flatMap(({ token }) => [token.value, token.refreshToken ?? '']),
-    );
+    log.addSecrets({ [Symbol.iterator]: () => this.#secrets() });
   }
 
   /** Reads the first level, without waiting. */
@@ -155,6 +153,13 @@ export class TokenStore {
     const until = this.#shared ? now + MAX_LOCAL_MS : Infinity;
     if (endsInMs > 0) this.#local.set(keys.token, { token: held, until, kind });
     return held;
+  }
+
+  *#secrets(): Generator<string> {
+    for (const { token } of this.#local.values()) {
+      yield token.value;
+      if (token.refreshToken !== undefined) yield token.refreshToken;
+    }
   }
 
   /** The age of the oldest token of each kind of principal, in seconds. */

@@ -24,6 +24,7 @@ const PAGE = 'text/html';
 const RANGES = /^[\w.+*/;,= -]{1,200}$/;
 /** Clients send few different headers. Where a client sends many, they are only parsed again. */
 const MAX_ACCEPTS = 100;
+const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
 
 type Part = 'params' | 'query' | 'body';
 const PARTS: readonly (readonly [RouteParamtypes, Part])[] = [
@@ -50,13 +51,14 @@ export class ValidationGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const { streams, takesFile } = request.stages.get('authorised').policy;
+    const { streams, takesFile, idempotency } = request.stages.get('authorised').policy;
     const { accept } = request.headers;
     const isAccepted = streams ? acceptedType(accept, streams) : this.#accepted(accept);
     if (!isAccepted) throw notAcceptable(accept, streams ?? SERVED.slice(0, 1));
     if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const { takes, classes } = this.#declaredBy(context);
     const errors = faultsOf(request, takes);
+    const idempotencyKey = idempotency && keyOf(request, errors);
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
     const parameters: object[] = [];
     let body: object | undefined;
@@ -67,7 +69,7 @@ export class ValidationGuard implements CanActivate {
       if (part === 'body') body = instance;
       else parameters.push(instance);
     }
-    request.stages.pass('validated', { parameters, body });
+    request.stages.pass('validated', { parameters, body, idempotencyKey });
     return true;
   }
 
@@ -137,6 +139,20 @@ function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>
   if (!takes.has('body') && body !== undefined && body !== null)
     errors.push({ pointer: '', detail: 'must be empty' });
   return errors;
+}
+
+/** The caller's `Idempotency-Key` (docs/api.md, section 4). Adds a fault where its form is wrong. */
+function keyOf({ headers }: FastifyRequest, errors: RequestFault[]): string | undefined {
+  const value = headers['idempotency-key'];
+  if (value === undefined) return undefined;
+  const [, quoted, bare] = KEY.exec(String(value)) ?? [];
+  const key = quoted ?? bare;
+  if (key === undefined)
+    errors.push({
+      parameter: 'Idempotency-Key',
+      detail: 'must be 16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare',
+    });
+  return key;
 }
 
 /** The query parser silently replaces what it cannot decode, so this check comes before it. */

@@ -3,6 +3,7 @@ import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { outcomes, problemCodes } from '../../problem/catalogue.ts';
+import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { Names } from '../../tenancy/names.ts';
 import { FlagParameter, WholeNumberParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, OneOf, Optional, PathId, Text, Word } from '../../validation/rules.ts';
@@ -10,11 +11,14 @@ import {
   importModes,
   type ImportOptions,
   jobKinds,
+  type JobRecord,
   jobStates,
   type JobState,
   type RowStatus,
   rowStatuses,
+  sumOf,
 } from '../store/job-record.ts';
+import { KEPT_MS } from '../store/job-store.ts';
 import { type CellForm, cellForms } from '../member-imports/line-format.ts';
 
 /** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
@@ -233,4 +237,41 @@ export class JobRowDto {
 
   /** Null where the row has no member. */
   memberGlobalId!: string | null;
+}
+
+/** The record as callers see it. */
+export function toJob(job: JobRecord): JobDto {
+  const { definition, state, total, counts, createdAt, startedAt, finishedAt, problem } = job;
+  const { added, ...others } = counts;
+  return {
+    jobId: definition.jobId,
+    kind: 'import',
+    mode: definition.mode,
+    enterpriseGlobalId: definition.enterpriseGlobalId,
+    state,
+    total,
+    done: sumOf(counts),
+    succeeded: added,
+    ...others,
+    createdAt: timeOf(createdAt),
+    startedAt: startedAt === null ? null : timeOf(startedAt),
+    finishedAt: finishedAt === null ? null : timeOf(finishedAt),
+    expiresAt: timeOf(createdAt + KEPT_MS),
+    problem: problem && toJobProblem(problem),
+  };
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function toJobProblem(problem: ProblemBody): JobProblemDto {
+  const { type, title, status, detail = title, code, outcome, retryable, requestId = '' } = problem;
+  return { type, title, status, detail, code, outcome, retryable, requestId };
+}
+
+/** The URL of the job that an operation returns. Undefined for a plan. */
+export function jobLocation(result: unknown): string | undefined {
+  const { jobId } = result as { jobId?: string };
+  return jobId === undefined ? undefined : `/v1/jobs/${jobId}`;
 }

@@ -7,10 +7,15 @@ import { ProblemException, type RequestFault } from '../../problem/problem.excep
 import { inBackground } from '../../shared/edge.ts';
 import { Slices } from '../../shared/slices.ts';
 import type { CallContext } from '../../upstream/call-context.ts';
-import type { ImportPlanDto, ImportQuery, JobDto, JobRowDto } from '../dto/job.dto.ts';
+import {
+  type ImportPlanDto,
+  type ImportQuery,
+  type JobDto,
+  jobLocation,
+  type JobRowDto,
+  toJob,
+} from '../dto/job.dto.ts';
 import { JobDispatcher } from '../job-dispatcher.ts';
-import { JobUsers } from '../job-user.ts';
-import { jobLocation, toJob } from '../jobs.service.ts';
 import {
   type ImportOptions,
   isEnded,
@@ -22,7 +27,7 @@ import {
 } from '../store/job-record.ts';
 import { JOB_STORE, type JobStore, type Reservation } from '../store/job-store.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
-import { membersByAccount } from './import-calls.ts';
+import { JobUsers, membersByAccount } from './import-calls.ts';
 import { plannedRow, surplus } from './import-plan.ts';
 
 const ID_BYTES = 16;

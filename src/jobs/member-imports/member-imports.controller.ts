@@ -1,14 +1,18 @@
-import { Controller, Get, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { MemberDto, NewMemberDto } from '../../member/dto/member.dto.ts';
 import { MemberSearch } from '../../member/member-search.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
-import { Call, HeaderValue, type RequestFile, UploadedFile } from '../../operation/request-stages.ts';
-import { idempotencyKeyOf } from '../../order-ledger/keyed-writes.ts';
+import {
+  Call,
+  HeaderValue,
+  IdempotencyKey,
+  type RequestFile,
+  UploadedFile,
+} from '../../operation/request-stages.ts';
 import type { CallContext } from '../../upstream/call-context.ts';
-import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto } from '../dto/job.dto.ts';
-import { jobLocation } from '../jobs.service.ts';
+import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 
@@ -68,10 +72,9 @@ export class MemberImportsController {
     @Query() query: ImportQuery,
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
-    @Req() { headers }: FastifyRequest,
+    @IdempotencyKey() idempotencyKey: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<JobDto | ImportPlanDto> {
-    const idempotencyKey = idempotencyKeyOf(headers);
     if (query.validateOnly) void reply.status(200);
     return this.imports.importMembers({ call, enterpriseGlobalId, file, sessionId, idempotencyKey }, query);
   }

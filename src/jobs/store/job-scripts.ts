@@ -1,49 +1,11 @@
 import { LEASE } from '../../kit/lease/lease.ts';
 import { Script } from '../../kit/redis-script/redis-script.ts';
-import type { ProblemBody } from '../../problem/problem.exception.ts';
-import { countsFrom, DONE, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 
 /*
  * Jobs as Redis has them, and their steps: each is one script, by the clock of the server. The hash of a job has its definition (sealed),
  * state, counts, times and version, and its owner: the token of the queue's lock under which a process took the job last. No other process
  * changes the job.
  */
-
-/** The keys of a job. `problem` is no key: it is the name under which the problem in the hash is sealed. */
-export function jobKeys(prefix: string, jobId: string) {
-  const keyOf = (kind: string) => `${prefix}${kind}:${jobId}`;
-  return {
-    job: keyOf('job'),
-    waiting: keyOf('waiting'),
-    results: keyOf('results'),
-    counts: keyOf('counts'),
-    calls: keyOf('calls'),
-    problem: `${keyOf('job')}:problem`,
-  };
-}
-
-/** The hash of a job. A field that is not set is missing. */
-export type JobFields = Readonly<Record<string, string>>;
-
-/** `definition` and `problem` are no longer sealed. */
-export function recordOf(definition: string, fields: JobFields, problem: string | undefined): JobRecord {
-  const numberOf = (field: string) => Number(fields[field]);
-  const timeOf = (field: string) => (fields[field] === undefined ? null : numberOf(field));
-  return {
-    definition: JSON.parse(definition) as JobDefinition,
-    state: fields['state'] as JobState,
-    total: numberOf('total'),
-    counts: countsFrom(DONE.map((status) => Number(fields[status] ?? 0))),
-    createdAt: numberOf('createdAt'),
-    startedAt: timeOf('startedAt'),
-    finishedAt: timeOf('finishedAt'),
-    problem: problem ? (JSON.parse(problem) as ProblemBody) : null,
-    version: numberOf('version'),
-    prepared: fields['prepared'] !== undefined,
-    chunks: numberOf('chunks'),
-    isCancelled: fields['cancelled'] !== undefined,
-  };
-}
 
 const NOW = `
 local time = redis.call('TIME')

@@ -3,7 +3,14 @@ import type { Script } from '../../kit/redis-script/redis-script.ts';
 import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import type { SharedRedis } from '../../redis/shared-redis.ts';
-import { countList, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
+import {
+  countList,
+  type JobDefinition,
+  type JobFields,
+  type JobRecord,
+  type JobState,
+  recordOf,
+} from './job-record.ts';
 import * as scripts from './job-scripts.ts';
 import {
   type ChunkChange,
@@ -195,12 +202,12 @@ export class RedisJobStore implements JobStore {
       const keys = this.#keys(ids[index] ?? '');
       const definition = fields['definition'] && this.#sealer.open(fields['definition'], keys.job);
       const problem = fields['problem'] && this.#sealer.open(fields['problem'], keys.problem);
-      return definition ? [scripts.recordOf(definition, fields, problem)] : [];
+      return definition ? [recordOf(definition, fields, problem)] : [];
     });
   }
 
-  async #fieldsOf(ids: readonly string[]): Promise<scripts.JobFields[]> {
-    const all: scripts.JobFields[] = [];
+  async #fieldsOf(ids: readonly string[]): Promise<JobFields[]> {
+    const all: JobFields[] = [];
     for (let from = 0; from < ids.length; from += JOBS_AT_ONCE) {
       const keys = ids.slice(from, from + JOBS_AT_ONCE).map((id) => this.#keys(id).job);
       all.push(...(await this.#ask((client) => Promise.all(keys.map((key) => client.hgetall(key))))));
@@ -214,8 +221,17 @@ export class RedisJobStore implements JobStore {
     return bytes('maxmemory') || bytes('total_system_memory') || Infinity;
   }
 
+  /** `problem` is no key: it is the name under which the problem in the hash is sealed. */
   #keys(jobId: string) {
-    return scripts.jobKeys(this.#prefix, jobId);
+    const keyOf = (kind: string) => `${this.#prefix}${kind}:${jobId}`;
+    return {
+      job: keyOf('job'),
+      waiting: keyOf('waiting'),
+      results: keyOf('results'),
+      counts: keyOf('counts'),
+      calls: keyOf('calls'),
+      problem: `${keyOf('job')}:problem`,
+    };
   }
 
   #keysOfEnd(jobId: string): string[] {

@@ -1,9 +1,8 @@
 import { isJsonText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
-import { rfc3339 } from '../../shared/rfc3339.ts';
 import type { ContractNotes, GapKind } from '../gaps.ts';
 import { ContractViolation, UnreadableTree } from '../upstream-failure.ts';
-import { idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
+import { idText, longText, plain, readTime, rfc3339, type TimestampUnit } from './scalars.ts';
 
 /** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
