@@ -11,6 +11,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { type Details, type Mover, orderName, type State, states, transitions } from './ledger-record.ts';
 import {
   type Begin,
+  type Begun,
   MAX_WRITES,
   type OrderLedgerStore,
   OrderLedgerUnavailable,
@@ -370,9 +371,17 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
     });
 
     it('is refused where its caller has too many of them; orders and other callers are not', async () => {
+      // A write that changed nothing does not count.
+      const gone = newWrite();
+      await store.begin(gone);
+      await store.move(byOwner(gone, 'not_sent'));
       const writes = Array.from({ length: MAX_WRITES }, () => newWrite());
+      const begun: Begun[] = [];
       for (let first = 0; first < writes.length; first += 100)
-        await Promise.all(writes.slice(first, first + 100).map((write) => store.begin(write)));
+        begun.push(
+          ...(await Promise.all(writes.slice(first, first + 100).map((write) => store.begin(write)))),
+        );
+      expect(new Set(begun.map(({ kind }) => kind))).toEqual(new Set(['begun']));
       expect(await store.begin(newWrite())).toEqual({ kind: 'full' });
       expect(await store.begin({ ...(writes[0] as Begin), owner: randomUUID() })).toMatchObject({
         kind: 'there',

@@ -474,4 +474,28 @@ describe('a store with Redis away', () => {
     expect(await found(store)).toMatchObject(theirs);
     await again.stop();
   });
+
+  it.each<[string, (store: TokenStore) => Promise<AccessToken>]>([
+    [
+      'finds',
+      async (store) => {
+        const theirs = await obtained((await newProcess({ REDIS_URL: mortal.url })).store);
+        expect(await found(store)).toMatchObject(theirs);
+        return theirs;
+      },
+    ],
+    ['obtains', (store) => obtained(store)],
+  ])('once Redis is back, the process forgets its own token with the one that it %s', async (_, next) => {
+    const { store, token, recorded } = await orphaned();
+    await obtained(store, newToken(), order, token.version);
+    const ready = recorded.next('redis-ready');
+    const again = await startRedis(['--port', String(mortal.port)]);
+    await ready;
+    const { version } = await next(store);
+    const closed = recorded.next('redis-away');
+    await again.kill9();
+    await closed;
+    expect((await store.claim(order, newOwner(), version)).kind).toBe('permit');
+    await again.stop();
+  });
 });

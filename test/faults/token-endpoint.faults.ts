@@ -94,6 +94,8 @@ describe('one gateway', () => {
     expect(answer.status).toBe(503);
     expect(answer.body).toMatchObject(NO_TOKEN);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const line = (await gateway.log()).findLast((each) => each.includes('"event":"request"'));
+    expect(JSON.parse(line ?? '')).toMatchObject({ tokenFailure: 'unavailable', tokenReason: 'no_answer' });
     const ready = await gateway.get('/health/ready');
     expect([ready.status, ready.body]).toEqual([
       200,
