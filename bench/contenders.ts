@@ -2,9 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Fleet } from '../test/support/fleet.ts';
 import type { startGatewayProcess } from '../test/support/gateway-process.ts';
+import { type Container, newContainer } from './container.ts';
 import { startNginx } from './nginx.ts';
 import { pidOf, type Running, startPeer } from './processes.ts';
 import { type Asked, gatewayAsked, platformAsked } from './tasks.ts';
+import type { Tree } from './tree.ts';
 
 type HowToStart = Parameters<typeof startGatewayProcess>[1];
 
@@ -35,6 +37,8 @@ export class Platform {
   }
 }
 
+const SCOPES = ['orders:read', 'orders:write', 'members:read'];
+
 /** As an operator would set it: a log on disk of every order before it is sent, and no eviction. */
 const ORDER_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 export const SHIPPED = {
@@ -51,7 +55,8 @@ export function openFleet({ url }: Platform): Promise<Fleet> {
   const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
   return Fleet.start({ ...platform, seedPassword: secret() }, 0, {
     redis: ORDER_REDIS,
-    caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 } },
+    // Scopes that older gateways know, too.
+    caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 }, scopes: SCOPES },
   });
 }
 
@@ -60,23 +65,29 @@ async function gateways(
   count: number,
   environment: Record<string, string>,
   how: HowToStart = {},
+  container?: Container,
 ): Promise<Contender> {
   const fleet = await openFleet(platform);
   try {
     for (let index = 0; index < count; index++)
       await fleet.launch(environment, {
         ...how,
+        ...(container && { controlGroup: container.door }),
         logFile: join(fleet.folder, `gateway-${index}.log`),
       });
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
       redisPid: environment === EMBEDDED ? undefined : pidOf(fleet.redis.process),
-      stop: () => fleet.stop(),
+      stop: async () => {
+        await fleet.stop();
+        container?.remove();
+      },
     };
     return { running, asked: gatewayAsked(fleet.key) };
   } catch (error) {
     await fleet.stop();
+    container?.remove();
     throw error;
   }
 }
@@ -94,6 +105,18 @@ async function peer(
 const KEY = secret();
 const KEY_HASH = createHash('sha256').update(KEY).digest('hex');
 
+/** How another commit is started, with the variables under the names that it reads. */
+export function startOf({ folder, start }: Tree): HowToStart {
+  return { folder, command: start };
+}
+
+/** How naive Nest and the gateway are started where their memory is compared: V8's space for young objects is the same. */
+const YOUNG_SPACE = '--max-semi-space-size=16';
+/** Of a small container. */
+const SMALL_MIB = 512;
+
+type Contend = (platform: Platform, how: HowToStart, before: Tree | undefined) => Promise<Contender>;
+
 /** Every contender, and how it is started. */
 export const contenders = {
   /** The least that any gateway on Node must do. */
@@ -104,13 +127,23 @@ export const contenders = {
       platformAsked((answer) => answer),
     ),
   /** As shipped, bundle and options of Node included: with callers, request log, metrics, order ledger and Redis. */
-  gateway: (platform: Platform, how?: HowToStart) => gateways(platform, 1, SHIPPED, how),
+  gateway: (platform, how) => gateways(platform, 1, SHIPPED, how),
+  /** The same of another commit. */
+  before: (platform, how, before) => {
+    if (!before) throw new Error('there is no other commit');
+    return gateways(platform, 1, before.named(SHIPPED), { ...how, ...startOf(before) });
+  },
   /** With everything in the process instead of in Redis. */
-  'gateway, embedded': (platform: Platform, how?: HowToStart) => gateways(platform, 1, EMBEDDED, how),
+  'gateway, embedded': (platform, how) => gateways(platform, 1, EMBEDDED, how),
+  'gateway, young 16': (platform, how) =>
+    gateways(platform, 1, SHIPPED, { ...how, nodeOptions: YOUNG_SPACE }),
+  'gateway, 512 MiB': (platform, how) => gateways(platform, 1, SHIPPED, how, newContainer(SMALL_MIB)),
   'two gateways': (platform) => gateways(platform, 2, SHIPPED),
   'naive Nest': (platform) => peer('naive', platform, gatewayAsked('')),
   /** With keys, request log and metrics too. */
   'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked(KEY), { API_KEY_HASH: KEY_HASH }),
+  'naive Nest, young 16': (platform) =>
+    peer('naive', platform, gatewayAsked(KEY), { API_KEY_HASH: KEY_HASH, NODE_OPTIONS: YOUNG_SPACE }),
   'nginx + njs': async (platform) => ({
     running: await startNginx(platform.url, KEY_HASH),
     asked: gatewayAsked(KEY),
@@ -121,7 +154,7 @@ export const contenders = {
       running: { ...running, stop: async () => {} },
       asked: platformAsked((answer) => (answer as { data: unknown }).data),
     }),
-} satisfies Record<string, (platform: Platform) => Promise<Contender>>;
+} satisfies Record<string, Contend>;
 
 export type ContenderName = keyof typeof contenders;
 

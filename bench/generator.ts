@@ -7,8 +7,8 @@ import { connect, type Socket } from 'node:net';
  */
 
 export interface Ask {
-  /** The whole request of that number, ASCII only. */
-  readonly request: (index: number) => string;
+  /** The whole request of that number on the connection of that place, ASCII only. */
+  readonly request: (index: number, place: number) => string;
   readonly status: number;
   /** Throws when a response is not the expected one. */
   readonly check: (body: string) => void;
@@ -46,17 +46,21 @@ export class Connection {
   #kept: Buffer[] = [];
   #left = -1;
 
-  private constructor(socket: Socket) {
+  private constructor(
+    socket: Socket,
+    /** Of all connections that are open to a contender. */
+    readonly place: number,
+  ) {
     this.#socket = socket;
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new WrongAnswer('the connection was closed')));
   }
 
-  static async open(port: number): Promise<Connection> {
+  static async open(port: number, place = 0): Promise<Connection> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
-    return new Connection(socket);
+    return new Connection(socket, place);
   }
 
   /** Resolves with the body when the caller wants it. */
@@ -124,7 +128,7 @@ export async function openChecked(
 ): Promise<Connection[]> {
   const portOf = (index: number) => ports[index % ports.length] as number;
   const opened = await Promise.all(
-    Array.from({ length: count }, (_, index) => Connection.open(portOf(index))),
+    Array.from({ length: count }, (_, index) => Connection.open(portOf(index), index)),
   );
   await Promise.all(opened.map((connection) => check(connection, ask, next, MAX_REFUSALS)));
   return opened;
@@ -132,7 +136,7 @@ export async function openChecked(
 
 async function check(connection: Connection, ask: Ask, next: () => number, tries: number): Promise<void> {
   try {
-    ask.check((await connection.send(ask.request(next()), ask.status, true)) ?? '');
+    ask.check((await connection.send(ask.request(next(), connection.place), ask.status, true)) ?? '');
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     if (tries === 0) throw new WrongAnswer('refused every time');
@@ -164,7 +168,7 @@ export async function flood(
     connections.map(async (connection) => {
       for (let now = performance.now(); now < until;) {
         try {
-          await connection.send(ask.request(next()), ask.status);
+          await connection.send(ask.request(next(), connection.place), ask.status);
           latencies.push(performance.now() - now);
         } catch (error) {
           if (!(error instanceof Refused)) throw error;
@@ -199,7 +203,7 @@ export async function pace(
   await new Promise<void>((resolve, reject) => {
     const begin = (connection: Connection, dueAt: number) => {
       connection
-        .send(ask.request(next()), ask.status)
+        .send(ask.request(next(), connection.place), ask.status)
         .then(
           () => void latencies.push(performance.now() - dueAt),
           (error: unknown) => {

@@ -7,13 +7,17 @@ import { judge, type Result, values } from './lines.ts';
 import type { Metric } from './measure.ts';
 import { capacityTable, linesTable, scenarioTable } from './report.ts';
 import { hasNginx } from './nginx.ts';
-import { named } from './scenarios.ts';
+import { besideBefore, named } from './scenarios.ts';
 import { type Extent, Stage } from './stage.ts';
+import { builtTree } from './tree.ts';
 
 /**
- * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios, `--rounds` and `--seconds` set their
- * extent, `--json <file>` names the file of the figures. `--short` plays everything once and briefly: it finds wrong responses and judges
- * no time. Exits with 1 for a wrong response, not for a missed line.
+ * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios; `--rounds`, `--seconds`, `--warmup` and
+ * `--processes` set their extent; `--json <file>` names the file of the figures. `--short` plays everything once and briefly: it finds
+ * wrong responses and judges no time. Exits with 1 for a wrong response, not for a missed line.
+ *
+ * `--against <commit>` builds that commit and compares this gateway with it instead, in turns; `--limit` is what a scenario may cost beside
+ * it. Then a missed line is an exit with 1.
  */
 
 const { values: options } = parseArgs({
@@ -21,23 +25,30 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    warmup: { type: 'string' },
+    processes: { type: 'string' },
+    against: { type: 'string' },
+    limit: { type: 'string', default: '1.1' },
     short: { type: 'boolean', default: false },
     json: { type: 'string', default: 'bench/results.json' },
   },
 });
 const usual: Extent = options.short
-  ? { rounds: 1, seconds: 0.15, warmup: 0, maxConnections: 8 }
-  : { rounds: 5, seconds: 0.9, warmup: 2, maxConnections: Infinity };
-const extent: Extent = {
-  ...usual,
-  ...(options.rounds !== undefined && { rounds: Number(options.rounds) }),
-  ...(options.seconds !== undefined && { seconds: Number(options.seconds) }),
-};
-const chosen = named(options.only);
+  ? { rounds: 1, seconds: 0.15, warmup: 0, processes: 1, maxConnections: 8 }
+  : { rounds: 9, seconds: 0.9, warmup: 20, processes: 3, maxConnections: Infinity };
+const given = (['rounds', 'seconds', 'warmup', 'processes'] as const).flatMap((name) =>
+  options[name] === undefined ? [] : [[name, Number(options[name])] as const],
+);
+const extent: Extent = { ...usual, ...Object.fromEntries(given) };
+const isAgainst = options.against !== undefined;
+const chosen = named(options.only).flatMap((scenario) =>
+  isAgainst ? (besideBefore(scenario, Number(options.limit)) ?? []) : [scenario],
+);
+const before = options.against === undefined ? undefined : builtTree(options.against);
 
 const began = performance.now();
 const results: Result[] = [];
-const stage = await Stage.open();
+const stage = await Stage.open(before);
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stage.close().finally(() => process.exit(130)));
 try {
@@ -60,8 +71,8 @@ try {
 }
 
 const judged = results.flatMap(judge);
-process.stdout.write(linesTable(judged, !options.short) + capacityTable(results));
-if (!hasNginx)
+process.stdout.write(linesTable(judged, !options.short) + (isAgainst ? '' : capacityTable(results)));
+if (!hasNginx && !isAgainst)
   process.stdout.write(
     '\nnginx + njs is not compared: install `nginx` and `libnginx-mod-http-js` (Debian).\n',
   );
@@ -75,6 +86,7 @@ process.stdout.write(
   `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${seconds} s in all\n` +
     `${options.json}\n`,
 );
+if (isAgainst && !options.short && judged.some(({ verdict }) => verdict === 'missed')) process.exitCode = 1;
 
 function summary({ scenario: { name, metric }, runs }: Result): object {
   return {

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SHIPPED_START } from '../test/support/gateway-process.ts';
 import { freePort } from '../test/support/redis.ts';
-import { type Contender, openFleet, type Platform, SHIPPED } from './contenders.ts';
+import { type Contender, openFleet, type Platform, SHIPPED, startOf } from './contenders.ts';
 import { quantile } from './figures.ts';
 import { type Answered, Connection, flood, openChecked, pace, WrongAnswer } from './generator.ts';
-import { cpuSeconds, residentMiB, startPeer } from './processes.ts';
+import { BARE_NEST, cpuSeconds, residentMiB, startPeer } from './processes.ts';
 import { gatewayAsked, type Task } from './tasks.ts';
+import type { Tree } from './tree.ts';
 
 /** The measurements of one round. CPU is that of the processes, over all their threads. */
 export interface Measured {
@@ -94,44 +95,46 @@ function assertAsked(task: Task, answered: number, asked: number, hasCache: bool
   if (!right) throw new WrongAnswer(`${answered} answers, of which the platform made ${asked}`);
 }
 
-/** V8's compiled code, which the image has too: a start without settings makes it, and ends. */
-let compiled: string | undefined;
-function compiledCode(): string {
-  if (compiled !== undefined) return compiled;
+/** V8's compiled code, which the image has too, by command: a start without settings makes it, and ends. */
+const compiled = new Map<string, string>();
+function compiledCode([program = '', ...args]: readonly string[], cwd?: string): string {
+  const command = args.join(' ') + String(cwd);
+  const known = compiled.get(command);
+  if (known !== undefined) return known;
   const folder = mkdtempSync(join(tmpdir(), 'bench-compiled-'));
   process.once('exit', () => rmSync(folder, { recursive: true }));
-  spawnSync(process.execPath, SHIPPED_START, {
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: folder },
-  });
-  return (compiled = folder);
+  spawnSync(program, args, { cwd, env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: folder } });
+  compiled.set(command, folder);
+  return folder;
 }
 
 /** From the start of its process to the first 200 of a read, token included. Redis already runs. */
-export async function startOfGateway(platform: Platform): Promise<Partial<Measured>> {
-  const NODE_COMPILE_CACHE = compiledCode();
+export async function startOfGateway(platform: Platform, tree?: Tree): Promise<Partial<Measured>> {
+  const NODE_COMPILE_CACHE = compiledCode(tree?.start ?? [process.execPath, ...SHIPPED_START], tree?.folder);
   const fleet = await openFleet(platform);
   try {
     const PORT = String(await freePort());
     const began = performance.now();
-    const launched = fleet.launch(
-      { ...SHIPPED, PORT, NODE_COMPILE_CACHE },
-      {
-        logFile: join(fleet.folder, 'gateway.log'),
-      },
-    );
-    const ask = gatewayAsked(fleet.key)({ kind: 'read', bytes: 1_024, how: 'fresh', changing: false });
-    const [startMs] = await Promise.all([firstAnswer(Number(PORT), ask.request(next()), began), launched]);
+    const environment = { ...SHIPPED, PORT, NODE_COMPILE_CACHE };
+    const launched = fleet.launch(tree?.named(environment) ?? environment, {
+      ...(tree && startOf(tree)),
+      logFile: join(fleet.folder, 'gateway.log'),
+    });
+    const task: Task = { kind: 'read', what: 'assets', bytes: 1_024, how: 'fresh', changing: false };
+    const request = gatewayAsked(fleet.key)(task).request(next(), 0);
+    const [startMs] = await Promise.all([firstAnswer(Number(PORT), request, began), launched]);
     return { startMs };
   } finally {
     await fleet.stop();
   }
 }
 
-/** The same for Nest with Fastify, Swagger and one route without a platform. */
+/** The same for Nest with Fastify, Swagger and one route without a platform, bundled and with compiled code too. */
 export async function startOfBareNest(): Promise<Partial<Measured>> {
   const PORT = String(await freePort());
   const began = performance.now();
-  const launched = startPeer('bare-nest', { PORT });
+  const NODE_COMPILE_CACHE = compiledCode([process.execPath, BARE_NEST]);
+  const launched = startPeer(BARE_NEST, { PORT, NODE_COMPILE_CACHE });
   const request = 'GET /greetings/bench HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
   const [startMs, running] = await Promise.all([firstAnswer(Number(PORT), request, began), launched]);
   await running.stop();

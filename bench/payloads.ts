@@ -33,19 +33,66 @@ function asset(index: number): object {
   };
 }
 
+/** A member as member #5 returns it (interface section 2.10), about 350 bytes. */
+function member(index: number): object {
+  return {
+    id: `${40_993 + index}`,
+    userId: `${50_993 + index}`,
+    globalId: `mem-${1_000 + index}`,
+    enterpriseId: 'ent-harbour',
+    departmentId: 10,
+    departmentName: 'Drawing office',
+    userName: `member${index}@harbour`,
+    passwordMobile: null,
+    name: `Member ${index}`,
+    assetNums: [String(8_000_000_000 + index)],
+    borrowNum: null,
+    onlineFlag: false,
+    remark: null,
+    deleted: false,
+    updateTime: BASE_TIME + YEAR_MS / 2 + index,
+    createTime: BASE_TIME + index,
+    boundUserInfo: null,
+  };
+}
+
+/** A response of member #5 of at least that many bytes: one page with all members. */
+export function membersAnswer(bytes: number): { readonly body: Buffer; readonly count: number } {
+  return grown(member, bytes, (list) => ({
+    pageNum: 1,
+    pageSize: 200,
+    size: list.length,
+    total: list.length,
+    isFirstPage: true,
+    isLastPage: true,
+    hasPreviousPage: false,
+    hasNextPage: false,
+    list,
+  }));
+}
+
+/** Takes further items until the response is large enough. */
+function grown(
+  item: (index: number) => object,
+  bytes: number,
+  data: (items: readonly object[]) => unknown,
+): { readonly body: Buffer; readonly count: number } {
+  const items: object[] = [];
+  let body = success(data(items));
+  while (body.length < bytes) {
+    items.push(item(items.length));
+    body = success(data(items));
+  }
+  return { body, count: items.length };
+}
+
 function success(data: unknown): Buffer {
   return Buffer.from(JSON.stringify({ code: 0, message: 'success', data }));
 }
 
 /** A response of order #8 of at least that many bytes. */
 export function assetsAnswer(bytes: number): { readonly body: Buffer; readonly count: number } {
-  const assets: object[] = [];
-  let body = success(assets);
-  while (body.length < bytes) {
-    assets.push(asset(assets.length));
-    body = success(assets);
-  }
-  return { body, count: assets.length };
+  return grown(asset, bytes, (assets) => assets);
 }
 
 /** A response of order #5 to that many items (interface section 2.6). */

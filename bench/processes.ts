@@ -2,8 +2,10 @@ import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { BUNDLE_OPTIONS } from '../scripts/bundle-options.ts';
 
 /** The target of the load: one process, or several that share it. */
 export interface Running {
@@ -16,17 +18,27 @@ export interface Running {
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
+const compiled = join(here, 'dist', 'peers');
+/** Its bundle, as the gateway has one. */
+export const BARE_NEST = join(compiled, 'bundle', 'bare-nest.js');
+
 /** Peers run as JavaScript, as the gateway does, since decorators need a compiler. */
-export function compilePeers(): void {
+export async function compilePeers(): Promise<void> {
   const tsc = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'));
   execFileSync(process.execPath, [tsc, '-p', join(here, 'peers')], { stdio: 'inherit' });
+  await build({
+    ...BUNDLE_OPTIONS,
+    entryPoints: [join(compiled, 'bare-nest.js')],
+    outfile: BARE_NEST,
+    minifyWhitespace: true,
+  });
 }
 
-/** A server of `bench/peers`. Its output goes into a file, as the gateway's does. */
+/** A server of `bench/peers`, by its name or its file. Its output goes into a file, as the gateway's does. */
 export async function startPeer(name: string, environment: Record<string, string> = {}): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), `bench-${name}-`));
+  const folder = mkdtempSync(join(tmpdir(), 'bench-peer-'));
   const log = openSync(join(folder, 'log'), 'a');
-  const child = fork(join(here, 'dist', 'peers', `${name}.js`), {
+  const child = fork(isAbsolute(name) ? name : join(compiled, `${name}.js`), {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
     stdio: ['ignore', log, 'inherit', 'ipc'],
   });

@@ -39,7 +39,7 @@ if (positionals.length === 0 || !run) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-profile-'));
-compilePeers();
+await compilePeers();
 const platform = await Platform.start();
 const nodeOptions = `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
 // File by file, so that the profile names them.

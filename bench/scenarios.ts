@@ -1,6 +1,8 @@
 import type { ContenderName } from './contenders.ts';
 import type { Metric } from './measure.ts';
+import { hasContainers } from './container.ts';
 import { hasNginx } from './nginx.ts';
+import type { Extent } from './stage.ts';
 import type { Task } from './tasks.ts';
 
 /** One contender in a scenario. */
@@ -39,20 +41,32 @@ export interface Scenario {
   readonly note?: string;
   /** Measured in turns, and compared with the first; none: the scenario measures starts. */
   readonly runs: readonly Run[];
-  /** On processes that have done no other work. */
+  /** On processes that have done no other work, and with no others beside them. */
   readonly fresh?: true;
+  /** Another extent than usual. */
+  readonly extent?: Partial<Extent>;
   readonly lines: readonly Line[];
 }
 
 const KB = 1_024;
 const CONNECTIONS = 64;
 const order = (items: number): Task => ({ kind: 'order', items });
-const read = (kilobytes: number, how: 'fresh' | 'miss' | 'cached', changing = false): Task => ({
+type How = 'fresh' | 'miss' | 'cached';
+const read = (kilobytes: number, how: How, { changing = false } = {}): Task => ({
   kind: 'read',
+  what: 'assets',
   bytes: kilobytes * KB,
   how,
   changing,
 });
+const members = (kilobytes: number): Task => ({
+  kind: 'read',
+  what: 'members',
+  bytes: kilobytes * KB,
+  how: 'cached',
+  changing: false,
+});
+const CHANGING = { changing: true };
 const run = (contender: ContenderName, task: Task, more: Partial<Run> = {}): Run => ({
   ...{ label: contender, contender, task, connections: CONNECTIONS },
   ...more,
@@ -68,50 +82,63 @@ const CORES_FOR_TWO = 5;
 
 const scenarios: readonly Scenario[] = [
   {
-    name: 'read 1 KB, past the cache',
-    metric: 'cpuMicros',
-    note: 'Cache-Control: no-cache, so every request goes to the platform and refreshes the cache',
-    runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
-    lines: [line(2), line(1.2, 'nginx + njs'), naive(5)],
-  },
-  {
     name: 'read 1 KB, past the cache, changing',
     metric: 'cpuMicros',
-    note: 'each answer of the platform differs from the last',
-    runs: runs(read(1, 'fresh', true), 'bare', 'gateway', ...NGINX),
-    lines: [line(2.3)],
+    note: 'Cache-Control: no-cache, so every request goes to the platform and refreshes the cache; each connection has a key of its own, and each item of each answer is new',
+    runs: runs(read(1, 'fresh', CHANGING), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(2.8), line(2, 'nginx + njs'), naive(4)],
   },
   {
-    name: 'read 20 KB, past the cache',
+    name: 'read 1 KB, past the cache, unchanged',
     metric: 'cpuMicros',
-    runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
-    lines: [line(1), line(0.8, 'nginx + njs'), naive(5)],
+    note: 'the platform gives the same answer each time: judges nothing against peers',
+    runs: runs(read(1, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(2.3)],
   },
   {
     name: 'read 20 KB, past the cache, changing',
     metric: 'cpuMicros',
-    runs: runs(read(20, 'fresh', true), 'bare', 'gateway', ...NGINX),
-    lines: [line(2)],
+    runs: runs(read(20, 'fresh', CHANGING), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(2), line(0.9, 'nginx + njs'), naive(4)],
+  },
+  {
+    name: 'read 20 KB, past the cache, unchanged',
+    metric: 'cpuMicros',
+    runs: runs(read(20, 'fresh'), 'bare', 'gateway', ...PEERS, ...NGINX),
+    lines: [line(0.9)],
   },
   {
     name: 'read 1 KB, not in the cache',
     metric: 'cpuMicros',
-    note: 'another query every time: looked for in both levels of the cache, asked for, kept',
-    runs: runs(read(1, 'miss'), 'bare', 'gateway'),
-    lines: [line(3.8)],
+    note: 'another query every time: looked for in both levels of the cache, asked for, kept; each item of each answer is new',
+    runs: runs(read(1, 'miss', CHANGING), 'bare', 'gateway'),
+    lines: [line(3.6)],
   },
   {
     name: 'cached read 1 KB',
     metric: 'cpuMicros',
     note: 'the others have no cache',
     runs: runs(read(1, 'cached'), 'bare', 'gateway', 'naive Nest, all'),
-    lines: [line(0.9), naive(12)],
+    lines: [line(0.7), naive(15)],
   },
   {
     name: 'cached read 20 KB',
     metric: 'cpuMicros',
     runs: runs(read(20, 'cached'), 'bare', 'gateway', 'naive Nest, all'),
-    lines: [line(0.33), naive(12)],
+    lines: [line(0.3), naive(15)],
+  },
+  {
+    name: 'cached read of members 1 KB',
+    metric: 'cpuMicros',
+    note: 'a user of the platform reads',
+    runs: runs(members(1), 'bare', 'gateway'),
+    lines: [line(0.85)],
+  },
+  {
+    name: 'cached read of members 20 KB',
+    metric: 'cpuMicros',
+    runs: runs(members(20), 'bare', 'gateway'),
+    lines: [line(0.35)],
   },
   {
     name: 'items of an order',
@@ -127,15 +154,16 @@ const scenarios: readonly Scenario[] = [
     metric: 'cpuMicros',
     note: 'about 8 KB; embedded: the order ledger in the process instead of in Redis',
     runs: runs(order(10), 'bare', 'gateway', 'gateway, embedded', ...PEERS),
-    lines: [line(4.5, 'bare', 'gateway, embedded'), line(5), naive(4)],
+    lines: [line(5), line(5, 'bare', 'gateway, embedded'), naive(3)],
   },
   {
     name: 'connections',
     metric: 'cpuMicros',
-    runs: [1, 10, 64, 1_000].map((connections) =>
-      run('gateway', read(1, 'miss'), { label: `${connections}`, connections }),
+    note: 'cached reads: what a request costs where many connections are open',
+    runs: [1, 10, 64, 1_000, 2_400].map((connections) =>
+      run('gateway', read(1, 'cached'), { label: `${connections}`, connections }),
     ),
-    lines: [line(1.2, '64', '1000')],
+    lines: [line(1.2, '64', '1000'), line(1.5, '64', '2400')],
   },
   {
     name: 'two processes, one Redis',
@@ -143,7 +171,7 @@ const scenarios: readonly Scenario[] = [
     fresh: true,
     note: 'as many connections in all; requests/s count where load, platform and Redis have cores of their own',
     runs: (['gateway', 'two gateways'] as const).map((name) =>
-      run(name, read(1, 'miss'), { connections: 2 * CONNECTIONS }),
+      run(name, read(1, 'miss', CHANGING), { connections: 2 * CONNECTIONS }),
     ),
     lines: [
       line(1.1, 'gateway', 'two gateways'),
@@ -160,7 +188,7 @@ const scenarios: readonly Scenario[] = [
     metric: 'p50Ms',
     note: 'read 1 KB, past the cache, at a fixed rate',
     runs: (['direct', 'gateway', 'bare', 'naive Nest, all'] as const).map((name) =>
-      run(name, read(1, 'fresh'), { rate: 500 }),
+      run(name, read(1, 'fresh', CHANGING), { rate: 500 }),
     ),
     lines: [{ ...line(0.5, 'direct'), added: true, orTwice: 'bare' }],
   },
@@ -168,10 +196,25 @@ const scenarios: readonly Scenario[] = [
     name: 'memory',
     metric: 'megabytes',
     fresh: true,
-    note: 'resident after reads of 20 KB past the cache, in processes that have done nothing else',
-    runs: runs(read(20, 'fresh'), 'naive Nest, all', 'gateway'),
-    lines: [line(0.85, 'naive Nest, all')],
+    note: 'resident under reads of 20 KB past the cache, in processes that have done nothing else, with the same space for young objects',
+    runs: runs(read(20, 'fresh', CHANGING), 'naive Nest, young 16', 'gateway, young 16'),
+    lines: [line(0.85, 'naive Nest, young 16', 'gateway, young 16')],
   },
+  ...(hasContainers
+    ? [
+        {
+          name: 'a container of 512 MiB',
+          metric: 'megabytes',
+          fresh: true,
+          extent: { rounds: 1, seconds: 60, processes: 1 },
+          note: 'resident after one and two minutes of full load, reads of 20 KB past the cache; a process that ends is a wrong answer',
+          runs: ['one minute', 'two minutes'].map((label) =>
+            run('gateway, 512 MiB', read(20, 'fresh', CHANGING), { label }),
+          ),
+          lines: [line(1.1, 'one minute', 'two minutes')],
+        } as const satisfies Scenario,
+      ]
+    : []),
   {
     name: 'start',
     metric: 'startMs',
@@ -185,4 +228,13 @@ const scenarios: readonly Scenario[] = [
 export function named(words: string): Scenario[] {
   const wanted = words.toLowerCase().split(/\s+/);
   return scenarios.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
+}
+
+/** The work of a scenario for this gateway and for that of another commit. Undefined where the scenario compares something else. */
+export function besideBefore(scenario: Scenario, limit: number): Scenario | undefined {
+  const own = scenario.runs.filter(({ contender }) => contender === 'gateway');
+  const [only, second] = own;
+  if (scenario.runs.length > 0 && (!only || second || only.rate !== undefined)) return undefined;
+  const rivals = only ? runs(only.task, 'before', 'gateway') : [];
+  return { ...scenario, runs: rivals, lines: [line(limit, 'before')] };
 }

@@ -3,42 +3,53 @@ import type { Result } from './lines.ts';
 import { type Measured, startOfBareNest, startOfGateway, underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
 import type { Run, Scenario } from './scenarios.ts';
+import type { Tree } from './tree.ts';
 
 export interface Extent {
   readonly rounds: number;
-  /** Seconds of load in each round, and before the first. */
+  /** Seconds of load in each round. */
   readonly seconds: number;
+  /** The least seconds of load before the first round of a task; 0: none. */
   readonly warmup: number;
+  /** Processes of each contender: two of one build may differ by a fifth. */
+  readonly processes: number;
   /** Fewer where slow machines must not be overloaded. */
   readonly maxConnections: number;
 }
 
 const WARMUP_CONNECTIONS = 8;
-/** A new process is warmed up this many times as long as one that gets another task. */
-const COLD = 4;
+/** V8 has compiled what a task needs once the CPU of a request changes by less than that, in two windows in a row. */
+const STEADY = 0.03;
+const WINDOW_SECONDS = 2;
+/** This many requests are enough, however fast they were. */
+const WARM_REQUESTS = 50_000;
+/** A process whose figures do not settle is measured all the same. */
+const MAX_WARMUP = 3;
 
 type Rounds = Partial<Measured>[];
 type Tell = (what: string) => void;
 
 /** All contenders at once, under load in turns, so that other load of the machine hits all of them. */
 export class Stage {
-  readonly #platform: Platform;
-  readonly #everyone = new Map<ContenderName, Promise<Contender>>();
-  readonly #warm = new WeakSet<object>();
+  readonly #everyone = new Map<ContenderName, Promise<Contender[]>>();
+  /** The kinds of tasks for which a process is warm. */
+  readonly #warm = new WeakMap<Contender, Set<string>>();
 
-  private constructor(platform: Platform) {
-    this.#platform = platform;
-  }
+  private constructor(
+    private readonly platform: Platform,
+    private readonly before: Tree | undefined,
+  ) {}
 
-  static async open(): Promise<Stage> {
-    compilePeers();
-    return new Stage(await Platform.start());
+  /** `before`: another commit, which scenarios may compare with this one. */
+  static async open(before?: Tree): Promise<Stage> {
+    await compilePeers();
+    return new Stage(await Platform.start(), before);
   }
 
   /** Ends every process, also those that still start. */
   async close(): Promise<void> {
-    const stopped = [...this.#everyone.values()].map(async (starting) => (await starting).running.stop());
-    await Promise.allSettled([...stopped, this.#platform.running.stop()]);
+    const stopped = [...this.#everyone.values()].map(async (starting) => stopAll(await starting));
+    await Promise.allSettled([...stopped, this.platform.running.stop()]);
   }
 
   /** All rounds of a scenario. Throws when a contender's response is wrong. */
@@ -48,63 +59,104 @@ export class Stage {
     return { scenario, runs };
   }
 
-  contender(name: ContenderName): Promise<Contender> {
-    const known = this.#everyone.get(name) ?? contenders[name](this.#platform);
-    this.#everyone.set(name, known);
-    return known;
-  }
-
   async #loads(
-    { runs, fresh }: Scenario,
-    extent: Extent,
+    { runs, fresh, extent: own }: Scenario,
+    usual: Extent,
     tell: Tell,
   ): Promise<{ label: string; rounds: Rounds }[]> {
+    const extent = usual.warmup > 0 ? { ...usual, ...own } : usual;
     tell('starting');
-    if (fresh) await this.#dismiss(runs);
-    await Promise.all(runs.map(({ contender }) => this.contender(contender)));
-    const turn = async (run: Run, seconds: number, maxConnections = extent.maxConnections) => {
-      const connections = Math.min(run.connections, maxConnections);
-      const contender = await this.contender(run.contender);
-      return underLoad(run.contender, contender, { ...run, connections, seconds }, this.#platform);
-    };
-    for (const run of extent.warmup > 0 ? runs : []) {
-      tell(`warming up ${run.label}`);
-      const { running } = await this.contender(run.contender);
-      // Each process has code to compile, and must not be overloaded when it begins.
-      const seconds = extent.warmup * running.pids.length;
-      await turn(run, seconds, WARMUP_CONNECTIONS);
-      if (!this.#warm.has(running)) await turn(run, seconds * (COLD - 1));
-      this.#warm.add(running);
-    }
+    if (fresh) await this.#dismiss();
+    const copies = new Map<Run, readonly Contender[]>();
+    for (const run of runs) copies.set(run, await this.#contender(run.contender, extent.processes));
+    for (const [run, all] of copies)
+      for (const [index, contender] of all.entries()) {
+        tell(`warming up ${run.label}, process ${index + 1}`);
+        if (extent.warmup > 0) await this.#warmUp(run, contender, extent);
+      }
     const measured = runs.map(({ label }) => ({ label, rounds: [] as Rounds }));
-    for (let round = 1; round <= extent.rounds; round++) {
+    for (let round = 0; round < extent.rounds; round++) {
       for (const [index, run] of runs.entries()) {
-        tell(`round ${round} of ${extent.rounds}, ${run.label}`);
-        measured[index]?.rounds.push(await turn(run, extent.seconds));
+        tell(`round ${round + 1} of ${extent.rounds}, ${run.label}`);
+        const all = copies.get(run) ?? [];
+        const contender = all[round % all.length] as Contender;
+        measured[index]?.rounds.push(await this.#turn(run, contender, extent));
       }
     }
+    if (fresh) await this.#dismiss();
     return measured;
   }
 
+  #turn(
+    run: Run,
+    contender: Contender,
+    { seconds, maxConnections }: Pick<Extent, 'seconds' | 'maxConnections'>,
+  ): Promise<Partial<Measured>> {
+    const connections = Math.min(run.connections, maxConnections);
+    return underLoad(run.contender, contender, { ...run, connections, seconds }, this.platform);
+  }
+
+  /** At full load, also for a task with a fixed rate. */
+  async #warmUp({ rate: _, ...run }: Run, contender: Contender, { warmup }: Extent): Promise<void> {
+    const kind = run.task.kind === 'order' ? 'order' : `${run.task.what} ${run.task.how}`;
+    const known = this.#warm.get(contender) ?? new Set<string>();
+    this.#warm.set(contender, known);
+    // A process must not be overloaded when it begins.
+    if (known.size === 0)
+      await this.#turn(run, contender, { seconds: WINDOW_SECONDS, maxConnections: WARMUP_CONNECTIONS });
+    // It knows this task, perhaps of another size.
+    const least = known.has(kind) ? 0 : warmup;
+    known.add(kind);
+    const window = { seconds: WINDOW_SECONDS, maxConnections: Infinity };
+    let [steady, requests, last] = [0, 0, Infinity];
+    for (let seconds = 0; seconds < MAX_WARMUP * warmup; seconds += WINDOW_SECONDS) {
+      const { cpuMicros = 0, perSecond = 0 } = await this.#turn(run, contender, window);
+      requests += perSecond * WINDOW_SECONDS;
+      steady = Math.abs(cpuMicros / last - 1) < STEADY ? steady + 1 : 0;
+      last = cpuMicros;
+      if (steady >= 2 && (seconds >= least || requests >= WARM_REQUESTS)) return;
+    }
+  }
+
   async #starts({ rounds }: Extent, tell: Tell): Promise<{ label: string; rounds: Rounds }[]> {
-    const bare: Rounds = [];
+    const { before, platform } = this;
+    const [other, startOther] = before
+      ? (['before', () => startOfGateway(platform, before)] as const)
+      : (['bare Nest', startOfBareNest] as const);
+    const beside: Rounds = [];
     const gateway: Rounds = [];
     for (let round = 1; round <= rounds; round++) {
       tell(`round ${round} of ${rounds}`);
-      bare.push(await startOfBareNest());
-      gateway.push(await startOfGateway(this.#platform));
+      beside.push(await startOther());
+      gateway.push(await startOfGateway(platform));
     }
     return [
-      { label: 'bare Nest', rounds: bare },
+      { label: other, rounds: beside },
       { label: 'gateway', rounds: gateway },
     ];
   }
 
-  async #dismiss(runs: readonly Run[]): Promise<void> {
-    for (const { contender } of runs) {
-      const known = await this.#everyone.get(contender);
-      this.#everyone.delete(contender);
-      await known?.running.stop();
-    }
+  #contender(name: ContenderName, processes: number): Promise<Contender[]> {
+    const known = this.#everyone.get(name) ?? this.#started(name, processes);
+    this.#everyone.set(name, known);
+    return known;
   }
+
+  async #started(name: ContenderName, processes: number): Promise<Contender[]> {
+    const all: Contender[] = [];
+    for (let index = 0; index < processes; index++)
+      all.push(await contenders[name](this.platform, undefined, this.before));
+    return all;
+  }
+
+  /** Ends all contenders: the next scenario gets processes that have done no other work, and no process that is not measured. */
+  async #dismiss(): Promise<void> {
+    const everyone = [...this.#everyone.values()];
+    this.#everyone.clear();
+    for (const starting of everyone) await stopAll(await starting);
+  }
+}
+
+async function stopAll(all: readonly Contender[]): Promise<void> {
+  await Promise.all(all.map(({ running }) => running.stop()));
 }

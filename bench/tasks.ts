@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type Ask, WrongAnswer } from './generator.ts';
-import { assetsAnswer, batch } from './payloads.ts';
+import { assetsAnswer, batch, membersAnswer } from './payloads.ts';
 
-const PAGE_SIZE = 1_000;
+/** The largest that callers may ask for. */
+const PAGE_SIZES = { assets: 1_000, members: 200 } as const;
+const ANSWERS = { assets: assetsAnswer, members: membersAnswer } as const;
 
 /** The work of contenders: the request that each of them gets and the response that it must give. */
 export type Task =
   | {
       readonly kind: 'read';
+      /** Assets are read as the application, members as a user of the platform. */
+      readonly what: 'assets' | 'members';
       /** Size of the platform's response. */
       readonly bytes: number;
       /**
@@ -15,7 +19,7 @@ export type Task =
        * levels of the cache. `cached`: plain, so from the cache if the contender has one.
        */
       readonly how: 'fresh' | 'miss' | 'cached';
-      /** Each response of the platform differs from the one before. */
+      /** Each item of each response of the platform differs from the one before, and each connection reads under a key of its own. */
       readonly changing: boolean;
     }
   | { readonly kind: 'order'; readonly items: number };
@@ -59,20 +63,26 @@ export function gatewayAsked(key: string): Asked {
         },
       };
     }
-    const { count } = assetsAnswer(task.bytes);
-    const headers = { 'x-api-key': key, ...(task.how === 'fresh' && { 'cache-control': 'no-cache' }) };
-    const path = `/v1/enterprises/${enterpriseOf(task)}/assets`;
-    const query = `pageSize=${PAGE_SIZE}`;
-    const plain = render('GET', `${path}?${query}`, headers);
-    const [before, after] = split(render('GET', `${path}?${query}&extendCode=${NUMBER_PLACE}`, headers));
+    const { count } = ANSWERS[task.what](task.bytes);
+    const headers = {
+      'x-api-key': key,
+      ...(task.how === 'fresh' && { 'cache-control': 'no-cache' }),
+      ...(task.what === 'members' && { 'x-acting-user': 'anna' }),
+    };
+    const path = `/v1/enterprises/${enterpriseOf(task)}/${task.what}?pageSize=${PAGE_SIZES[task.what]}`;
+    const plain = render('GET', path, headers);
+    const [before = '', after = ''] = split(render('GET', `${path}&extendCode=${NUMBER_PLACE}`, headers));
+    const ofKey = (number: number) => before + orderNumber(number) + after;
+    const ofConnection = (_: number, place: number) => ofKey(place);
     return {
-      request: task.how === 'miss' ? (index) => before + orderNumber(index) + after : () => plain,
+      request: task.how === 'miss' ? ofKey : task.changing ? ofConnection : () => plain,
       status: 200,
       check: (body) => {
-        const { items } = JSON.parse(body) as { items: { keyGeneration: number; createdAt: string }[] };
-        const right = items.every((item) => item.keyGeneration === 5 && item.createdAt.startsWith('2026-'));
-        // The gateway returns pages, its peers the whole list.
-        expectThat(right && [count, Math.min(count, PAGE_SIZE)].includes(items.length), body);
+        const { items } = JSON.parse(body) as { items: { keyGeneration?: number; createdAt: string }[] };
+        const right = items.every(
+          ({ keyGeneration = 5, createdAt }) => keyGeneration === 5 && createdAt.startsWith('2026-'),
+        );
+        expectThat(right && items.length === count, body);
       },
     };
   };
@@ -94,18 +104,19 @@ export function platformAsked(data: (answer: unknown) => unknown): Asked {
         },
       };
     }
-    const { count } = assetsAnswer(task.bytes);
-    const request = render(
-      'GET',
-      `${UPSTREAM_PATH}/asset/${enterpriseOf(task)}/list?g_nonce=canned`,
-      headers,
-    );
+    const { count } = ANSWERS[task.what](task.bytes);
+    const path =
+      task.what === 'assets'
+        ? `${UPSTREAM_PATH}/asset/${enterpriseOf(task)}/list?g_nonce=canned`
+        : `/me/api/v1/enterprise/${enterpriseOf(task)}/members?pageNum=1&pageSize=200&g_nonce=canned`;
+    const request = render('GET', path, headers);
     return {
       request: () => request,
       status: 200,
       check: (body) => {
-        const items = data(JSON.parse(body)) as { keyChipType: number }[];
-        expectThat(items.length === count && items.every(({ keyChipType }) => keyChipType === 2), body);
+        const found = data(JSON.parse(body)) as object[] | { readonly list: object[] };
+        const items = 'list' in found ? found.list : found;
+        expectThat(items.length === count && items.every((item) => 'createTime' in item), body);
       },
     };
   };

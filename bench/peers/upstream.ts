@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { assetsAnswer, ordersAnswer } from '../payloads.ts';
+import { assetsAnswer, membersAnswer, ordersAnswer } from '../payloads.ts';
 import { serve } from './serve.ts';
 
 /**
- * The platform with fixed responses in the shapes of the interface, rendered once. `ent-<bytes>` has assets of that size, and those of
- * `ent-<bytes>-changing` have another number each time. It counts its
- * requests, so that the bench can tell which contender passed its cache.
+ * The platform with fixed responses in the shapes of the interface, rendered once. `ent-<bytes>` has assets and members of that size, and
+ * each asset of `ent-<bytes>-changing` has another number each time. It counts its requests, so that the bench can tell which contender
+ * passed its cache.
  */
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -14,7 +14,7 @@ const TOKEN = Buffer.from(
 );
 const REFUSED = Buffer.from(JSON.stringify({ code: '60000', message: 'no token or no nonce', cause: '' }));
 
-const assets = new Map<string, Buffer>();
+const lists = new Map<string, Buffer>();
 const orders = new Map<number, Buffer>();
 let asked = 0;
 
@@ -26,7 +26,10 @@ const server = createServer((request, response) => {
     request.resume().once('end', () => answer(response, 299, REFUSED));
   else if (url.startsWith('/order/api/order/v1/asset/')) {
     asked++;
-    answer(response, 200, assetsOf(url));
+    answer(response, 200, listOf(url, assetsAnswer));
+  } else if (url.startsWith('/me/api/v1/enterprise/')) {
+    asked++;
+    answer(response, 200, listOf(url, membersAnswer));
   } else if (url.startsWith('/order/api/order/v1/licenseOrder/batchOrder')) {
     asked++;
     countItems(request, (items) => answer(response, 200, ordersOf(items)));
@@ -38,21 +41,23 @@ function answer(response: ServerResponse, status: number, body: Buffer): void {
   response.writeHead(status, { ...JSON_HEADERS, 'content-length': body.length }).end(body);
 }
 
-function assetsOf(url: string): Buffer {
+function listOf(url: string, made: typeof assetsAnswer): Buffer {
   const bytes = /ent-(\d+)/.exec(url)?.[1] ?? '0';
-  const known = assets.get(bytes) ?? assetsAnswer(Number(bytes)).body;
-  assets.set(bytes, known);
+  const key = made.name + bytes;
+  const known = lists.get(key) ?? made(Number(bytes)).body;
+  lists.set(key, known);
   return url.includes('-changing/') ? changed(known) : known;
 }
 
 const CHANGING = '"keyShellNumber":"';
 const DIGITS = 10;
 
-/** The first asset has the number of the request. */
+/** Each asset has the number of the request. */
 function changed(body: Buffer): Buffer {
-  const at = body.indexOf(CHANGING) + CHANGING.length;
   const copy = Buffer.from(body);
-  copy.write(String(asked).padStart(DIGITS, '8'), at, 'latin1');
+  const number = String(asked).padStart(DIGITS, '8');
+  for (let at = copy.indexOf(CHANGING); at >= 0; at = copy.indexOf(CHANGING, at + DIGITS))
+    at += copy.write(number, at + CHANGING.length, 'latin1');
   return copy;
 }
 

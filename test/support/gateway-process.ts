@@ -26,6 +26,10 @@ interface How {
   readonly disturbed?: boolean;
   /** The file that is started, if it is not the shipped bundle. */
   readonly file?: string;
+  /** The command that starts it, if it is not that of `npm start`. */
+  readonly command?: readonly string[];
+  /** A control group that it enters first: its number is written into this file. */
+  readonly controlGroup?: string;
   /** It runs in this folder, instead of the repository's. */
   readonly folder?: string | undefined;
   /** Further options of Node. */
@@ -47,32 +51,33 @@ const COMPILE_CACHE = absolute('node_modules/.cache/compile');
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(
   environment: Record<string, string>,
-  { disturbed = false, file, folder, nodeOptions = '', maxFiles, logFile }: How = {},
+  { disturbed = false, file, command, controlGroup, folder, nodeOptions = '', maxFiles, logFile }: How = {},
 ): Promise<GatewayProcess> {
   const preload = disturbed
     ? `--import ${pathToFileURL(absolute('test/support/disturb.ts')).href} --no-warnings`
     : '';
   const keeping = keepingAnswers();
-  const start = [...(maxFiles === undefined ? [] : [`ulimit -n ${maxFiles}`]), 'exec "$@"'].join(' && ');
+  const first = [
+    ...(maxFiles === undefined ? [] : [`ulimit -n ${maxFiles}`]),
+    ...(controlGroup === undefined ? [] : [`echo $$ > ${controlGroup}`]),
+  ];
+  const start = [...first, 'exec "$@"'].join(' && ');
+  const started = command ?? [process.execPath, ...(file === undefined ? SHIPPED_START : [file])];
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
-  const child = spawn(
-    'sh',
-    ['-c', start, 'sh', process.execPath, ...(file === undefined ? SHIPPED_START : [file])],
-    {
-      env: {
-        PATH: process.env['PATH'],
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
-        // As in the image.
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
-        ...environment,
-        ...keeping,
-        NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
-      },
-      cwd: folder,
-      stdio: ['ignore', sink, sink, 'ipc'],
+  const child = spawn('sh', ['-c', start, 'sh', ...started], {
+    env: {
+      PATH: process.env['PATH'],
+      PORT: '0',
+      MANAGEMENT_PORT: '0',
+      // As in the image.
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...environment,
+      ...keeping,
+      NODE_OPTIONS: [preload, nodeOptions, environment['NODE_OPTIONS'], keeping['NODE_OPTIONS']].join(' '),
     },
-  );
+    cwd: folder,
+    stdio: ['ignore', sink, sink, 'ipc'],
+  });
   if (typeof sink === 'number') closeSync(sink);
   let piped = '';
   child.stdout?.on('data', (chunk: Buffer) => (piped += chunk.toString()));

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Variable, variables } from '../src/config/variables.ts';
+
+/** The gateway of another commit, built, to be measured in turns with this one. */
+export interface Tree {
+  readonly folder: string;
+  /** The command of its `npm start`. */
+  readonly start: readonly string[];
+  /** Variables under the names that this commit reads. */
+  named(environment: Readonly<Record<string, string>>): Record<string, string>;
+}
+
+/** Takes the packages of this tree where the commit has the same, else installs its own. The tree is removed when the bench ends. */
+export function builtTree(commit: string): Tree {
+  const folder = join(mkdtempSync(join(tmpdir(), 'bench-tree-')), 'tree');
+  const run = (program: string, args: readonly string[], cwd?: string) =>
+    execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+  run('git', ['worktree', 'add', '--detach', folder, commit]);
+  process.once('exit', () => {
+    run('git', ['worktree', 'remove', '--force', folder]);
+    rmSync(join(folder, '..'), { recursive: true, force: true });
+  });
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+  if (read('package-lock.json') === readFileSync('package-lock.json', 'utf8'))
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  else run('npm', ['ci', '--no-audit', '--no-fund'], folder);
+  run('npm', ['run', '-s', 'build'], folder);
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
+  const [program, ...args] = scripts.start.replace(/^exec /, '').split(' ') as [string, ...string[]];
+  const known = read('src/config/variables.ts');
+  return {
+    folder,
+    start: [program === 'node' ? process.execPath : program, ...args],
+    named: (environment) =>
+      Object.fromEntries(
+        Object.entries(environment).map(([name, value]) => [nameIn(known, name), value] as const),
+      ),
+  };
+}
+
+function nameIn(known: string, name: string): string {
+  const { formerly } = (variables as Readonly<Record<string, Variable | undefined>>)[name] ?? {};
+  return formerly !== undefined && !known.includes(`  ${name}:`) ? formerly : name;
+}
