@@ -2,13 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { ratio, spread } from './figures.ts';
+import type { Extent } from './extent.ts';
 import { WrongAnswer } from './generator.ts';
 import { judge, type Result, values } from './lines.ts';
 import type { Metric } from './measure.ts';
 import { capacityTable, linesTable, scenarioTable } from './report.ts';
 import { hasNginx } from './nginx.ts';
 import { besideBefore, named } from './scenarios.ts';
-import { type Extent, Stage } from './stage.ts';
+import { Stage } from './stage.ts';
 import { builtTree } from './tree.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { ContenderName } from './contenders.ts';
 import type { Metric } from './measure.ts';
 import { hasContainers } from './container.ts';
+import type { Extent } from './extent.ts';
 import { hasNginx } from './nginx.ts';
-import type { Extent } from './stage.ts';
 import type { Task } from './tasks.ts';
 
 /** One contender in a scenario. */

@@ -1,21 +1,10 @@
 import { type Contender, type ContenderName, contenders, Platform } from './contenders.ts';
+import type { Extent } from './extent.ts';
 import type { Result } from './lines.ts';
 import { type Measured, startOfBareNest, startOfGateway, underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
 import type { Run, Scenario } from './scenarios.ts';
 import type { Tree } from './tree.ts';
-
-export interface Extent {
-  readonly rounds: number;
-  /** Seconds of load in each round. */
-  readonly seconds: number;
-  /** The least seconds of load before the first round of a task; 0: none. */
-  readonly warmup: number;
-  /** Processes of each contender: two of one build may differ by a fifth. */
-  readonly processes: number;
-  /** Fewer where slow machines must not be overloaded. */
-  readonly maxConnections: number;
-}
 
 const WARMUP_CONNECTIONS = 8;
 /** V8 has compiled what a task needs once the CPU of a request changes by less than that, in two windows in a row. */

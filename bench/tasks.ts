@@ -71,7 +71,7 @@ export function gatewayAsked(key: string): Asked {
     };
     const path = `/v1/enterprises/${enterpriseOf(task)}/${task.what}?pageSize=${PAGE_SIZES[task.what]}`;
     const plain = render('GET', path, headers);
-    const [before = '', after = ''] = split(render('GET', `${path}&extendCode=${NUMBER_PLACE}`, headers));
+    const [before, after] = split(render('GET', `${path}&extendCode=${NUMBER_PLACE}`, headers));
     const ofKey = (number: number) => before + orderNumber(number) + after;
     const ofConnection = (_: number, place: number) => ofKey(place);
     return {
