@@ -38,6 +38,8 @@ const REFUSAL = /^HTTP\/1\.1 503 [\s\S]*"outcome":"not_processed"/;
 
 /** A connection that carries one request after the other. */
 export class Connection {
+  /** Of all connections that are open to a contender. */
+  readonly place: number;
   readonly #socket: Socket;
   #pending: Pending | undefined;
   /** State of the current response: an incomplete head or a wrong status, the kept part of the body, the bytes still to come. */
@@ -46,12 +48,9 @@ export class Connection {
   #kept: Buffer[] = [];
   #left = -1;
 
-  private constructor(
-    socket: Socket,
-    /** Of all connections that are open to a contender. */
-    readonly place: number,
-  ) {
+  private constructor(socket: Socket, place: number) {
     this.#socket = socket;
+    this.place = place;
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new WrongAnswer('the connection was closed')));

@@ -20,14 +20,16 @@ type Tell = (what: string) => void;
 
 /** All contenders at once, under load in turns, so that other load of the machine hits all of them. */
 export class Stage {
+  readonly #platform: Platform;
+  readonly #before: Tree | undefined;
   readonly #everyone = new Map<ContenderName, Promise<Contender[]>>();
   /** The kinds of tasks for which a process is warm. */
   readonly #warm = new WeakMap<Contender, Set<string>>();
 
-  private constructor(
-    private readonly platform: Platform,
-    private readonly before: Tree | undefined,
-  ) {}
+  private constructor(platform: Platform, before: Tree | undefined) {
+    this.#platform = platform;
+    this.#before = before;
+  }
 
   /** `before`: another commit, which scenarios may compare with this one. */
   static async open(before?: Tree): Promise<Stage> {
@@ -38,7 +40,7 @@ export class Stage {
   /** Ends every process, also those that still start. */
   async close(): Promise<void> {
     const stopped = [...this.#everyone.values()].map(async (starting) => stopAll(await starting));
-    await Promise.allSettled([...stopped, this.platform.running.stop()]);
+    await Promise.allSettled([...stopped, this.#platform.running.stop()]);
   }
 
   /** All rounds of a scenario. Throws when a contender's response is wrong. */
@@ -82,7 +84,7 @@ export class Stage {
     { seconds, maxConnections }: Pick<Extent, 'seconds' | 'maxConnections'>,
   ): Promise<Partial<Measured>> {
     const connections = Math.min(run.connections, maxConnections);
-    return underLoad(run.contender, contender, { ...run, connections, seconds }, this.platform);
+    return underLoad(run.contender, contender, { ...run, connections, seconds }, this.#platform);
   }
 
   /** At full load, also for a task with a fixed rate. */
@@ -108,7 +110,7 @@ export class Stage {
   }
 
   async #starts({ rounds }: Extent, tell: Tell): Promise<{ label: string; rounds: Rounds }[]> {
-    const { before, platform } = this;
+    const [before, platform] = [this.#before, this.#platform];
     const [other, startOther] = before
       ? (['before', () => startOfGateway(platform, before)] as const)
       : (['bare Nest', startOfBareNest] as const);
@@ -134,7 +136,7 @@ export class Stage {
   async #started(name: ContenderName, processes: number): Promise<Contender[]> {
     const all: Contender[] = [];
     for (let index = 0; index < processes; index++)
-      all.push(await contenders[name](this.platform, undefined, this.before));
+      all.push(await contenders[name](this.#platform, undefined, this.#before));
     return all;
   }
 
