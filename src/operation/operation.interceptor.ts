@@ -100,8 +100,9 @@ export class OperationInterceptor implements NestInterceptor {
       return result;
     } finally {
       // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
-      // nothing, and must not drop the cached reads of other callers.
-      if (call.progress.upstreamMs > 0) await this.cache.written(request.params as object);
+      // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
+      const hasWritten = policy.idempotency !== 'order' && call.progress.upstreamMs > 0;
+      if (hasWritten) await this.cache.written(request.params as object);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
-import { edge } from '../shared/edge.ts';
+import { inBackground } from '../shared/edge.ts';
 import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
 import type {
   Begin,
@@ -16,7 +16,7 @@ import type {
 
 /** The order ledger that everything uses: it counts, logs and traces the steps of its store, and tells which orders were carried out. */
 export class ObservedOrderLedger implements OrderLedgerStore {
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners: (() => Promise<void>)[] = [];
 
   constructor(
     private readonly store: OrderLedgerStore,
@@ -24,13 +24,19 @@ export class ObservedOrderLedger implements OrderLedgerStore {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Calls the listener when an order was, or may have been, carried out after its request ended. */
-  onCarriedOut(listener: () => unknown): void {
-    this.#listeners.push(edge('order carried out', listener));
+  /** Calls the listener when an order was, or may have been, carried out. */
+  onCarriedOut(listener: () => Promise<void>): void {
+    this.#listeners.push(listener);
   }
 
-  carriedOut(): void {
-    for (const listener of this.#listeners) listener();
+  /** Resolves once all listeners have ended. */
+  async carriedOut(): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener()));
+  }
+
+  /** The same for an order whose request has ended. */
+  carriedOutLate(): void {
+    inBackground('order carried out', () => this.carriedOut());
   }
 
   begin(write: Begin): Promise<Begun> {
@@ -56,7 +62,7 @@ export class ObservedOrderLedger implements OrderLedgerStore {
     const ended = await this.store.sweep();
     for (const name of ended)
       this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
-    if (ended.some(isOrder)) this.carriedOut();
+    if (ended.some(isOrder)) this.carriedOutLate();
     return ended;
   }
 
@@ -83,7 +89,7 @@ export class ObservedOrderLedger implements OrderLedgerStore {
         { event: 'order-in-doubt', write: name, state },
         'A write waits for an operator to settle it',
       );
-    // The owner's own request drops the cached reads.
-    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.carriedOut();
+    // The owner tells it in its request.
+    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.carriedOutLate();
   }
 }

@@ -64,21 +64,31 @@ export class OrderLedger {
             : endOf(outcome.failure);
         if (state === 'in_doubt') return;
         inBackground('late outcome', () => this.recorder.record(begun, state, { ...placed(items), answer }));
-        if (CARRIED_OUT.has(state)) this.store.carriedOut();
+        if (CARRIED_OUT.has(state)) this.store.carriedOutLate();
       },
     };
     try {
       const items = await send(sendOnce);
-      return { result: await this.recorder.record(begun, done, placed(items)), replayed: false };
+      return { result: await this.#ended(begun, done, placed(items)), replayed: false };
     } catch (error) {
       const { state, problem, items, answer } = endOf(error);
-      const record = await this.recorder.record(begun, state, { ...placed(items), answer });
+      const record = await this.#ended(begun, state, { ...placed(items), answer });
       throw state === 'not_sent' || state === 'rejected' ? problem : problemFor(record, false, error);
     }
   }
 
   async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
     return (await this.store.read(orderName(channelCode, channelOrderId))) !== undefined;
+  }
+
+  /**
+   * Records the outcome and drops cached reads at the same moment. A failed order drops them too: the platform may have carried it out, or a
+   * part of it.
+   */
+  async #ended(own: OwnWrite, state: State, details: Details): Promise<LedgerRecord> {
+    const dropped = state === 'not_sent' ? undefined : this.store.carriedOut();
+    const [record] = await Promise.all([this.recorder.record(own, state, details), dropped]);
+    return record;
   }
 
   /** Right before the first byte: this owner has the record, and its lease has not ended. Resolves with the time from which that counts. */

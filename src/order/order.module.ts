@@ -28,7 +28,7 @@ import { OrderService } from './order.service.ts';
   ],
 })
 export class OrderModule {
-  /** Invalidates cached reads also where the outcome of an order becomes known after its request. */
+  /** Invalidates cached reads, also where the outcome of an order becomes known after its request. */
   constructor(ledger: ObservedOrderLedger, cache: ReadCache) {
     ledger.onCarriedOut(() => cache.written({}));
   }
