@@ -137,36 +137,34 @@ function sharedKey(key: string): string {
 }
 
 /**
- * The second level of the cache, in Redis. Lists are sealed, because they have personal data. Only the expiry in Redis counts: the
- * end that Keyv writes is by the writer's clock, which other replicas do not share.
+ * The second level of the cache, in Redis. Lists are sealed, because they have personal data. Only the expiry in Redis counts: the end that
+ * Keyv writes is by the writer's clock, which other replicas do not share. Nest's cache takes a Keyv; what Keyv does around each value
+ * (hooks, events, namespaces, a second envelope) costs more than the value, so `get` and `set` go to Redis themselves.
  */
 export function redisStore(redis: SharedRedis): Keyv[] {
   const entries = redis.sealed('cache');
   if (!entries) return [];
-  const store = {
-    get: (key: string) => entries.get(key),
-    set: async (key: string, value: string, lifeMs?: number): Promise<boolean> => {
-      if (lifeMs === undefined || lifeMs < 1) return false;
-      await entries.set(key, value, lifeMs);
-      return true;
-    },
-    delete: async (key: string): Promise<boolean> => (await redis.run((client) => client.del(key))) > 0,
-    // Keyv requires the method. Clearing would have to scan every key, and entries expire anyway.
-    clear: (): never => {
-      throw new Error('the shared read cache is not cleared: its entries expire');
-    },
+  const get = async (key: string): Promise<SharedList | undefined> => {
+    const stored = await entries.get(key);
+    return stored === undefined ? undefined : fromText(stored);
   };
-  return [new Keyv({ store, namespace: undefined, serialize: toText, deserialize: fromText })];
+  const set = async (key: string, list: SharedList, lifeMs?: number): Promise<boolean> => {
+    if (lifeMs === undefined || lifeMs < 1) return false;
+    await entries.set(key, toText(list), lifeMs);
+    return true;
+  };
+  const unsupported = (): never => {
+    throw new Error('entries of the shared read cache expire: they are neither deleted nor cleared');
+  };
+  return [Object.assign(new Keyv(), { get, set, delete: unsupported, clear: unsupported })];
 }
 
 /** The time of the list, then its text unchanged. As a JSON field, every quote in the text would have to be escaped and parsed again. */
-function toText({ value }: { readonly value?: unknown }): string {
-  const { text, askedAt } = value as SharedList;
+function toText({ text, askedAt }: SharedList): string {
   return `${askedAt}\n${text}`;
 }
 
-function fromText<Value>(stored: string): { value: Value } {
+function fromText(stored: string): SharedList {
   const end = stored.indexOf('\n');
-  const list: SharedList = { askedAt: Number(stored.slice(0, end)), text: stored.slice(end + 1) };
-  return { value: list as Value };
+  return { askedAt: Number(stored.slice(0, end)), text: stored.slice(end + 1) };
 }
