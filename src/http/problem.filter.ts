@@ -5,6 +5,7 @@ import { Log } from '../observability/log.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
+import { inBackground } from '../shared/edge.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './request-bodies.ts';
 
@@ -36,7 +37,12 @@ export class ProblemFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const known = asProblem(error);
     const problem = known instanceof ProblemException ? known : this.#translate(error, request);
-    sendProblem(problem, request, http.getResponse<FastifyReply>());
+    const reply = http.getResponse<FastifyReply>();
+    const admitted = request.stages.identified?.admitted;
+    // A caller beyond its limits is told so, whatever else is wrong.
+    if (admitted)
+      inBackground('problem', async () => sendProblem((await admitted) ?? problem, request, reply));
+    else sendProblem(problem, request, reply);
   }
 
   #translate(error: unknown, request: FastifyRequest): ProblemException {

@@ -123,14 +123,20 @@ export class RequestHooks {
     const { atEnd } = stages.arrived;
     atEnd.push(this.admission.enterFromCaller());
     const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
-    const generations = routeOptions.config.isCached && !full ? this.cache.ask(params as object) : undefined;
-    stages.pass('identified', { caller, generations });
-    if (full) return sendProblem(full, request, reply);
+    const generation = routeOptions.config.isCached && !full ? this.cache.ask(params as object) : undefined;
+    const verdict = full ?? this.callers.admit(caller, reply);
     const goOn = (problem?: ProblemException): void =>
       problem ? sendProblem(problem, request, reply) : done();
-    const refusal = this.callers.admit(caller, reply);
-    if (refusal instanceof Promise) refusal.then(goOn).then(undefined, done);
-    else goOn(refusal);
+    const isPending = verdict instanceof Promise;
+    stages.pass('identified', {
+      caller,
+      generation,
+      admitted: isPending && generation ? verdict : undefined,
+    });
+    if (!isPending) goOn(verdict);
+    // A cached read goes on, so that its own question leaves for Redis together with these two.
+    else if (generation) done();
+    else verdict.then(goOn).then(undefined, done);
   }
 
   #bodyOf(request: FastifyRequest, caller: Caller): ProblemException | undefined {

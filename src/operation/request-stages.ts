@@ -5,7 +5,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Span } from '@opentelemetry/api';
 import { contextOf, traceContext, type TraceContext } from '../observability/tracing.ts';
-import type { ActingUser, AskedGenerations, CallContext } from '../upstream/call-context.ts';
+import type { ActingUser, CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
 
@@ -25,8 +25,9 @@ interface Stages {
   /** Hook, before the body is read: who calls, within its limits. Public routes do not have this stage. */
   readonly identified: {
     readonly caller: Caller;
-    /** The generations of a cached read: Redis is asked for them together with the rate of the caller. */
-    readonly generations: AskedGenerations | undefined;
+    /** Of a cached read, which goes on meanwhile: Redis is asked for it together with the rate of the caller. */
+    readonly generation: CallContext['generation'];
+    readonly admitted: CallContext['admitted'];
   };
   /** Hook: the body is a file, of which nothing has been read yet. A body of JSON is the request's. */
   readonly parsed: { readonly file: RequestFile };

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 
@@ -14,6 +15,8 @@ export interface List<T> {
   readonly length: number;
   /** Date.now() when the platform was asked. */
   readonly askedAt: number;
+  /** Of the data that the platform had when it was asked: a reader whose generation is another one must not take the list. */
+  readonly generation: string;
   /** Each value that this process has received has another number. A list that did not change keeps its number. */
   readonly version: number;
   /** The platform's response, where this process has received it. */
@@ -35,10 +38,7 @@ interface LocalList extends List<unknown> {
   readonly sharedAt: number;
 }
 
-interface SharedList {
-  readonly text: string;
-  readonly askedAt: number;
-}
+type SharedList = Pick<List<unknown>, 'askedAt' | 'generation'> & { readonly text: string };
 
 const LOCAL_LISTS = 1_000;
 const LOCAL_BYTES = 24 * 1024 * 1024;
@@ -49,7 +49,7 @@ const BYTES_FOR_EACH = 4;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
-const FORMAT = 'r3';
+const FORMAT = 'r4';
 
 /** Stores lists in the process and, behind Nest's cache, in Redis. A failure of Redis is a miss. */
 @Injectable()
@@ -61,6 +61,8 @@ export class ListStore {
     ttlResolution: 0,
   });
   readonly #second: Cache | undefined;
+  /** Lists that Redis is asked for. */
+  readonly #asked = new SingleFlight<List<unknown> | undefined>();
   /** Lists that are being written to Redis, each with the one that follows it. */
   readonly #sharing = new Map<string, List<unknown> | undefined>();
   /** 0 where nothing is cached. */
@@ -81,15 +83,23 @@ export class ListStore {
     return this.#first.get(key) as List<T> | undefined;
   }
 
-  /** Reads the second level and copies the list into the first. */
-  async find<T>(key: string, { lifeMs, form }: Storing<T>): Promise<List<T> | undefined> {
+  /** Reads the second level and copies the list into the first. Never fails. */
+  find<T>(key: string, storing: Storing<T>): Promise<List<T> | undefined> {
+    return this.#asked.run(key, () => this.#find(key, storing)) as Promise<List<T> | undefined>;
+  }
+
+  async #find<T>(key: string, { lifeMs, form }: Storing<T>): Promise<List<T> | undefined> {
     const found = await this.#second?.get<SharedList>(sharedKey(key)).catch(() => undefined);
     if (!found) return undefined;
-    const { text, askedAt } = found;
-    const list = { value: form.fromText(text), length: text.length, askedAt, version: this.newVersion() };
+    const { text, askedAt, generation } = found;
+    const held = this.#first.get(key);
+    const isNewer = held !== undefined && held.askedAt >= askedAt;
+    if (isNewer && held.generation === generation) return held as List<T>;
+    const version = this.newVersion();
+    const list = { value: form.fromText(text), length: text.length, askedAt, generation, version };
     // The copy lives only for the rest of the list's life; different clocks of replicas cannot make this longer than a whole life.
     const leftMs = Math.min(lifeMs, askedAt + lifeMs - Date.now());
-    if (leftMs >= 1) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
+    if (leftMs >= 1 && !isNewer) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
     return list;
   }
 
@@ -98,11 +108,12 @@ export class ListStore {
    * refreshes find, is not written to Redis again.
    */
   async keep<T>(key: string, list: List<T>, { lifeMs, form }: Storing<T>): Promise<void> {
-    const { length, askedAt, version } = list;
+    const { length, askedAt, version, generation } = list;
     if (length > MAX_LENGTH) return;
     const held = this.#first.get(key);
     if (held && held.askedAt > askedAt) return;
-    const isShared = held?.version === version && askedAt - held.sharedAt < lifeMs * RENEWED;
+    const isSame = held?.version === version && held.generation === generation;
+    const isShared = isSame && askedAt - held.sharedAt < lifeMs * RENEWED;
     const sharedAt = isShared ? held.sharedAt : askedAt;
     this.#first.set(key, { ...list, sharedAt }, { ttl: jittered(lifeMs) });
     if (this.#second && !isShared) await this.#share(this.#second, key, list, { lifeMs, form });
@@ -118,7 +129,8 @@ export class ListStore {
       const stored = sharedKey(key);
       for (let next: List<T> | undefined = list; next; next = this.#sharing.get(key) as typeof next) {
         this.#sharing.set(key, undefined);
-        const shared: SharedList = { text: form.toText(next.value), askedAt: next.askedAt };
+        const { askedAt, generation, value } = next;
+        const shared: SharedList = { text: form.toText(value), askedAt, generation };
         await second.set(stored, shared, jittered(lifeMs));
       }
     } finally {
@@ -145,7 +157,10 @@ export function redisStore(redis: SharedRedis): Keyv[] {
   const entries = redis.sealed('cache');
   if (!entries) return [];
   const get = async (key: string): Promise<SharedList | undefined> => {
-    const stored = await entries.get(key);
+    // Together with the rates and generations that are asked for in this turn.
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    redis.atEndOfTurn(() => resolve(entries.get(key)));
+    const stored = await promise;
     return stored === undefined ? undefined : fromText(stored);
   };
   const set = async (key: string, list: SharedList, lifeMs?: number): Promise<boolean> => {
@@ -159,12 +174,13 @@ export function redisStore(redis: SharedRedis): Keyv[] {
   return [Object.assign(new Keyv(), { get, set, delete: unsupported, clear: unsupported })];
 }
 
-/** The time of the list, then its text unchanged. As a JSON field, every quote in the text would have to be escaped and parsed again. */
-function toText({ text, askedAt }: SharedList): string {
-  return `${askedAt}\n${text}`;
+/** Time and generation of the list, then its text unchanged: in JSON, every quote of it would have to be escaped and parsed again. */
+function toText({ text, askedAt, generation }: SharedList): string {
+  return `${askedAt} ${generation}\n${text}`;
 }
 
 function fromText(stored: string): SharedList {
   const end = stored.indexOf('\n');
-  return { askedAt: Number(stored.slice(0, end)), text: stored.slice(end + 1) };
+  const [askedAt, generation = ''] = stored.slice(0, end).split(' ');
+  return { askedAt: Number(askedAt), generation, text: stored.slice(end + 1) };
 }

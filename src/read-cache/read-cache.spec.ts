@@ -295,7 +295,7 @@ describe('with Redis', () => {
 
   it('the store keeps nothing without an end of its life, and is not cleared', async () => {
     const store = storeIn(redis);
-    const list = { text: 'line\nline', askedAt: 1 };
+    const list = { text: 'line\nline', askedAt: 1, generation: 'one,two' };
     for (const endless of [undefined, 0, 0.4, -1]) expect(await store.set('key', list, endless)).toBe(false);
     expect(await direct.exists('key')).toBe(0);
     expect(await store.get('key')).toBeUndefined();
@@ -310,7 +310,7 @@ describe('with Redis', () => {
     const { load: changed } = platform();
     const cache = cacheOf(storeIn(redis), redis);
     const stored = async () => {
-      const [key = ''] = await direct.keys('r3:*');
+      const [key = ''] = await direct.keys('r4:*');
       return direct.get(key);
     };
     await read(cache, reading(), true, unchanged);

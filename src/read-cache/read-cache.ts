@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { AskedGenerations, CachedPart, CallContext } from '../upstream/call-context.ts';
+import type { AskedGeneration, CachedPart, CallContext } from '../upstream/call-context.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
@@ -43,9 +43,10 @@ export interface Cached<T> {
   readonly part?: CachedPart;
 }
 
-/** The text of a response, with the lists that it was made of. */
+/** The text of a response, with the generation and the lists that it was made of. */
 interface Page<T> {
   readonly response: T;
+  readonly generation: string;
   readonly parts: readonly CachedPart[];
 }
 
@@ -53,12 +54,6 @@ interface Page<T> {
 export interface Served<T> {
   readonly response: T;
   readonly askedAt: number | undefined;
-}
-
-interface Found<T> {
-  readonly list: List<T>;
-  /** Another process had asked the platform for it. */
-  readonly isOld: boolean;
 }
 
 const JSON_FORM: TextForm<unknown> = { toText: JSON.stringify, fromText: JSON.parse };
@@ -72,7 +67,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
  */
 @Injectable()
 export class ReadCache {
-  readonly #flights = new SingleFlight<Found<unknown>>();
+  readonly #flights = new SingleFlight<List<unknown>>();
   readonly #pages = new LRUCache<string, Page<{ readonly body: string }>>({
     max: MAX_PAGES,
     maxSize: MAX_PAGE_BYTES,
@@ -91,10 +86,10 @@ export class ReadCache {
   }
 
   /**
-   * Asks for the generations of a read that has arrived, before its handler runs, so that Redis replies to this and to the rate of its
+   * Asks for the generation of a read that has arrived, before its handler runs, so that Redis replies to this and to the rate of its
    * caller at once. Undefined where the cache is off.
    */
-  ask(params: object): AskedGenerations | undefined {
+  ask(params: object): AskedGeneration | undefined {
     return this.isOn ? this.keys.ask(params) : undefined;
   }
 
@@ -109,26 +104,29 @@ export class ReadCache {
     handle: () => Promise<unknown>,
     respond: (result: unknown) => T,
   ): Promise<Served<T>> {
-    const { operation, call } = read;
-    const key = await this.keys.find(read);
-    if (key === undefined) {
-      this.metrics.readCache(operation, 'error');
-      return { response: respond(await handle()), askedAt: undefined };
-    }
+    const { operation, params, call } = read;
+    const key = this.keys.of(read);
+    const asked = this.keys.generationOf(params, call);
     const kept = this.#pages.get(key) as Page<T> | undefined;
     const keptAt = kept && !call.fresh ? this.#askedAt(kept.parts) : undefined;
-    if (kept && keptAt !== undefined) {
+    if (kept && keptAt !== undefined && kept.generation === (await asked)) {
       this.metrics.readCache(operation, 'hit');
       return { response: kept.response, askedAt: keptAt };
     }
-    const result = await handle();
+    const [result, generation] = await Promise.all([handle(), asked]);
+    if (generation === undefined) {
+      this.metrics.readCache(operation, 'error');
+      return { response: respond(result), askedAt: undefined };
+    }
     const { parts, oldestPart: askedAt } = call.progress;
     this.metrics.readCache(operation, call.fresh ? 'bypass' : originOf(parts));
     // The lists may not have changed, and another reader may have made it of them meanwhile.
     const made = this.#pages.get(key) as Page<T> | undefined;
-    if (made && isSame(made.parts, parts)) return { response: made.response, askedAt };
+    if (made?.generation === generation && isSame(made.parts, parts))
+      return { response: made.response, askedAt };
     const response = respond(result);
-    if (parts.length > 0 && response.body.length <= MAX_LENGTH) this.#pages.set(key, { response, parts });
+    if (parts.length > 0 && response.body.length <= MAX_LENGTH)
+      this.#pages.set(key, { response, parts, generation });
     return { response, askedAt };
   }
 
@@ -163,17 +161,25 @@ export class ReadCache {
   async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
     if (!this.isOn) return { value: (await spec.load(undefined)).value };
     const { name: operation, enterpriseGlobalId, query } = spec;
-    const key = await this.keys.find({ operation, params: { enterpriseGlobalId }, query, call });
-    if (key === undefined) {
+    const params = { enterpriseGlobalId };
+    const key = this.keys.of({ operation, params, query, call });
+    const asked = this.keys.generationOf(params, call);
+    const held = fresh ? undefined : this.lists.held<T>(key);
+    // Redis is asked for the list together with the generation, which may show that the list is old.
+    const shared = held || fresh ? undefined : this.lists.find(key, this.#storing(spec));
+    const generation = await asked;
+    if (generation === undefined) {
       this.metrics.readCache(operation, 'error');
       return { value: (await spec.load(undefined)).value };
     }
     if (fresh) {
       this.metrics.readCache(operation, 'bypass');
-      return cached(key, await this.#refresh(spec, key));
+      return cached(key, await this.#refresh(spec, key, generation));
     }
-    const held = this.lists.held<T>(key);
-    return held ? this.#hit(operation, key, held) : this.#join(spec, call, key);
+    if (held?.generation === generation) return this.#hit(operation, key, held);
+    const found = await (shared ?? this.lists.find(key, this.#storing(spec)));
+    if (found?.generation === generation) return this.#hit(operation, key, found);
+    return this.#join(spec, call, key, generation);
   }
 
   #listOf<T>(source: Source<T>, call: CallContext): ListSpec<T> {
@@ -207,50 +213,45 @@ export class ReadCache {
     return cached(key, list, { askedAt: list.askedAt });
   }
 
-  async #join<T>(spec: ListSpec<T>, call: CallContext, key: string): Promise<Cached<T>> {
-    const running = this.#flights.get(key) as Promise<Found<T>> | undefined;
-    const flight = running ?? this.#begin(spec, key);
+  /** At most one call for all readers of a generation, until the list is kept. */
+  async #join<T>(spec: ListSpec<T>, call: CallContext, key: string, generation: string): Promise<Cached<T>> {
+    // Another reader may have got it while Redis was asked.
+    const held = this.lists.held<T>(key);
+    if (held?.generation === generation) return this.#hit(spec.name, key, held);
+    const flightKey = generation + key;
+    const running = this.#flights.get(flightKey) as Promise<List<T>> | undefined;
+    const flight = running ?? this.#begin(spec, key, generation);
     const started = performance.now();
-    const found = await flight.catch((error: unknown) => {
+    const list = await flight.catch((error: unknown) => {
       if (running && isOfOneCaller(error)) return undefined;
       throw error;
     });
-    if (!found) return { value: (await spec.load(undefined)).value };
-    if (found.isOld) return this.#hit(spec.name, key, found.list);
+    if (!list) return { value: (await spec.load(undefined)).value };
     this.metrics.readCache(spec.name, running ? 'shared' : 'miss');
     if (running) call.progress.upstreamMs += performance.now() - started;
-    return cached(key, found.list, { isJoined: running !== undefined });
+    return cached(key, list, { isJoined: running !== undefined });
   }
 
-  /** One lookup and at most one call for all readers until the list is stored, so that no second call can start in between. */
-  #begin<T>(spec: ListSpec<T>, key: string): Promise<Found<T>> {
-    const flight = this.#find(spec, key);
-    const kept = flight.then(({ list, isOld }) => (isOld ? undefined : this.#keep(spec, key, list)));
-    return this.#flights.begin(key, flight, kept) as Promise<Found<T>>;
+  #begin<T>(spec: ListSpec<T>, key: string, generation: string): Promise<List<T>> {
+    const flight = this.#load(spec, key, generation);
+    const kept = flight.then((list) => this.#keep(spec, key, list));
+    return this.#flights.begin(generation + key, flight, kept) as Promise<List<T>>;
   }
 
-  async #find<T>(spec: ListSpec<T>, key: string): Promise<Found<T>> {
-    const found = await this.lists.find(key, this.#storing(spec));
-    return found ? { list: found, isOld: true } : { list: await this.#load(spec, key), isOld: false };
-  }
-
-  async #refresh<T>(spec: ListSpec<T>, key: string): Promise<List<T>> {
-    const list = await this.#load(spec, key);
+  async #refresh<T>(spec: ListSpec<T>, key: string, generation: string): Promise<List<T>> {
+    const list = await this.#load(spec, key, generation);
     // A reader has seen this list now, so no reader may join an older call.
-    this.#flights.forget(key);
+    this.#flights.forget(generation + key);
     void this.#keep(spec, key, list).catch(() => undefined);
     return list;
   }
 
-  async #load<T>(spec: ListSpec<T>, key: string): Promise<List<T>> {
+  async #load<T>(spec: ListSpec<T>, key: string, generation: string): Promise<List<T>> {
     const held = this.lists.held<T>(key);
     const askedAt = Date.now();
     const loaded = await spec.load(held);
-    return {
-      ...loaded,
-      askedAt,
-      version: held?.value === loaded.value ? held.version : this.lists.newVersion(),
-    };
+    const version = held?.value === loaded.value ? held.version : this.lists.newVersion();
+    return { ...loaded, askedAt, generation, version };
   }
 
   #keep<T>(spec: ListSpec<T>, key: string, list: List<T>): Promise<void> {

@@ -8,7 +8,12 @@ import { Batcher } from '../kit/batcher/batcher.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { edge } from '../shared/edge.ts';
-import type { AskedGenerations, CallContext, Grants } from '../upstream/call-context.ts';
+import {
+  type AskedGeneration,
+  assertAdmitted,
+  type CallContext,
+  type Grants,
+} from '../upstream/call-context.ts';
 
 /** Longer than the life of any cached response. The end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -18,8 +23,8 @@ const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
 /**
- * The generation of each tag, which is part of the keys of cached responses. A write makes a new one, so that no replica finds a
- * response that was fetched before the write.
+ * The generation of each tag, which is kept with cached responses. A write makes a new one, so that no replica takes a response that was
+ * fetched before the write.
  *
  * A generation is a random word, not a counter. Where one is lost (expiry, eviction, a restarted Redis), the next is a word that
  * was never used, whereas a counter would start again and return old responses.
@@ -162,8 +167,8 @@ export interface KeyParts {
 }
 
 /**
- * The key of a cached response: platform, operation and parameters, user, rights, and the generations of the data in it. The
- * generations are read before the platform is called, so a response that a write overtakes gets a key that is no longer used.
+ * The key of a cached response: platform, operation and parameters, user and rights. Its value has the generation of the data in it, which is
+ * asked for before the platform is called: so a response that a write overtakes is kept under a generation that no later read has.
  */
 @Injectable()
 export class ReadKeys {
@@ -177,28 +182,29 @@ export class ReadKeys {
     this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
-  /** Asks for the generations of a read with this path. The words never fail. */
-  ask(params: object): AskedGenerations {
+  /** Asks for the generation of a read with this path. The word never fails. */
+  ask(params: object): AskedGeneration {
     const enterprise = enterpriseOf(params);
-    return { enterprise, words: this.generations.current(tagsOfRead(enterprise)) };
+    const words = this.generations.current(tagsOfRead(enterprise));
+    return { enterprise, word: words.then((all) => all?.join()) };
   }
 
-  /** Undefined where the generations are not available. */
-  async find({ operation, params, query, call }: KeyParts): Promise<string | undefined> {
-    const asked = call.generations;
-    const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
-    const generations = await (isAsked ? asked : this.ask(params)).words;
-    if (!generations) return undefined;
-    const parts = [
+  /** Undefined where it is not available. Throws where the caller is beyond its limits, which Redis says at the same moment. */
+  async generationOf(params: object, call: CallContext): Promise<string | undefined> {
+    const { generation: asked, admitted } = call;
+    if (admitted) await assertAdmitted(call);
+    return (asked && asked.enterprise === enterpriseOf(params) ? asked : this.ask(params)).word;
+  }
+
+  of({ operation, params, query, call: { user, caller } }: KeyParts): string {
+    return JSON.stringify([
       this.#environment,
       operation,
       sortedEntries(params),
       sortedEntries(query),
-      call.user ? [call.user.kind, call.user.name] : [],
-      this.#rightsOf(call.caller.grants),
-      generations,
-    ];
-    return JSON.stringify(parts);
+      user ? [user.kind, user.name] : [],
+      this.#rightsOf(caller.grants),
+    ]);
   }
 
   written(params: object): Promise<void> {

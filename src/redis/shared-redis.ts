@@ -25,8 +25,8 @@ const CHECK_EVERY_MS = 2_000;
 const MAX_REASONS = 20;
 /** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
 const PROBE_KEYS = 40;
-/** Rates and generations are asked with these, by {@link SharedRedis.atEndOfTurn}. */
-const SENT_AT_ONCE = ['evalsha', 'mget'];
+/** Rates, generations and lists are asked with these, by {@link SharedRedis.atEndOfTurn}. */
+const SENT_AT_ONCE = ['evalsha', 'get', 'mget'];
 
 const STUCK: ReadonlySet<string> = new Set(['disconnecting', 'close', 'end']);
 

@@ -242,17 +242,18 @@ const MAX_ERRORS = 100;
 /** What the handler gets, before the check of its ids. */
 function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
   const { requestId, trace } = stages.arrived;
-  const { caller, generations } = stages.get('identified');
+  const { caller, generation, admitted } = stages.get('identified');
   const isRead = stages.get('authorised').policy.handling === 'read';
   return {
     requestId,
     trace,
     caller,
     user: stages.get('acting').user,
-    generations,
+    generation,
+    admitted,
     fresh: isRead && asksForFresh(headers['cache-control']),
     // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
-    abandon: isRead && !generations ? hangUp(reply) : undefined,
+    abandon: isRead && !generation ? hangUp(reply) : undefined,
     progress: new Progress(),
   };
 }

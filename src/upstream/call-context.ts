@@ -23,10 +23,10 @@ export interface Grants {
   readonly users: ReadonlySet<string>;
 }
 
-/** Generations of the cached data of one enterprise, or of all where none is named; undefined without Redis, and then nothing may be cached. */
-export interface AskedGenerations {
+/** The generation of the cached data of one enterprise, or of all where none is named; undefined without Redis, and then nothing may be cached. */
+export interface AskedGeneration {
   readonly enterprise: string | undefined;
-  readonly words: Promise<readonly string[] | undefined>;
+  readonly word: Promise<string | undefined>;
 }
 
 /** The kinds of ids that a bound caller's request to the platform may have, beside those of enterprises and channels. */
@@ -117,11 +117,19 @@ export interface CallContext {
   readonly abandon?: AbortSignal | undefined;
   /** The caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
   readonly fresh?: boolean;
-  /** Set on cached reads. They were asked for when the request arrived, and all cached parts of the response use them. */
-  readonly generations?: AskedGenerations | undefined;
+  /** Set on cached reads. It was asked for when the request arrived, and all cached parts of the response use it. */
+  readonly generation?: AskedGeneration | undefined;
+  /** Set on cached reads whose caller's limits Redis decides meanwhile: the problem of a caller beyond them. See {@link assertAdmitted}. */
+  readonly admitted?: Promise<ProblemException | undefined> | undefined;
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
   readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
+}
+
+/** Throws where the caller is beyond its limits. Nothing is sent to the platform before, and no response goes out. */
+export async function assertAdmitted({ admitted }: Pick<CallContext, 'admitted'>): Promise<void> {
+  const refusal = await admitted;
+  if (refusal) throw refusal;
 }
 
 export function isGranted(granted: ReadonlySet<string>, id: string): boolean {

@@ -58,7 +58,7 @@ async function startAnew(): Promise<void> {
   // A write that names no enterprise empties the caches, which know nothing of the reset.
   for (const gateway of [alone, replica, otherReplica])
     await gateway.post('/v1/asset-num-reservations', { size: 1 });
-  for (const key of await store.keys('r3:*')) await store.del(key);
+  for (const key of await store.keys('r4:*')) await store.del(key);
   await sandbox.reset();
 }
 
@@ -111,7 +111,7 @@ async function results(gateway: TestGateway): Promise<Results> {
 
 /** Lists are stored in Redis a moment after the response. */
 async function kept(): Promise<void> {
-  await until('Redis has the list', async () => (await store.keys('r3:*')).length > 0);
+  await until('Redis has the list', async () => (await store.keys('r4:*')).length > 0);
 }
 
 describe.each([
@@ -355,20 +355,21 @@ it('an entity tag saves the body when the caller has it, with the headers that b
 describe('a Redis that sends no replies', () => {
   afterEach(() => proxy.clear());
 
-  it('was asked for the rate of the caller and for the generations in one round trip', async () => {
+  it('was asked for the rate of the caller, the generations and a list that is not held in one round trip', async () => {
     const limited = { key: otherReplica.keys['limited'] ?? '' };
     expect((await otherReplica.get(ASSETS, limited)).status).toBe(200);
     const asked = new Set<string>();
-    const { promise: both, resolve } = Promise.withResolvers<void>();
+    const { promise: all, resolve } = Promise.withResolvers<void>();
     const end = await watchCommands(stack.redis(), (line) => {
       if (/"evalsha" .*:rate:limited/i.test(line)) asked.add('rate');
       if (/"mget" .*:gen}:/i.test(line)) asked.add('generations');
-      if (asked.size === 2) resolve();
+      if (/"get" "r4:/i.test(line)) asked.add('list');
+      if (asked.size === 3) resolve();
     });
     // No reply comes, so a question that waits for the reply to another is never asked.
     await proxy.add({ toxic: 'timeout', ms: 0 });
-    const read = otherReplica.get(ASSETS, limited);
-    await both;
+    const read = otherReplica.get(`${ASSETS}?extendCode=site`, limited);
+    await all;
     end();
     // Without Redis the gateway counts by itself and asks the platform.
     expect((await read).status).toBe(200);
