@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import { beginStages } from '../operation/request-stages.ts';
-import { ReadCache } from '../read-cache/read-cache.ts';
+import { Generations } from '../read-cache/read-keys.ts';
 import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
 import { connectSpans } from './request-spans.ts';
@@ -44,7 +44,7 @@ export class RequestHooks {
     private readonly admission: Admission,
     private readonly connections: Connections,
     private readonly bodies: RequestBodies,
-    private readonly cache: ReadCache,
+    private readonly generations: Generations,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
@@ -123,7 +123,8 @@ export class RequestHooks {
     const { atEnd } = stages.arrived;
     atEnd.push(this.admission.enterFromCaller());
     const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
-    const generation = routeOptions.config.isCached && !full ? this.cache.ask(params as object) : undefined;
+    const generation =
+      routeOptions.config.isCached && !full ? this.generations.ask(params as object) : undefined;
     const verdict = full ?? this.callers.admit(caller, reply);
     const goOn = (problem?: ProblemException): void =>
       problem ? sendProblem(problem, request, reply) : done();

@@ -6,6 +6,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import { type AskPage, PageLimit } from '../upstream/member-pages.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
 import type { MemberPage } from '../upstream/wire/member.ts';
 import type { EnterpriseMemberPath, ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
 import { toMemberPage } from './member.mapper.ts';
@@ -27,6 +28,7 @@ export class MemberSearch {
 
   constructor(
     private readonly cache: ReadCache,
+    private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
     private readonly list: MemberList,
     private readonly limit: PageLimit,
@@ -104,8 +106,10 @@ export class MemberSearch {
   }
 
   #uncached(call: CallContext, enterpriseGlobalId: string, filter: MemberFilter): AskPage<MemberDto> {
-    return (wanted) =>
-      this.cache.readUncached(this.#source(enterpriseGlobalId, { ...filter, ...wanted }), call);
+    return (wanted) => {
+      const { operation, ids, query, decode } = this.#source(enterpriseGlobalId, { ...filter, ...wanted });
+      return this.upstream.call(operation, call, { ids, query }, decode);
+    };
   }
 
   #cached(

@@ -10,6 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { ReadCache, type Served } from '../read-cache/read-cache.ts';
+import { Generations } from '../read-cache/read-keys.ts';
 import { assertAdmitted } from '../upstream/call-context.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { isNamed, type Response, responseOf } from './response.ts';
@@ -29,6 +30,7 @@ const MAX_LISTENERS = 20;
 export class OperationInterceptor implements NestInterceptor {
   constructor(
     private readonly cache: ReadCache,
+    private readonly generations: Generations,
     private readonly writes: KeyedWrites,
   ) {}
 
@@ -105,7 +107,7 @@ export class OperationInterceptor implements NestInterceptor {
       // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
       // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
       const hasWritten = policy.idempotency !== 'order' && call.progress.upstreamMs > 0;
-      if (hasWritten) await this.cache.written(request.params as object);
+      if (hasWritten) await this.generations.written(request.params as object);
     }
   }
 }

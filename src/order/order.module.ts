@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { ReadCache } from '../read-cache/read-cache.ts';
+import { Generations } from '../read-cache/read-keys.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
@@ -29,7 +29,7 @@ import { OrderService } from './order.service.ts';
 })
 export class OrderModule {
   /** Invalidates cached reads, also where the outcome of an order becomes known after its request. */
-  constructor(ledger: ObservedOrderLedger, cache: ReadCache) {
-    ledger.onCarriedOut(() => cache.written({}));
+  constructor(ledger: ObservedOrderLedger, generations: Generations) {
+    ledger.onCarriedOut(() => generations.written({}));
   }
 }

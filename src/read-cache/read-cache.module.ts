@@ -15,6 +15,6 @@ import { Generations, ReadKeys } from './read-keys.ts';
     }),
   ],
   providers: [Generations, ReadKeys, ListStore, ReadCache],
-  exports: [ReadCache],
+  exports: [Generations, ReadCache],
 })
 export class ReadCacheModule {}

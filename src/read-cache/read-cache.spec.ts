@@ -17,7 +17,7 @@ import { type ListSpec, ReadCache } from './read-cache.ts';
 import { Generations, ReadKeys } from './read-keys.ts';
 
 const config = settings();
-const LIFE_MS = 60_000;
+const LIFE = { ttlMs: 60_000 };
 const FORM: TextForm<string> = { toText: (value) => value, fromText: (text) => text };
 const noRedis = () => new SharedRedis(settings().redis, new RecordedLog().log, new Metrics());
 /** Configured, and never connected. */
@@ -32,11 +32,13 @@ const someRedis = () => {
 /** Lists are given to the cache here, so it asks no platform. */
 const NO_UPSTREAM = {} as UpstreamClient;
 
-function cacheOf(shared?: Keyv, redis = someRedis()): ReadCache {
-  const generations = new Generations(config.upstream, noRedis(), new RecordedLog().log, new Metrics());
+const newGenerations = () =>
+  new Generations(config.upstream, LIFE, noRedis(), new RecordedLog().log, new Metrics());
+
+function cacheOf(shared?: Keyv, redis = someRedis(), generations = newGenerations()): ReadCache {
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
-  const lists = new ListStore(cache, shared ? redis : noRedis(), { ttlMs: LIFE_MS });
+  const lists = new ListStore(cache, shared ? redis : noRedis(), LIFE);
   return new ReadCache(lists, keys, NO_UPSTREAM, new Metrics());
 }
 
@@ -92,21 +94,22 @@ describe('a cached list', () => {
   });
 
   it('is dropped by a write to its enterprise or to none in particular, and not by one to another', async () => {
-    const cache = cacheOf();
+    const generations = newGenerations();
+    const cache = cacheOf(undefined, undefined, generations);
     const { load, calls } = platform();
     const ofOne = () => read(cache, reading(undefined, ['*'], 'one'), false, load);
     const ofNone = () => read(cache, reading(), false, load);
     await ofOne();
     await ofNone();
-    await cache.written({ enterpriseGlobalId: 'two' });
+    await generations.written({ enterpriseGlobalId: 'two' });
     await ofOne();
     expect(calls()).toBe(2);
     await ofNone();
     expect(calls()).toBe(3);
-    await cache.written({ enterpriseGlobalId: 'one' });
+    await generations.written({ enterpriseGlobalId: 'one' });
     await ofOne();
     expect(calls()).toBe(4);
-    await cache.written({ memberGlobalId: 'm' });
+    await generations.written({ memberGlobalId: 'm' });
     await ofOne();
     expect(calls()).toBe(5);
   });
@@ -324,7 +327,7 @@ describe('with Redis', () => {
 
   it('a write that Redis did not take is made up for before anything is read again', async () => {
     const { log, lines } = new RecordedLog();
-    const generations = new Generations(config.upstream, redis, log, metrics);
+    const generations = new Generations(config.upstream, LIFE, redis, log, metrics);
     const before = await generations.current(['one']);
     await direct.acl('SETUSER', 'default', '-set');
     await generations.advance(['one']);
@@ -337,7 +340,7 @@ describe('with Redis', () => {
   });
 
   it('something else at the place of a generation costs one reader its cache', async () => {
-    const generations = new Generations(config.upstream, redis, new RecordedLog().log, metrics);
+    const generations = new Generations(config.upstream, LIFE, redis, new RecordedLog().log, metrics);
     const others = await direct.keys('*:gen}:*');
     const [before] = (await generations.current(['taken'])) ?? [];
     const mine = (await direct.keys('*:gen}:*')).filter((key) => !others.includes(key));
@@ -353,7 +356,7 @@ describe('with Redis', () => {
     ['in Redis', () => redis],
   ])('generations %s', (_, shared) => {
     const log = new RecordedLog();
-    const generations = () => new Generations(config.upstream, shared(), log.log, new Metrics());
+    const generations = () => new Generations(config.upstream, LIFE, shared(), log.log, new Metrics());
 
     it('stay until they are advanced, each by itself, and never come back', async () => {
       const all = generations();

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { AskedGeneration, CachedPart, CallContext } from '../upstream/call-context.ts';
+import type { CachedPart, CallContext } from '../upstream/call-context.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
@@ -85,19 +85,6 @@ export class ReadCache {
     return this.lists.lifeMs > 0;
   }
 
-  /**
-   * Asks for the generation of a read that has arrived, before its handler runs, so that Redis replies to this and to the rate of its
-   * caller at once. Undefined where the cache is off.
-   */
-  ask(params: object): AskedGeneration | undefined {
-    return this.isOn ? this.keys.ask(params) : undefined;
-  }
-
-  /** Called when a write on this path has succeeded or failed, before its response. */
-  async written(params: object): Promise<void> {
-    if (this.isOn) await this.keys.written(params);
-  }
-
   /** The response to a read: as kept where its lists are the same, else `respond` makes it of what `handle` returns. */
   async page<T extends { readonly body: string }>(
     read: KeyParts,
@@ -150,11 +137,6 @@ export class ReadCache {
     if (found === undefined && part?.askedAt !== undefined) return find(await this.read(source, call, true));
     call.progress.uses(part);
     return found;
-  }
-
-  /** Asks the platform itself: the result is neither taken from the cache nor kept in it. */
-  readUncached<T>({ operation, ids, query, decode }: Source<T>, call: CallContext): Promise<T> {
-    return this.upstream.call(operation, call, { ids, query }, decode);
   }
 
   /** A list that the request looks at, without being made of it. `fresh`: as in {@link read}. */

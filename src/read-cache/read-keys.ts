@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { UpstreamConfig } from '../config/app-config.ts';
+import { CacheConfig, UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Batcher } from '../kit/batcher/batcher.ts';
@@ -39,6 +39,7 @@ export class Generations implements OnModuleInit {
   /** Tags whose new generation Redis has not stored yet, each with the number of the write that needs it. */
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
+  readonly #isOn: boolean;
   #writes = 0;
   /**
    * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
@@ -58,16 +59,33 @@ export class Generations implements OnModuleInit {
 
   constructor(
     upstream: UpstreamConfig,
+    { ttlMs }: CacheConfig,
     private readonly redis: SharedRedis,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
+    this.#isOn = ttlMs > 0;
     // The part in braces decides the slot: MGET needs all keys in one.
     this.#prefix = `{${environmentName(upstream.baseUrl)}:gen}:`;
   }
 
   onModuleInit(): void {
     this.redis.onReady(edge('cache', () => this.#settle().catch(() => undefined)));
+  }
+
+  /**
+   * Asks for the generation of a read with this path as soon as it has arrived, before its handler runs, so that Redis replies to this and to
+   * the rate of its caller at once. The word never fails. Undefined where nothing is cached.
+   */
+  ask(params: object): AskedGeneration | undefined {
+    if (!this.#isOn) return undefined;
+    const enterprise = enterpriseOf(params);
+    return { enterprise, word: this.current(tagsOfRead(enterprise)).then((words) => words?.join()) };
+  }
+
+  /** Called when a write on this path has succeeded or failed, before its response. Never fails. */
+  async written(params: object): Promise<void> {
+    if (this.#isOn) await this.advance(tagsOfWrite(enterpriseOf(params)));
   }
 
   /** The generations in the order of the tags; undefined where Redis is not available, and then nothing may be cached. */
@@ -96,8 +114,8 @@ export class Generations implements OnModuleInit {
   }
 
   /**
-   * Called after a write, before its response. Never fails: while Redis is away this replica reads from the platform, and renews
-   * the tags before it reads from the cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
+   * Makes a new generation of each tag. While Redis is away this replica reads from the platform, and makes them before it reads from the
+   * cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
    */
   async advance(tags: readonly string[]): Promise<void> {
     if (!this.redis.configured) {
@@ -182,18 +200,12 @@ export class ReadKeys {
     this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
-  /** Asks for the generation of a read with this path. The word never fails. */
-  ask(params: object): AskedGeneration {
-    const enterprise = enterpriseOf(params);
-    const words = this.generations.current(tagsOfRead(enterprise));
-    return { enterprise, word: words.then((all) => all?.join()) };
-  }
-
   /** Undefined where it is not available. Throws where the caller is beyond its limits, which Redis says at the same moment. */
   async generationOf(params: object, call: CallContext): Promise<string | undefined> {
     const { generation: asked, admitted } = call;
     if (admitted) await assertAdmitted(call);
-    return (asked && asked.enterprise === enterpriseOf(params) ? asked : this.ask(params)).word;
+    const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
+    return (isAsked ? asked : this.generations.ask(params))?.word;
   }
 
   of({ operation, params, query, call: { user, caller } }: KeyParts): string {
@@ -205,10 +217,6 @@ export class ReadKeys {
       user ? [user.kind, user.name] : [],
       this.#rightsOf(caller.grants),
     ]);
-  }
-
-  written(params: object): Promise<void> {
-    return this.generations.advance(tagsOfWrite(enterpriseOf(params)));
   }
 
   #rightsOf(grants: Grants): string {

@@ -95,9 +95,11 @@ export class UpstreamClient {
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
     const allowed = new Set<Reason>(['token', 'userToken', 'delay']);
-    if (operation.effect === 'read') allowed.add('nonce').add('transient');
+    if (operation.effect === 'read') {
+      allowed.add('nonce').add('transient');
+      group.called();
+    }
     const principal = this.exchange.principals[operation.module];
-    group.called();
     for (;;) {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result;

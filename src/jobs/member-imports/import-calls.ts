@@ -6,7 +6,7 @@ import { MemberSearch } from '../../member/member-search.ts';
 import { MemberService } from '../../member/member.service.ts';
 import { newTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
-import { ReadCache } from '../../read-cache/read-cache.ts';
+import { Generations } from '../../read-cache/read-keys.ts';
 import { AliasUsers } from '../../session/acting-user.guard.ts';
 import { SessionService } from '../../session/session.service.ts';
 import {
@@ -98,7 +98,7 @@ export class ImportCallServices {
     readonly members: MemberService,
     readonly adding: AddMembersService,
     readonly users: JobUsers,
-    readonly cache: ReadCache,
+    readonly generations: Generations,
   ) {}
 }
 
@@ -181,7 +181,7 @@ export class ImportCalls {
 
   /** Called after calls that may have changed members: the read cache no longer shows what was before. */
   async written(): Promise<void> {
-    await this.services.cache.written({ enterpriseGlobalId: this.#enterprise }).catch(() => undefined);
+    await this.services.generations.written({ enterpriseGlobalId: this.#enterprise }).catch(() => undefined);
   }
 
   get #enterprise(): string {

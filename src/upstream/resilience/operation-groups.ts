@@ -63,7 +63,7 @@ export class OperationGroup {
     if (seconds) this.#gates.set(operation.name, performance.now() + seconds * 1000);
   }
 
-  /** Called once for each call, independent of the number of its attempts. */
+  /** Called once for each call that may be retried, independent of the number of its attempts. */
   called(): void {
     this.#budget.called();
   }
