@@ -99,7 +99,7 @@ export function selfTimes(profile: CpuProfile, from: number, to: number): SelfTi
 }
 
 /** A package by its name, a file of the gateway by its path, work of Node and V8 by their names. */
-function placeOf(url: string, functionName: string): string {
+export function placeOf(url: string, functionName: string): string {
   const installed = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1];
   if (installed !== undefined) return installed;
   const own = /\/dist\/(.+)$/.exec(url)?.[1];

@@ -3,8 +3,9 @@ import { relative } from 'node:path';
 import { Fleet } from '../test/support/fleet.ts';
 import type { GatewayProcess } from '../test/support/gateway-process.ts';
 import { orderOf } from '../test/support/order-body.ts';
-import { until } from '../test/support/redis.ts';
+import { freePort, until } from '../test/support/redis.ts';
 import { TestSandbox } from '../test/support/sandbox.ts';
+import { Inspector } from './inspector.ts';
 
 /**
  * Which files of `src` one request runs, by V8's coverage of a warm process: `npm run profile -- --files`. A file counts where a function of
@@ -60,18 +61,20 @@ export async function showFilesRun(): Promise<void> {
   const sandbox = await TestSandbox.start();
   const fleet = await Fleet.start(sandbox, 0);
   try {
+    const port = await freePort();
     const gateway = await fleet.launch(
       { CACHE_TTL_MS: '60000' },
-      { file: `${DIST}main.js`, nodeOptions: '--inspect=127.0.0.1:0' },
+      { file: `${DIST}main.js`, nodeOptions: `--inspect=127.0.0.1:${port}` },
     );
-    const coverage = await Coverage.of(gateway);
+    const inspector = await Inspector.of(port);
+    const coverage = await Coverage.of(inspector);
     for (const way of ways) {
       const files = await filesOf(way, gateway, fleet.key, coverage);
       process.stdout.write(
         `${way.name}: ${files.length} files\n${files.map((file) => `  ${file}\n`).join('')}\n`,
       );
     }
-    coverage.close();
+    inspector.close();
   } finally {
     await fleet.stop();
     await sandbox.close();
@@ -111,29 +114,23 @@ function lines(gateway: GatewayProcess, event: string): number {
   return gateway.output().split(`"event":"${event}"`).length - 1;
 }
 
-/** V8's precise coverage of a process, by function, over its inspector. */
+/** V8's precise coverage of a process, by function. */
 class Coverage {
-  readonly #socket: WebSocket;
-  #calls = 0;
+  readonly #inspector: Inspector;
 
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
+  private constructor(inspector: Inspector) {
+    this.#inspector = inspector;
   }
 
-  static async of(gateway: GatewayProcess): Promise<Coverage> {
-    const url = /ws:\/\/\S+/.exec(gateway.output())?.[0];
-    if (url === undefined) throw new Error('the process has no inspector');
-    const socket = new WebSocket(url);
-    await new Promise((opened) => socket.addEventListener('open', opened, { once: true }));
-    const coverage = new Coverage(socket);
-    await coverage.#call('Profiler.enable');
-    await coverage.#call('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-    return coverage;
+  static async of(inspector: Inspector): Promise<Coverage> {
+    await inspector.call('Profiler.enable');
+    await inspector.call('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    return new Coverage(inspector);
   }
 
   /** The files of `src` that ran since the last call. */
   async taken(): Promise<Set<string>> {
-    const { result } = (await this.#call('Profiler.takePreciseCoverage')) as Covered;
+    const { result } = (await this.#inspector.call('Profiler.takePreciseCoverage')) as Covered;
     return new Set(
       result
         .filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
@@ -141,28 +138,5 @@ class Coverage {
         .map(({ url }) => relative(DIST, fileURLToPath(url)).replace(/\.js$/, '.ts'))
         .filter((file) => !file.startsWith('..')),
     );
-  }
-
-  close(): void {
-    this.#socket.close();
-  }
-
-  #call(method: string, params: object = {}): Promise<unknown> {
-    const id = ++this.#calls;
-    return new Promise((resolve, reject) => {
-      const listen = ({ data }: MessageEvent): void => {
-        const message = JSON.parse(String(data)) as {
-          id?: number;
-          result?: unknown;
-          error?: { message: string };
-        };
-        if (message.id !== id) return;
-        this.#socket.removeEventListener('message', listen);
-        if (message.error) reject(new Error(message.error.message));
-        else resolve(message.result);
-      };
-      this.#socket.addEventListener('message', listen);
-      this.#socket.send(JSON.stringify({ id, method, params }));
-    });
   }
 }

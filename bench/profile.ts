@@ -2,9 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { freePort } from '../test/support/redis.ts';
+import { allocationsOf } from './allocations.ts';
 import { contenders, Platform } from './contenders.ts';
 import { type CpuProfile, selfTimes } from './cpu-profile.ts';
 import { showFilesRun } from './files-run.ts';
+import { Inspector } from './inspector.ts';
 import { underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
 import { named } from './scenarios.ts';
@@ -12,12 +15,14 @@ import { named } from './scenarios.ts';
 /**
  * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--embedded]` puts it under that load with
  * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
- * `npm run profile -- --files` prints the files that one request runs.
+ * `--allocations` prints instead what each request allocates, by package or file and by site. `npm run profile -- --files` prints the
+ * files that one request runs.
  */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    allocations: { type: 'boolean', default: false },
     embedded: { type: 'boolean', default: false },
     files: { type: 'boolean', default: false },
   },
@@ -41,37 +46,69 @@ if (positionals.length === 0 || !run) {
 const folder = mkdtempSync(join(tmpdir(), 'gateway-profile-'));
 await compilePeers();
 const platform = await Platform.start();
-const nodeOptions = `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
+const port = await freePort();
+const nodeOptions = values.allocations
+  ? `--inspect=127.0.0.1:${port}`
+  : `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
 // File by file, so that the profile names them.
 const gateway = await contenders[name](platform, { nodeOptions, file: 'dist/main.js' });
-let from = 0;
-let to = 0;
+const load = (seconds: number) => underLoad(name, gateway, { ...run, seconds }, platform);
+let [from, to] = [0, 0];
 try {
-  await underLoad(name, gateway, { ...run, seconds: WARMUP_SECONDS }, platform);
-  from = microseconds();
-  await underLoad(name, gateway, { ...run, seconds: SECONDS }, platform);
-  to = microseconds();
+  await load(WARMUP_SECONDS);
+  if (values.allocations) await showAllocations();
+  else {
+    from = microseconds();
+    await load(SECONDS);
+    to = microseconds();
+  }
 } finally {
   await gateway.running.stop();
   await platform.running.stop();
 }
+if (!values.allocations) showTimes();
 
-const file = join(folder, readdirSync(folder).find((each) => each.endsWith('.cpuprofile')) ?? '');
-const { places, functions, stages, idle } = selfTimes(
-  JSON.parse(readFileSync(file, 'utf8')) as CpuProfile,
-  from,
-  to,
-);
-const percent = (part: number) => `${(part * 100).toFixed(1).padStart(5)} %`;
-const list = (rows: typeof places, count: number) =>
-  rows
+async function showAllocations(): Promise<void> {
+  const inspector = await Inspector.of(port);
+  const { places, sites, bytes } = await allocationsOf(inspector, async () => {
+    const { perSecond = 0 } = await load(SECONDS);
+    return perSecond * SECONDS;
+  });
+  inspector.close();
+  process.stdout.write(
+    `Bytes that a request allocates under load (${run?.label}): ${bytes.toFixed(0)}\n\n` +
+      `by package or file\n${rows(places, 30, size)}\nby site\n${rows(sites, 40, size)}`,
+  );
+}
+
+function showTimes(): void {
+  const file = join(folder, readdirSync(folder).find((each) => each.endsWith('.cpuprofile')) ?? '');
+  const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile;
+  const { places, functions, stages, idle } = selfTimes(profile, from, to);
+  process.stdout.write(
+    `Self time under load (${run?.label}), idle ${percent(idle)}\n\nby stage\n${rows(stages, 20, percent)}\n` +
+      `by package or file\n${rows(places, 30, percent)}\nby function\n${rows(functions, 40, percent)}\n${file}\n`,
+  );
+}
+
+function rows(
+  all: readonly (readonly [name: string, value: number])[],
+  count: number,
+  form: (value: number) => string,
+): string {
+  return all
     .slice(0, count)
-    .map(([what, part]) => `  ${percent(part)}  ${what}\n`)
+    .map(([what, value]) => `  ${form(value)}  ${what}\n`)
     .join('');
-process.stdout.write(
-  `Self time under load (${run.label}), idle ${percent(idle)}\n\nby stage\n${list(stages, 20)}\nby package or file\n${list(places, 30)}\n` +
-    `by function\n${list(functions, 40)}\n${file}\n`,
-);
+}
+
+function percent(part: number): string {
+  return `${(part * 100).toFixed(1).padStart(5)} %`;
+}
+
+function size(bytes: number): string {
+  return bytes.toFixed(0).padStart(7);
+}
 
 /** On the profile's clock. */
 function microseconds(): number {

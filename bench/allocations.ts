@@ -1,0 +1,45 @@
+import { placeOf } from './cpu-profile.ts';
+import type { Inspector } from './inspector.ts';
+
+/** What requests allocate, by V8's sampling heap profiler: also what was collected meanwhile. */
+
+interface Node {
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+  readonly selfSize: number;
+  readonly children: readonly Node[];
+}
+
+export interface Allocations {
+  /** Bytes of each request, the largest first. */
+  readonly places: readonly (readonly [name: string, bytes: number])[];
+  readonly sites: readonly (readonly [name: string, bytes: number])[];
+  readonly bytes: number;
+}
+
+const INTERVAL = 8_192;
+
+/** While `work` runs, which resolves to the number of requests. */
+export async function allocationsOf(inspector: Inspector, work: () => Promise<number>): Promise<Allocations> {
+  await inspector.call('HeapProfiler.startSampling', {
+    samplingInterval: INTERVAL,
+    includeObjectsCollectedByMajorGC: true,
+    includeObjectsCollectedByMinorGC: true,
+  });
+  const requests = await work();
+  const { profile } = (await inspector.call('HeapProfiler.stopSampling')) as { profile: { head: Node } };
+  const places = new Map<string, number>();
+  const sites = new Map<string, number>();
+  let bytes = 0;
+  const visit = ({ callFrame: { functionName, url, lineNumber }, selfSize, children }: Node): void => {
+    const place = placeOf(url, functionName);
+    const site = `${functionName || '(anonymous)'}  ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
+    bytes += selfSize;
+    places.set(place, (places.get(place) ?? 0) + selfSize);
+    sites.set(site, (sites.get(site) ?? 0) + selfSize);
+    children.forEach(visit);
+  };
+  visit(profile.head);
+  const ranked = (all: Map<string, number>) =>
+    [...all].map(([name, size]) => [name, size / requests] as const).sort((one, other) => other[1] - one[1]);
+  return { places: ranked(places), sites: ranked(sites), bytes: bytes / requests };
+}
