@@ -26,6 +26,12 @@ const CALLERS = [
     enterprises: ['*'],
     rateLimit: { requests: 1_000, perSeconds: 3_600 },
   },
+  ...['held', 'missing', 'wrong', 'foreign'].map((name) => ({
+    name: `once-${name}`,
+    scopes: ['orders:read'],
+    enterprises: ['ent-harbour'],
+    rateLimit: { requests: 1, perSeconds: 3_600 },
+  })),
 ];
 const environment = { CACHE_TTL_MS: '60000', ENCRYPTION_KEYS: newEncryptionKey() };
 /** Has no Redis. */
@@ -323,6 +329,22 @@ describe('a cache', () => {
     await isSeen;
     end();
     expect(renewed.sort()).toEqual(['all', 'any']);
+  });
+
+  it.each([
+    ['held', ASSETS],
+    ['missing', `${ASSETS}?extendCode=none`],
+    ['wrong', `${ASSETS}?nonsense=1`],
+    ['foreign', MERIDIAN],
+  ])('refuses a caller beyond its rate, of which another replica knows (%s)', async (name, path) => {
+    const key = replica.keys[`once-${name}`] ?? '';
+    await otherReplica.get(ASSETS, { key: otherReplica.keys['same'] ?? '' });
+    expect((await replica.get(ASSETS, { key })).status).toBe(200);
+    const before = await calls();
+    const refused = await otherReplica.get(path, { key: otherReplica.keys[`once-${name}`] ?? '' });
+    expect(refused).toMatchObject({ status: 429, body: { code: 'too-many-requests' } });
+    expect(refused.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/);
+    expect(await calls()).toBe(before);
   });
 
   it('returns no old response when its generations are lost', async () => {
