@@ -1,13 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { CallerLimits } from './caller-limits.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
 import { JwtCallers, type TokenFault } from './jwt-callers.ts';
-
-export type Refusal = ProblemException | undefined;
 
 /** The scheme's name in any case (RFC 9110 11.1), and the text after it. */
 const BEARER = /^bearer(?: +(.*))?$/is;
@@ -58,13 +54,12 @@ const TOKEN_REFUSALS: Readonly<Record<TokenFault, ProblemException>> = {
 
 const REALM = 'realm="licensing-gateway"';
 
-/** Identifies the caller and applies its limits once the headers of a request have arrived, before its body. */
+/** Identifies the caller once the headers of a request have arrived, before its body. */
 @Injectable()
 export class CallerAuthentication {
   constructor(
     private readonly registry: CallerRegistry,
     private readonly jwts: JwtCallers,
-    private readonly limits: CallerLimits,
   ) {}
 
   /** The caller of a known key or of a token that was verified before. This costs one hash. */
@@ -95,11 +90,6 @@ export class CallerAuthentication {
     if (known || !this.hasToken(headers)) return known;
     const verdict = await this.verified(headers).catch(() => undefined);
     return verdict instanceof ProblemException ? undefined : verdict;
-  }
-
-  /** Counts a request of this caller. Returns the problem where it exceeds a limit. */
-  admit(caller: Caller, reply: FastifyReply): Refusal | Promise<Refusal> {
-    return this.limits.admit(caller, reply);
   }
 
   /** Why a request without a token to verify has no caller. */

@@ -6,6 +6,6 @@ import { JwtCallers } from './jwt-callers.ts';
 
 @Module({
   providers: [CallerAuthentication, CallerLimits, CallerRegistry, JwtCallers],
-  exports: [CallerAuthentication, CallerRegistry],
+  exports: [CallerAuthentication, CallerLimits, CallerRegistry],
 })
 export class CallerModule {}

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
+import { CallerLimits } from '../caller/caller-limits.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import { beginStages } from '../operation/request-stages.ts';
 import { Generations } from '../read-cache/read-keys.ts';
@@ -41,6 +42,7 @@ export class RequestHooks {
   constructor(
     private readonly allowed: AllowedMethods,
     private readonly callers: CallerAuthentication,
+    private readonly limits: CallerLimits,
     private readonly admission: Admission,
     private readonly connections: Connections,
     private readonly bodies: RequestBodies,
@@ -125,19 +127,15 @@ export class RequestHooks {
     const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
     const generation =
       routeOptions.config.isCached && !full ? this.generations.ask(params as object) : undefined;
-    const verdict = full ?? this.callers.admit(caller, reply);
+    const verdict = full ?? this.limits.admit(caller, reply);
     const goOn = (problem?: ProblemException): void =>
       problem ? sendProblem(problem, request, reply) : done();
-    const isPending = verdict instanceof Promise;
-    stages.pass('identified', {
-      caller,
-      generation,
-      admitted: isPending && generation ? verdict : undefined,
-    });
-    if (!isPending) goOn(verdict);
+    const pending = verdict instanceof Promise ? verdict : undefined;
+    stages.pass('identified', { caller, generation, admitted: generation && pending });
     // A cached read goes on, so that its own question leaves for Redis together with these two.
-    else if (generation) done();
-    else verdict.then(goOn).then(undefined, done);
+    if (pending && generation) done();
+    else if (pending) pending.then(goOn).then(undefined, done);
+    else goOn(verdict as ProblemException | undefined);
   }
 
   #bodyOf(request: FastifyRequest, caller: Caller): ProblemException | undefined {

@@ -72,17 +72,13 @@ export class OperationInterceptor implements NestInterceptor {
     return body;
   }
 
-  async #served({ stages, params, query, url }: FastifyRequest, handle: Handle): Promise<Served<Response>> {
+  async #served({ stages, params, url }: FastifyRequest, handle: Handle): Promise<Served<Response>> {
     const { policy } = stages.get('authorised');
     const { call } = stages.get('reached');
     const respond = (result: unknown) => responseOf(result, url);
     if (policy.isCached && this.cache.isOn) {
-      const { operationId: operation } = policy;
-      return this.cache.page(
-        { operation, params: params as object, query: query as object, call },
-        handle,
-        respond,
-      );
+      const read = { operation: policy.operationId, params: params as object, url, call };
+      return this.cache.page(read, handle, respond);
     }
     // The response may be made of cached lists all the same, so it may have an age.
     const response = respond(await handle());

@@ -168,10 +168,7 @@ export function redisStore(redis: SharedRedis): Keyv[] {
     await entries.set(key, toText(list), lifeMs);
     return true;
   };
-  const unsupported = (): never => {
-    throw new Error('entries of the shared read cache expire: they are neither deleted nor cleared');
-  };
-  return [Object.assign(new Keyv(), { get, set, delete: unsupported, clear: unsupported })];
+  return [Object.assign(new Keyv(), { get, set })];
 }
 
 /** Time and generation of the list, then its text unchanged: in JSON, every quote of it would have to be escaped and parsed again. */

@@ -10,7 +10,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { type List, ListStore, MAX_LENGTH, type TextForm } from './list-store.ts';
-import { type KeyParts, ReadKeys } from './read-keys.ts';
+import { ReadKeys } from './read-keys.ts';
 
 export interface Source<T> {
   readonly operation: OperationName;
@@ -50,6 +50,13 @@ interface Page<T> {
   readonly parts: readonly CachedPart[];
 }
 
+interface PageRead {
+  readonly operation: string;
+  readonly params: object;
+  readonly url: string;
+  readonly call: CallContext;
+}
+
 /** A response, with the time of its oldest list where that was not read for this request, in ms since the epoch. */
 export interface Served<T> {
   readonly response: T;
@@ -87,12 +94,12 @@ export class ReadCache {
 
   /** The response to a read: as kept where its lists are the same, else `respond` makes it of what `handle` returns. */
   async page<T extends { readonly body: string }>(
-    read: KeyParts,
+    read: PageRead,
     handle: () => Promise<unknown>,
     respond: (result: unknown) => T,
   ): Promise<Served<T>> {
-    const { operation, params, call } = read;
-    const key = this.keys.of(read);
+    const { operation, params, url, call } = read;
+    const key = this.keys.of(operation, url, call);
     const asked = this.keys.generationOf(params, call);
     const kept = this.#pages.get(key) as Page<T> | undefined;
     const keptAt = kept && !call.fresh ? this.#askedAt(kept.parts) : undefined;
@@ -143,9 +150,8 @@ export class ReadCache {
   async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
     if (!this.isOn) return { value: (await spec.load(undefined)).value };
     const { name: operation, enterpriseGlobalId, query } = spec;
-    const params = { enterpriseGlobalId };
-    const key = this.keys.of({ operation, params, query, call });
-    const asked = this.keys.generationOf(params, call);
+    const key = this.keys.of(operation, JSON.stringify([enterpriseGlobalId, sortedEntries(query)]), call);
+    const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
     // Redis is asked for the list together with the generation, which may show that the list is old.
     const shared = held || fresh ? undefined : this.lists.find(key, this.#storing(spec));
@@ -252,6 +258,10 @@ function cached<T>(
   { askedAt, isJoined = false }: Partial<CachedPart> = {},
 ): Cached<T> {
   return { value, part: { key, version, askedAt, isJoined } };
+}
+
+function sortedEntries(record: object): [string, unknown][] {
+  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /** Where a response comes from that was made for this request. */

@@ -177,15 +177,8 @@ function isWord(found: string | null | undefined): found is string {
   return typeof found === 'string';
 }
 
-export interface KeyParts {
-  readonly operation: string;
-  readonly params: object;
-  readonly query: object;
-  readonly call: CallContext;
-}
-
 /**
- * The key of a cached response: platform, operation and parameters, user and rights. Its value has the generation of the data in it, which is
+ * The key of what is cached: platform, operation, what was asked for, user and rights. Its value has the generation of the data in it, which is
  * asked for before the platform is called: so a response that a write overtakes is kept under a generation that no later read has.
  */
 @Injectable()
@@ -208,15 +201,10 @@ export class ReadKeys {
     return (isAsked ? asked : this.generations.ask(params))?.word;
   }
 
-  of({ operation, params, query, call: { user, caller } }: KeyParts): string {
-    return JSON.stringify([
-      this.#environment,
-      operation,
-      sortedEntries(params),
-      sortedEntries(query),
-      user ? [user.kind, user.name] : [],
-      this.#rightsOf(caller.grants),
-    ]);
+  /** `what`: the path and query of a request, or the ids and query of a list. */
+  of(operation: string, what: string, { user, caller: { grants } }: CallContext): string {
+    const { kind, name } = user ?? {};
+    return JSON.stringify([this.#environment, operation, what, kind, name, this.#rightsOf(grants)]);
   }
 
   #rightsOf(grants: Grants): string {
@@ -241,8 +229,4 @@ function tagsOfWrite(enterprise: string | undefined): string[] {
 
 function enterpriseOf(params: object): string | undefined {
   return (params as { enterpriseGlobalId?: string }).enterpriseGlobalId;
-}
-
-function sortedEntries(record: object): [string, unknown][] {
-  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -29,7 +29,8 @@ const KINDS = kindsOf({
 });
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-export type JsonFaultKind = 'encoding' | 'syntax' | 'depth' | 'values' | 'keys' | 'duplicate-key';
+export type JsonFaultKind =
+  'encoding' | 'syntax' | 'depth' | 'values' | 'keys' | 'duplicate-key' | 'refused-key';
 
 interface Limits {
   readonly maxDepth: number;
@@ -37,9 +38,11 @@ interface Limits {
   readonly maxValues?: number;
   /** The limit of fields of one object: names that differ all cost far more to parse than the same names again. */
   readonly maxKeys?: number;
+  /** Names that no field may have. */
+  readonly refuses?: (key: string) => boolean;
 }
 
-/** Why the gateway does not accept a text as JSON; `pointer` (RFC 6901) is the location of a repeated key. */
+/** Why the gateway does not accept a text as JSON; `pointer` (RFC 6901) is the location of a repeated or refused key. */
 export class JsonFault extends Error {
   override readonly name = 'JsonFault';
 
@@ -63,7 +66,7 @@ export function parseJson(bytes: Buffer, limits: Limits): unknown {
     throw new JsonFault('syntax');
   }
   // After a repeated key the value has fewer keys than the text has colons. Only then its location is searched.
-  if (isObject(value) && countKeys(value) !== keys)
+  if (isObject(value) && countKeys(value, limits.refuses) !== keys)
     throw new JsonFault('duplicate-key', findRepeatedKey(text));
   return value;
 }
@@ -186,19 +189,29 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-/** Counts the keys of a value from `JSON.parse`, which inherits nothing that `for…in` would find. */
-function countKeys(value: object): number {
+/**
+ * Counts the keys of a value from `JSON.parse`, which inherits nothing that `for…in` would find. Throws at the first that is refused, depth
+ * first, with its location in the value.
+ */
+function countKeys(value: object, refuses: Limits['refuses']): number {
   let count = 0;
-  if (Array.isArray(value)) {
-    for (const item of value as unknown[]) if (isObject(item)) count += countKeys(item);
+  let at: string | number = 0;
+  try {
+    if (Array.isArray(value)) {
+      for (; at < value.length; at++)
+        if (isObject(value[at])) count += countKeys(value[at] as object, refuses);
+      return count;
+    }
+    for (at in value) {
+      if (refuses?.(at)) throw new JsonFault('refused-key');
+      count++;
+      const member = (value as Record<string, unknown>)[at];
+      if (isObject(member)) count += countKeys(member, refuses);
+    }
     return count;
+  } catch (error) {
+    throw error instanceof JsonFault ? new JsonFault(error.kind, pointerToken(at) + error.pointer) : error;
   }
-  for (const key in value) {
-    count++;
-    const member = (value as Record<string, unknown>)[key];
-    if (isObject(member)) count += countKeys(member);
-  }
-  return count;
 }
 
 function isObject(value: unknown): value is object {

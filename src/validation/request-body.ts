@@ -1,4 +1,4 @@
-import { JsonFault, type JsonFaultKind, parseJson, pointerToken } from '../shared/json.ts';
+import { JsonFault, type JsonFaultKind, parseJson } from '../shared/json.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { syntaxFault } from '../shared/json-syntax.ts';
@@ -11,15 +11,16 @@ const MAX_VALUES = 50_000;
 /** The limit of fields of one object: far more than any documented object has. */
 const MAX_KEYS = 1_000;
 
-const TOO_MANY = `must not have more than ${MAX_VALUES} fields and items`;
+const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES, maxKeys: MAX_KEYS, refuses: isPolluting };
 
 const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
   encoding: 'must be UTF-8, and is not (it may be Latin-1 or Windows-1252)',
   syntax: 'must be JSON',
   depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
-  values: TOO_MANY,
+  values: `must not have more than ${MAX_VALUES} fields and items`,
   keys: `must not have more than ${MAX_KEYS} fields in one object`,
   'duplicate-key': 'must be given once',
+  'refused-key': 'is not a known field',
 };
 
 /**
@@ -38,11 +39,7 @@ export class UnreadableBody {
 export function readRequestBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    const value = parseJson(bytes, { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES, maxKeys: MAX_KEYS });
-    const budget = { left: MAX_VALUES };
-    const polluting = pollutingPlace(value, budget);
-    if (budget.left < 0) return invalid('', TOO_MANY);
-    return polluting === undefined ? value : invalid(polluting, 'is not a known field');
+    return parseJson(bytes, LIMITS);
   } catch (error) {
     if (error instanceof JsonFault) return invalid(error.pointer, messageOf(error, bytes));
     throw error;
@@ -56,23 +53,4 @@ function messageOf({ kind }: JsonFault, bytes: Buffer): string {
 
 function invalid(pointer: string, detail: string): UnreadableBody {
   return new UnreadableBody('validation-failed', [{ pointer, detail }]);
-}
-
-/** The pointer to the first polluting key, depth first. Stops where the budget is spent. */
-function pollutingPlace(value: unknown, budget: { left: number }): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
-      if (--budget.left < 0) return undefined;
-      const place = pollutingPlace(value[index], budget);
-      if (place !== undefined) return pointerToken(index) + place;
-    }
-    return undefined;
-  }
-  for (const key of Object.keys(value)) {
-    if (--budget.left < 0) return undefined;
-    const place = isPolluting(key) ? '' : pollutingPlace((value as Record<string, unknown>)[key], budget);
-    if (place !== undefined) return pointerToken(key) + place;
-  }
-  return undefined;
 }
