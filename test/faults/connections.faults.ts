@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request as ask } from 'undici';
-import { CallerAuthentication } from '../../src/caller/caller-authentication.ts';
+import { CallerLimits } from '../../src/caller/caller-limits.ts';
 import { newApiKey } from '../support/canary.ts';
 import { order, read } from '../support/expected.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -103,9 +103,9 @@ async function patientOrder(): Promise<number> {
 /** An order whose time is up before the gateway begins it: the response to its caller, and how many orders the platform has. */
 async function unreadOrder() {
   const gateway = await startInProcess(sandbox);
-  const callers = gateway.app.get(CallerAuthentication);
+  const limits = gateway.app.get(CallerLimits);
   const { promise: turn, resolve: begin } = Promise.withResolvers<undefined>();
-  callers.admit = () => turn;
+  limits.admit = () => turn;
   const body = JSON.stringify({ ...order.body, channelOrderId: 'SO-unread' }) + ' '.repeat(500_000);
   const answer = await gateway.post(order.path, body);
   begin(undefined);
