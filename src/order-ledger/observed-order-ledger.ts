@@ -1,6 +1,7 @@
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
+import type { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
 import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
 import type {
@@ -14,24 +15,18 @@ import type {
   WaitingOrders,
 } from './order-ledger-store.ts';
 
-/** The order ledger that everything uses: it counts, logs and traces the steps of its store, and tells which orders were carried out. */
+/** The order ledger that everything uses: it counts, logs and traces the steps of its store, and drops what is cached when an order was carried out. */
 export class ObservedOrderLedger implements OrderLedgerStore {
-  readonly #listeners: (() => Promise<void>)[] = [];
-
   constructor(
     private readonly store: OrderLedgerStore,
     private readonly log: Log,
     private readonly metrics: Metrics,
+    private readonly generations: Generations,
   ) {}
 
-  /** Calls the listener when an order was, or may have been, carried out. */
-  onCarriedOut(listener: () => Promise<void>): void {
-    this.#listeners.push(listener);
-  }
-
-  /** Resolves once all listeners have ended. */
-  async carriedOut(): Promise<void> {
-    await Promise.all(this.#listeners.map((listener) => listener()));
+  /** An order was, or may have been, carried out: drops cached reads. Never fails. */
+  carriedOut(): Promise<void> {
+    return this.generations.written({});
   }
 
   /** The same for an order whose request has ended. */

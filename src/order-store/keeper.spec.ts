@@ -8,6 +8,7 @@ import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/app-config.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { orderName } from '../order-ledger/ledger-record.ts';
+import { Generations } from '../read-cache/read-keys.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
 import { storeKeys } from '../order-ledger/store-keys.ts';
@@ -51,7 +52,8 @@ async function keeperOf(
   atEnd(() => epoch.onApplicationShutdown());
   const watch = new StoreWatch(orderStore, redis, epoch, recorded.log);
   const store = new RedisOrderLedger(redis, redis.environment, watch);
-  const ledger = new ObservedOrderLedger(store, recorded.log, metrics);
+  const generations = new Generations(config.upstream, config.cache, shared, recorded.log, metrics);
+  const ledger = new ObservedOrderLedger(store, recorded.log, metrics, generations);
   const keeper = new OrderStoreKeeper(redis, watch, ledger, recorded.log, metrics);
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();

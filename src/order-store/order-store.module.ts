@@ -7,6 +7,8 @@ import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
 import { WriteRecorder } from '../order-ledger/write-recorder.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { Generations } from '../read-cache/read-keys.ts';
 import { StoreEpoch } from './epoch.ts';
 import { OrderStoreKeeper } from './keeper.ts';
 import { OrderStoreRedis } from './order-store-redis.ts';
@@ -14,18 +16,25 @@ import { StoreWatch } from './watch.ts';
 
 /** The order ledger on its store, or in the process where there is none: writes that must not run twice. */
 @Module({
+  imports: [ReadCacheModule],
   providers: [
     OrderStoreRedis,
     StoreEpoch,
     StoreWatch,
     {
       provide: ObservedOrderLedger,
-      inject: [OrderStoreRedis, StoreWatch, Log, Metrics],
-      useFactory: (redis: OrderStoreRedis, watch: StoreWatch, log: Log, metrics: Metrics) => {
+      inject: [OrderStoreRedis, StoreWatch, Log, Metrics, Generations],
+      useFactory: (
+        redis: OrderStoreRedis,
+        watch: StoreWatch,
+        log: Log,
+        metrics: Metrics,
+        generations: Generations,
+      ) => {
         const store = redis.configured
           ? new RedisOrderLedger(redis, redis.environment, watch)
           : new MemoryOrderLedger();
-        return new ObservedOrderLedger(store, log, metrics);
+        return new ObservedOrderLedger(store, log, metrics, generations);
       },
     },
     OrderStoreKeeper,

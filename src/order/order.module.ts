@@ -1,6 +1,4 @@
 import { Module } from '@nestjs/common';
-import { Generations } from '../read-cache/read-keys.ts';
-import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
@@ -27,9 +25,4 @@ import { OrderService } from './order.service.ts';
     OrderService,
   ],
 })
-export class OrderModule {
-  /** Invalidates cached reads, also where the outcome of an order becomes known after its request. */
-  constructor(ledger: ObservedOrderLedger, generations: Generations) {
-    ledger.onCarriedOut(() => generations.written({}));
-  }
-}
+export class OrderModule {}
