@@ -129,7 +129,7 @@ export const contenders = {
   /** As shipped, bundle and options of Node included: with callers, request log, metrics, order ledger and Redis. */
   gateway: (platform, how) => gateways(platform, 1, SHIPPED, how),
   /** The same of another commit. */
-  before: (platform, how, before) => {
+  'gateway, before': (platform, how, before) => {
     if (!before) throw new Error('there is no other commit');
     return gateways(platform, 1, before.named(SHIPPED), { ...how, ...startOf(before) });
   },

@@ -235,6 +235,6 @@ export function besideBefore(scenario: Scenario, limit: number): Scenario | unde
   const own = scenario.runs.filter(({ contender }) => contender === 'gateway');
   const [only, second] = own;
   if (scenario.runs.length > 0 && (!only || second || only.rate !== undefined)) return undefined;
-  const rivals = only ? runs(only.task, 'before', 'gateway') : [];
-  return { ...scenario, runs: rivals, lines: [line(limit, 'before')] };
+  const rivals = only ? runs(only.task, 'gateway, before', 'gateway') : [];
+  return { ...scenario, runs: rivals, lines: [line(limit, 'gateway, before')] };
 }

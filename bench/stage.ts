@@ -112,7 +112,7 @@ export class Stage {
   async #starts({ rounds }: Extent, tell: Tell): Promise<{ label: string; rounds: Rounds }[]> {
     const [before, platform] = [this.#before, this.#platform];
     const [other, startOther] = before
-      ? (['before', () => startOfGateway(platform, before)] as const)
+      ? (['gateway, before', () => startOfGateway(platform, before)] as const)
       : (['bare Nest', startOfBareNest] as const);
     const beside: Rounds = [];
     const gateway: Rounds = [];

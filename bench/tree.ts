@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Variable, variables } from '../src/config/variables.ts';
 
@@ -15,7 +14,8 @@ export interface Tree {
 
 /** Takes the packages of this tree where the commit has the same, else installs its own. The tree is removed when the bench ends. */
 export function builtTree(commit: string): Tree {
-  const folder = join(mkdtempSync(join(tmpdir(), 'bench-tree-')), 'tree');
+  // Beside the packages, so that they are links and not copies.
+  const folder = join(resolve(mkdtempSync('.bench-')), 'tree');
   const run = (program: string, args: readonly string[], cwd?: string) =>
     execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
   run('git', ['worktree', 'add', '--detach', folder, commit]);
@@ -25,7 +25,7 @@ export function builtTree(commit: string): Tree {
   });
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
   if (read('package-lock.json') === readFileSync('package-lock.json', 'utf8'))
-    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    run('cp', ['-al', 'node_modules', folder]);
   else run('npm', ['ci', '--no-audit', '--no-fund'], folder);
   run('npm', ['run', '-s', 'build'], folder);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };

@@ -5,7 +5,6 @@ import { Log } from '../observability/log.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { logFields, ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import { inBackground } from '../shared/edge.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './request-bodies.ts';
 
@@ -37,12 +36,7 @@ export class ProblemFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const known = asProblem(error);
     const problem = known instanceof ProblemException ? known : this.#translate(error, request);
-    const reply = http.getResponse<FastifyReply>();
-    const admitted = request.stages.identified?.admitted;
-    // A caller beyond its limits is told so, whatever else is wrong.
-    if (admitted)
-      inBackground('problem', async () => sendProblem((await admitted) ?? problem, request, reply));
-    else sendProblem(problem, request, reply);
+    sendProblem(problem, request, http.getResponse<FastifyReply>());
   }
 
   #translate(error: unknown, request: FastifyRequest): ProblemException {

@@ -130,12 +130,9 @@ export class RequestHooks {
     const verdict = full ?? this.limits.admit(caller, reply);
     const goOn = (problem?: ProblemException): void =>
       problem ? sendProblem(problem, request, reply) : done();
-    const pending = verdict instanceof Promise ? verdict : undefined;
-    stages.pass('identified', { caller, generation, admitted: generation && pending });
-    // A cached read goes on, so that its own question leaves for Redis together with these two.
-    if (pending && generation) done();
-    else if (pending) pending.then(goOn).then(undefined, done);
-    else goOn(verdict as ProblemException | undefined);
+    stages.pass('identified', { caller, generation });
+    if (verdict instanceof Promise) verdict.then(goOn).then(undefined, done);
+    else goOn(verdict);
   }
 
   #bodyOf(request: FastifyRequest, caller: Caller): ProblemException | undefined {

@@ -11,7 +11,6 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Generations } from '../read-cache/read-keys.ts';
-import { assertAdmitted } from '../upstream/call-context.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { isNamed, type Response, responseOf } from './response.ts';
 
@@ -57,8 +56,6 @@ export class OperationInterceptor implements NestInterceptor {
   /** Serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304 where the caller has it. */
   async #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<string | undefined> {
     const { response, askedAt } = await this.#served(request, handle);
-    const { identified } = request.stages;
-    if (identified?.admitted) await assertAdmitted(identified);
     const { body, etag, link } = response;
     // The caller may keep the response, and has to ask with its ETag before each use.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');

@@ -25,9 +25,8 @@ interface Stages {
   /** Hook, before the body is read: who calls, within its limits. Public routes do not have this stage. */
   readonly identified: {
     readonly caller: Caller;
-    /** Of a cached read, which goes on meanwhile: Redis is asked for it together with the rate of the caller. */
+    /** Of a cached read: Redis is asked for it together with the rate of the caller. */
     readonly generation: CallContext['generation'];
-    readonly admitted: CallContext['admitted'];
   };
   /** Hook: the body is a file, of which nothing has been read yet. A body of JSON is the request's. */
   readonly parsed: { readonly file: RequestFile };

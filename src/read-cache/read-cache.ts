@@ -153,7 +153,7 @@ export class ReadCache {
     const key = this.keys.of(operation, JSON.stringify([enterpriseGlobalId, sortedEntries(query)]), call);
     const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
-    // Redis is asked for the list together with the generation, which may show that the list is old.
+    // The generation may show that the list is old.
     const shared = held || fresh ? undefined : this.lists.find(key, this.#storing(spec));
     const generation = await asked;
     if (generation === undefined) {

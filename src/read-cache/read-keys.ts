@@ -8,12 +8,7 @@ import { Batcher } from '../kit/batcher/batcher.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { edge } from '../shared/edge.ts';
-import {
-  type AskedGeneration,
-  assertAdmitted,
-  type CallContext,
-  type Grants,
-} from '../upstream/call-context.ts';
+import type { AskedGeneration, CallContext, Grants } from '../upstream/call-context.ts';
 
 /** Longer than the life of any cached response. The end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -193,12 +188,10 @@ export class ReadKeys {
     this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
-  /** Undefined where it is not available. Throws where the caller is beyond its limits, which Redis says at the same moment. */
-  async generationOf(params: object, call: CallContext): Promise<string | undefined> {
-    const { generation: asked, admitted } = call;
-    if (admitted) await assertAdmitted(call);
+  /** Undefined where it is not available. */
+  generationOf(params: object, { generation: asked }: CallContext): Promise<string | undefined> {
     const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
-    return (isAsked ? asked : this.generations.ask(params))?.word;
+    return (isAsked ? asked : this.generations.ask(params))?.word ?? Promise.resolve(undefined);
   }
 
   /** `what`: the path and query of a request, or the ids and query of a list. */

@@ -242,7 +242,7 @@ const MAX_ERRORS = 100;
 /** What the handler gets, before the check of its ids. */
 function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
   const { requestId, trace } = stages.arrived;
-  const { caller, generation, admitted } = stages.get('identified');
+  const { caller, generation } = stages.get('identified');
   const isRead = stages.get('authorised').policy.handling === 'read';
   return {
     requestId,
@@ -250,7 +250,6 @@ function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallC
     caller,
     user: stages.get('acting').user,
     generation,
-    admitted,
     fresh: isRead && asksForFresh(headers['cache-control']),
     // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
     abandon: isRead && !generation ? hangUp(reply) : undefined,

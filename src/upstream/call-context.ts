@@ -119,17 +119,9 @@ export interface CallContext {
   readonly fresh?: boolean;
   /** Set on cached reads. It was asked for when the request arrived, and all cached parts of the response use it. */
   readonly generation?: AskedGeneration | undefined;
-  /** Set on cached reads whose caller's limits Redis decides meanwhile: the problem of a caller beyond them. See {@link assertAdmitted}. */
-  readonly admitted?: Promise<ProblemException | undefined> | undefined;
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
   readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
-}
-
-/** Throws where the caller is beyond its limits. Nothing is sent to the platform before, and no response goes out. */
-export async function assertAdmitted({ admitted }: Pick<CallContext, 'admitted'>): Promise<void> {
-  const refusal = await admitted;
-  if (refusal) throw refusal;
 }
 
 export function isGranted(granted: ReadonlySet<string>, id: string): boolean {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import type { Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
-import { type ActingUser, assertAdmitted, type CallContext } from './call-context.ts';
+import type { ActingUser, CallContext } from './call-context.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
 import { type UpstreamOperation, type OperationName, operations } from './operations.ts';
@@ -61,7 +61,6 @@ export class UpstreamClient {
     request: UpstreamRequest,
     decode: Decode<T>,
   ): Promise<T> {
-    if (context.admitted) await assertAdmitted(context);
     const operation = operations[name];
     assertOwnTenants(operation, request, context);
     const attempt: Attempt = {
