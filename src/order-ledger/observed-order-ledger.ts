@@ -29,11 +29,6 @@ export class ObservedOrderLedger implements OrderLedgerStore {
     return this.generations.written({});
   }
 
-  /** The same for an order whose request has ended. */
-  carriedOutLate(): void {
-    inBackground('order carried out', () => this.carriedOut());
-  }
-
   begin(write: Begin): Promise<Begun> {
     return inSpan('ledger begin', {}, async (span) => {
       const begun = await this.store.begin(write);
@@ -57,7 +52,7 @@ export class ObservedOrderLedger implements OrderLedgerStore {
     const ended = await this.store.sweep();
     for (const name of ended)
       this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
-    if (ended.some(isOrder)) this.carriedOutLate();
+    if (ended.some(isOrder)) this.#carriedOutLate();
     return ended;
   }
 
@@ -85,6 +80,11 @@ export class ObservedOrderLedger implements OrderLedgerStore {
         'A write waits for an operator to settle it',
       );
     // The owner tells it in its request.
-    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.carriedOutLate();
+    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.#carriedOutLate();
+  }
+
+  /** The request of the order has ended. */
+  #carriedOutLate(): void {
+    inBackground('order carried out', () => this.carriedOut());
   }
 }

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { inBackground } from '../shared/edge.ts';
 import type { SendOnce } from '../upstream/upstream.exchange.ts';
 import {
-  CARRIED_OUT,
   type Details,
   type LedgerRecord,
   type OrderDetails,
@@ -63,8 +62,7 @@ export class OrderLedger {
             ? { state: done, items: outcome.data as PlacedItem[], answer: undefined }
             : endOf(outcome.failure);
         if (state === 'in_doubt') return;
-        inBackground('late outcome', () => this.recorder.record(begun, state, { ...placed(items), answer }));
-        if (CARRIED_OUT.has(state)) this.store.carriedOutLate();
+        inBackground('late outcome', () => this.#ended(begun, state, { ...placed(items), answer }));
       },
     };
     try {

@@ -157,7 +157,7 @@ export function redisStore(redis: SharedRedis): Keyv[] {
   const entries = redis.sealed('cache');
   if (!entries) return [];
   const get = async (key: string): Promise<SharedList | undefined> => {
-    // Together with the rates and generations that are asked for in this turn.
+    // In one write with the generation, where that is asked for in this turn too.
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     redis.atEndOfTurn(() => resolve(entries.get(key)));
     const stored = await promise;

@@ -153,7 +153,7 @@ export class ReadCache {
     const key = this.keys.of(operation, JSON.stringify([enterpriseGlobalId, sortedEntries(query)]), call);
     const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
-    // The generation may show that the list is old.
+    // Where the generation is still asked for (a caller without a rate, a lookup of a write), the list is asked for in the same write to Redis.
     const shared = held || fresh ? undefined : this.lists.find(key, this.#storing(spec));
     const generation = await asked;
     if (generation === undefined) {

@@ -396,6 +396,23 @@ describe('a Redis that sends no replies', () => {
     expect((await read).status).toBe(200);
   });
 
+  it('was asked for the generations and for a list that is not held in one round trip, where the caller has no rate', async () => {
+    const all = { key: otherReplica.keys['all'] ?? '' };
+    await until('it uses Redis', async () => (await otherReplica.get(ASSETS, all)).headers.has('age'));
+    const asked = new Set<string>();
+    const { promise: both, resolve } = Promise.withResolvers<void>();
+    const end = await watchCommands(stack.redis(), (line) => {
+      if (/"mget" .*:gen}:/i.test(line)) asked.add('generations');
+      if (/"get" "r4:/i.test(line)) asked.add('list');
+      if (asked.size === 2) resolve();
+    });
+    await proxy.add({ toxic: 'timeout', ms: 0 });
+    const read = otherReplica.get(`${ASSETS}?extendCode=site`, all);
+    await both;
+    end();
+    expect((await read).status).toBe(200);
+  });
+
   it('has an outage during a write: the replica that wrote shows no old response, then or later', async () => {
     expect(isLocked(await replica.get(ASSETS))).toBe(false);
     const { error } = await results(replica);
