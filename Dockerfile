@@ -57,11 +57,11 @@ COPY --from=build /app/dist/bundle ./dist/bundle
 ENV NODE_COMPILE_CACHE=/app/compiled
 RUN install --directory --owner=node compiled
 USER node
-RUN node --enable-source-maps --max-semi-space-size=16 dist/bundle/gateway.js 2>/dev/null || ls compiled/*/*
+RUN sh dist/bundle/start.sh 2>/dev/null || ls compiled/*/*
 EXPOSE 3000 9464
 # A few bytes by bash: a Node for each check would cost more than the gateway does when it is idle. Docker checks every five seconds until
 # the first success.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
   CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${PORT:-3000} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
-# Node itself, not npm, so that SIGTERM reaches it and requests under way are finished.
-CMD ["node", "--enable-source-maps", "--max-semi-space-size=16", "dist/bundle/gateway.js"]
+# The script becomes Node, without npm, so that SIGTERM reaches it and requests under way are finished.
+CMD ["sh", "dist/bundle/start.sh"]

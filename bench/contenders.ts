@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Fleet } from '../test/support/fleet.ts';
 import type { startGatewayProcess } from '../test/support/gateway-process.ts';
-import { type Container, newContainer } from './container.ts';
+import { type Container, newContainer } from '../test/support/container.ts';
 import { startNginx } from './nginx.ts';
 import { pidOf, type Running, startPeer } from './processes.ts';
 import { type Asked, gatewayAsked, platformAsked } from './tasks.ts';

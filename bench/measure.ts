@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SHIPPED_START } from '../test/support/gateway-process.ts';
+import { NODE_PATH, START_SCRIPT } from '../test/support/gateway-process.ts';
 import { freePort } from '../test/support/redis.ts';
 import { type Contender, openFleet, type Platform, SHIPPED, startOf } from './contenders.ts';
 import { quantile } from './figures.ts';
@@ -103,14 +103,14 @@ function compiledCode([program = '', ...args]: readonly string[], cwd?: string):
   if (known !== undefined) return known;
   const folder = mkdtempSync(join(tmpdir(), 'bench-compiled-'));
   process.once('exit', () => rmSync(folder, { recursive: true }));
-  spawnSync(program, args, { cwd, env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: folder } });
+  spawnSync(program, args, { cwd, env: { PATH: NODE_PATH, NODE_COMPILE_CACHE: folder } });
   compiled.set(command, folder);
   return folder;
 }
 
 /** From the start of its process to the first 200 of a read, token included. Redis already runs. */
 export async function startOfGateway(platform: Platform, tree?: Tree): Promise<Partial<Measured>> {
-  const NODE_COMPILE_CACHE = compiledCode(tree?.start ?? [process.execPath, ...SHIPPED_START], tree?.folder);
+  const NODE_COMPILE_CACHE = compiledCode(tree?.start ?? ['sh', START_SCRIPT], tree?.folder);
   const fleet = await openFleet(platform);
   try {
     const PORT = String(await freePort());

@@ -1,6 +1,6 @@
 import type { ContenderName } from './contenders.ts';
 import type { Metric } from './measure.ts';
-import { hasContainers } from './container.ts';
+import { hasContainers } from '../test/support/container.ts';
 import type { Extent } from './extent.ts';
 import { hasNginx } from './nginx.ts';
 import type { Task } from './tasks.ts';

@@ -36,6 +36,7 @@ for (const page of ['meta/api-page', 'console/console-page'])
     errorOnExist: true,
     force: false,
   });
+cpSync('src/start.sh', 'dist/bundle/start.sh');
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
 const files = [...Object.keys(metafile.inputs), ...SERVED];
 writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);

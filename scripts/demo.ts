@@ -57,8 +57,12 @@ async function stop(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-function start(name: string, command: string[], environment: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, command, {
+function start(
+  name: string,
+  [program = process.execPath, ...args]: readonly string[],
+  environment: Record<string, string>,
+): ChildProcess {
+  const child = spawn(program, args, {
     // Only the variables named here: the demo must not use a real platform's settings.
     env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -112,7 +116,7 @@ await assertFree('MANAGEMENT_PORT', managementPort);
 async function compileOnChange(): Promise<void> {
   const compiler = start(
     'compiler',
-    ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'],
+    [process.execPath, 'node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'],
     {},
   );
   let printed = '';
@@ -126,8 +130,7 @@ async function compileOnChange(): Promise<void> {
 }
 
 /** How a process starts, which is restarted when a file changes that it has read. */
-const watched = (...command: string[]) =>
-  isWatched ? ['--watch', '--watch-preserve-output', '--watch-kill-signal=SIGINT', ...command] : command;
+const WATCHED = [process.execPath, '--watch', '--watch-preserve-output', '--watch-kill-signal=SIGINT'];
 
 if (isWatched) await compileOnChange();
 else if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
@@ -163,14 +166,16 @@ writeFileSync(
 );
 
 try {
-  start('sandbox', watched('sandbox/main.ts'), {
+  start('sandbox', [...(isWatched ? WATCHED : [process.execPath]), 'sandbox/main.ts'], {
     SANDBOX_PORT: sandboxPort,
     SANDBOX_APP_KEY: appKey,
     SANDBOX_APP_SECRET: appSecret,
     SANDBOX_ADMIN_PASSWORD: adminPassword,
   });
-  const entry = isWatched ? 'dist/main.js' : 'dist/bundle/gateway.js';
-  const gateway = start('gateway', watched('--import', DEMO_CLOCK, entry), {
+  const command = isWatched
+    ? [...WATCHED, '--import', DEMO_CLOCK, 'dist/main.js']
+    : ['sh', 'dist/bundle/start.sh', '--import', DEMO_CLOCK];
+  const gateway = start('gateway', command, {
     DEMO_SANDBOX_CLOCK: `${sandboxUrl}/__sandbox/clock`,
     PORT: port,
     MANAGEMENT_PORT: managementPort,

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.ts';
 import { type AppConfig, ConfigError, secretsOf } from './config/app-config.ts';
+import { memorySettings } from './http/admission.ts';
 import { answerBadHttp } from './http/bad-http.ts';
 import { serverLimits } from './http/server-limits.ts';
 import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
@@ -73,7 +74,7 @@ export async function listen(
   );
   await opened('', host, port, () => app.listen({ port, host, backlog: BACKLOG }));
   const url = await app.getUrl();
-  app.get(Log).info({ event: 'listening', url, managementPort }, `Listening on ${url}`);
+  app.get(Log).info({ event: 'listening', url, managementPort, ...memorySettings() }, `Listening on ${url}`);
   return { url, managementPort };
 }
 

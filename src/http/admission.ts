@@ -22,8 +22,10 @@ const SAMPLE_MS = 250;
 const IN_A_ROW = 3;
 
 const MIB = 1024 * 1024;
+/** The limit of V8's semi-spaces that the options of Node set (src/start.sh), or else the largest that V8 takes by itself. */
+const SEMI_SPACE_MIB = semiSpaceMiB([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
 /** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and it can hold nothing else. */
-const YOUNG_BYTES = 3 * semiSpaceMiB([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']) * MIB;
+const YOUNG_BYTES = 3 * SEMI_SPACE_MIB * MIB;
 
 /** All refusals share one object, because thousands of requests a second may need it. */
 const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
@@ -97,7 +99,6 @@ export class Admission implements BeforeApplicationShutdown {
   }
 }
 
-/** The size that Node's options set, or else the largest that V8 takes by itself. */
 function semiSpaceMiB(options: readonly string[]): number {
   return Number(/--max-semi-space-size=(\d+)/.exec(options.join(' '))?.[1] ?? 64);
 }
@@ -107,6 +108,13 @@ export function memoryLimit(): number {
   // Without a limit Node returns 0, or a number larger than any machine has.
   return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }
+
+/** What the start decided by its memory, for the log. */
+export const memorySettings = () => ({
+  memoryMiB: Math.floor(memoryLimit() / MIB),
+  heapMiB: Math.floor(getHeapStatistics().heap_size_limit / MIB),
+  semiSpaceMiB: SEMI_SPACE_MIB,
+});
 
 /** The used share of the heap for old objects. Beyond 1 the process ends. */
 function usedHeapShare(): number {

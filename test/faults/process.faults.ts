@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import examples from '../../src/operation/openapi/examples.json' with { type: 'json' };
 import { newApiKey } from '../support/canary.ts';
-import { type GatewayProcess, SHIPPED_START, startGatewayProcess } from '../support/gateway-process.ts';
+import { hasContainers, newContainer } from '../support/container.ts';
+import { type GatewayProcess, START_SCRIPT, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { freePort, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
@@ -180,7 +181,7 @@ describe('npm start', () => {
       PORT: '70000',
       CALLERS_FILE: '',
     };
-    const { code, output } = await run(process.execPath, SHIPPED_START, {
+    const { code, output } = await run('sh', [START_SCRIPT], {
       ...gateway.environment(sandbox),
       ...wrong,
     }).end;
@@ -197,7 +198,7 @@ describe('npm start', () => {
     gateway.writeUsers({});
     const taken = new URL(sandbox.url).port;
     const environment = { ...gateway.environment(sandbox), [name]: taken };
-    const { code, output } = await run(process.execPath, SHIPPED_START, environment).end;
+    const { code, output } = await run('sh', [START_SCRIPT], environment).end;
     expect(code).toBe(1);
     expect(output).toContain(
       `configuration: ${name} must be a port that is free: another process listens on 127.0.0.1:${taken}`,
@@ -206,11 +207,35 @@ describe('npm start', () => {
   });
 });
 
+describe('the space for young objects', () => {
+  const told = async (how: Parameters<typeof start>[0]) => {
+    const { child } = await start(how);
+    await child.stop();
+    const line = /^.*"event":"listening".*$/m.exec(child.output())?.[0] ?? '';
+    const { memoryMiB, semiSpaceMiB } = JSON.parse(line) as Record<string, number>;
+    return { memoryMiB, semiSpaceMiB };
+  };
+
+  it('fits the memory of the process, unless NODE_OPTIONS says another, and the log tells it', async () => {
+    const { memoryMiB = 0, semiSpaceMiB } = await told({});
+    expect(semiSpaceMiB).toBe(memoryMiB < 1_024 ? 32 : 64);
+    expect(await told({ nodeOptions: '--max-semi-space-size=8' })).toEqual({ memoryMiB, semiSpaceMiB: 8 });
+    // Where the user of the test may make a container.
+    for (const [mebibytes, expected] of hasContainers ? [[512, 32] as const, [1_024, 64] as const] : []) {
+      const container = newContainer(mebibytes);
+      const here = await told({ controlGroup: container.door }).finally(() => container.remove());
+      expect(here).toEqual({ memoryMiB: mebibytes, semiSpaceMiB: expected });
+    }
+  });
+});
+
 describe('a process that cannot work', () => {
   let gateway: TestGateway;
   let child: GatewayProcess;
   beforeAll(async () => {
-    const how = { disturbed: true, nodeOptions: '--max-old-space-size=256' };
+    // As in a container of 512 MiB.
+    const nodeOptions = '--max-old-space-size=256 --max-semi-space-size=32';
+    const how = { disturbed: true, nodeOptions };
     ({ gateway, child } = await start(how, { CACHE_TTL_MS: '60000', UPSTREAM_DEADLINE_MS: '60000' }));
   });
   afterAll(() => gateway.stop());
@@ -310,7 +335,7 @@ describe('a process that cannot work', () => {
         const port = String(await freePort());
         const { key } = gateway;
         const files = { CALLERS_FILE: gateway.callersFile, UPSTREAM_USERS_FILE: gateway.usersFile };
-        const server = spawn(process.execPath, SHIPPED_START, {
+        const server = spawn('sh', [START_SCRIPT], {
           env: { PATH: process.env['PATH'], ...gateway.environment(sandbox), ...files, PORT: port },
           stdio: ['ignore', where === 'a full disk' ? openSync('/dev/full', 'w') : 'pipe', 'pipe'],
         });

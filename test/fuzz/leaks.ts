@@ -18,12 +18,14 @@ const OF_THE_INSIDE: readonly (readonly [what: string, pattern: RegExp])[] = [
 ];
 
 /**
- * The first part of a problem that reveals internals, or a word of `own`: addresses, folders, forbidden words. Successes show the
- * platform's data.
+ * The first part of a problem that reveals internals, or what `own` finds: addresses, folders. Successes show the platform's data.
  */
-export function leaksIn(own: readonly string[], { status, text, headers }: Answer): string | undefined {
+export function leaksIn(
+  own: readonly (string | RegExp)[],
+  { status, text, headers }: Answer,
+): string | undefined {
   const all = `${text}\n${[...headers].map(([name, value]) => `${name}: ${value}`).join('\n')}`;
-  const told = own.find((each) => all.includes(each));
+  const told = own.find((each) => (typeof each === 'string' ? all.includes(each) : each.test(all)));
   if (told !== undefined) return `${told} in ${all}`;
   if (status < 400) return undefined;
   for (const [what, pattern] of OF_THE_INSIDE) {

@@ -28,13 +28,15 @@ const FAILURE = /"event":"(?:internal-error|uncaught|unhandled)/;
 /** The sandbox over real HTTP, Redis, and the built gateway in a process of its own. */
 export class FuzzStage extends Stage {
   /** Addresses that no caller may see. */
-  readonly inside: readonly string[];
+  readonly inside: readonly (string | RegExp)[];
   #pool: Pool;
 
   private constructor(sandbox: TestSandbox, fleet: Fleet) {
     super(sandbox, fleet);
     const { host, port } = new URL(sandbox.url);
-    this.inside = [host, `:${port}`, `:${fleet.redis.port}`, process.cwd(), fleet.folder];
+    // After a host, since a number that a caller sent may be the same.
+    const ports = [port, fleet.redis.port].map((each) => new RegExp(String.raw`[\w\]]:${each}\b`));
+    this.inside = [host, ...ports, process.cwd(), fleet.folder];
     this.#pool = poolOf(this.gateway(0).url);
   }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { resolve as absolute } from 'node:path';
+import { dirname, resolve as absolute } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { keep, keepingAnswers } from './canary.ts';
@@ -40,8 +40,10 @@ interface How {
   readonly logFile?: string;
 }
 
-/** Arguments of Node, as `npm start` and the image have them. */
-export const SHIPPED_START = ['--enable-source-maps', '--max-semi-space-size=16', 'dist/bundle/gateway.js'];
+/** What `sh` runs for `npm start` and in the image. */
+export const START_SCRIPT = 'dist/bundle/start.sh';
+/** With the Node of this process first. */
+export const NODE_PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
 
 /** Longer than an end takes. */
 const GRACE_MS = 45_000;
@@ -62,11 +64,11 @@ export async function startGatewayProcess(
     ...(controlGroup === undefined ? [] : [`echo $$ > ${controlGroup}`]),
   ];
   const start = [...first, 'exec "$@"'].join(' && ');
-  const started = command ?? [process.execPath, ...(file === undefined ? SHIPPED_START : [file])];
+  const started = command ?? (file === undefined ? ['sh', START_SCRIPT] : [process.execPath, file]);
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn('sh', ['-c', start, 'sh', ...started], {
     env: {
-      PATH: process.env['PATH'],
+      PATH: NODE_PATH,
       PORT: '0',
       MANAGEMENT_PORT: '0',
       // As in the image.
