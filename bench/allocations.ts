@@ -30,15 +30,18 @@ export async function allocationsOf(inspector: Inspector, work: () => Promise<nu
   const places = new Map<string, number>();
   const sites = new Map<string, number>();
   let bytes = 0;
-  const visit = ({ callFrame: { functionName, url, lineNumber }, selfSize, children }: Node): void => {
+  const visit = ({ callFrame, selfSize, children }: Node, caller: string): void => {
+    const { functionName, url, lineNumber } = callFrame;
     const place = placeOf(url, functionName);
-    const site = `${functionName || '(anonymous)'}  ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
+    const name = functionName || '(anonymous)';
+    // A built-in function is of use to its caller.
+    const site = url === '' ? `${name} in ${caller}` : `${name}  ${place}:${lineNumber + 1}`;
     bytes += selfSize;
     places.set(place, (places.get(place) ?? 0) + selfSize);
     sites.set(site, (sites.get(site) ?? 0) + selfSize);
-    children.forEach(visit);
+    for (const child of children) visit(child, url === '' ? caller : site);
   };
-  visit(profile.head);
+  visit(profile.head, 'V8');
   const ranked = (all: Map<string, number>) =>
     [...all].map(([name, size]) => [name, size / requests] as const).sort((one, other) => other[1] - one[1]);
   return { places: ranked(places), sites: ranked(sites), bytes: bytes / requests };

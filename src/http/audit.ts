@@ -56,7 +56,7 @@ function actingUserOf({ kind, name }: ActingUser): string {
 function outcomeOf({ stages, query }: FastifyRequest, reply: FastifyReply): string {
   if (reply.hasHeader('idempotent-replayed')) return 'replayed';
   if (stages.failed) return String(stages.failed.fields['outcome']);
-  return fieldsOf(query)['validateOnly'] === 'true' ? 'not_processed' : 'processed';
+  return fieldsOf(query)['validateOnly'] === true ? 'not_processed' : 'processed';
 }
 
 function objectOf(fields: Fields): string {

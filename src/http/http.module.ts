@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { CallerGuard } from '../caller/caller.guard.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { OperationInterceptor } from '../operation/operation.interceptor.ts';
@@ -7,7 +7,7 @@ import { OperationModule } from '../operation/operation.module.ts';
 import { ActingUserGuard } from '../session/acting-user.guard.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { TenancyGuard } from '../tenancy/tenancy.guard.ts';
-import { RequestValidationPipe, ValidationGuard } from '../validation/validation.guard.ts';
+import { ValidationGuard } from '../validation/validation.guard.ts';
 import { ValidationModule } from '../validation/validation.module.ts';
 import { Admission } from './admission.ts';
 import { AllowedMethods } from './allowed-methods.ts';
@@ -30,7 +30,6 @@ import { RequestHooks } from './request-hooks.ts';
     { provide: APP_GUARD, useClass: ActingUserGuard },
     { provide: APP_GUARD, useExisting: TenancyGuard },
     { provide: APP_INTERCEPTOR, useClass: OperationInterceptor },
-    { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
   exports: [Admission],

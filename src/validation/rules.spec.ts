@@ -19,14 +19,12 @@ import {
   WholeNumber,
 } from './rules.ts';
 import { TimeDuration, Timestamp } from './scalar-rules.ts';
-import { RequestValidationPipe } from './validation.guard.ts';
-
-const pipe = new RequestValidationPipe();
+import { checkedPart } from './validation.guard.ts';
 
 /** What callers are told, for a body as they would send it. */
 function faultsOf(metatype: new () => object, json: string): readonly RequestFault[] {
   try {
-    pipe.transform(readRequestBody(Buffer.from(json)), { type: 'body', metatype });
+    checkedPart('body', readRequestBody(Buffer.from(json)), metatype);
     return [];
   } catch (error) {
     if (error instanceof ProblemException) return error.body.errors ?? [];
@@ -246,7 +244,7 @@ describe('text', () => {
       [SecretText(5), 'e\u0301'],
     ] as const) {
       const value = readRequestBody(Buffer.from('{"field":"e\u0301"}'));
-      const read = pipe.transform(value, { type: 'body', metatype: classWith(rule) });
+      const read = checkedPart('body', value, classWith(rule));
       expect(read).toEqual({ field: kept });
     }
   });

@@ -1,19 +1,16 @@
 import 'reflect-metadata';
 import { expect, it } from '@jest/globals';
-import type { ArgumentMetadata } from '@nestjs/common';
 import { FindCustomersQuery } from '../order/dto/customer.dto.ts';
 import { PlaceOrderDto } from '../order/dto/license-order.dto.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { readRequestBody } from './request-body.ts';
-import { RequestValidationPipe } from './validation.guard.ts';
+import { checkedPart } from './validation.guard.ts';
 
 /** What a caller would hardly try. What callers do wrong is in test/faults/clients.faults.ts. */
 
-const pipe = new RequestValidationPipe();
-
-function faultsOf(value: unknown, metadata: ArgumentMetadata): readonly RequestFault[] {
+function faultsOf(...given: Parameters<typeof checkedPart>): readonly RequestFault[] {
   try {
-    pipe.transform(value, metadata);
+    checkedPart(...given);
     return [];
   } catch (error) {
     if (error instanceof ProblemException) return error.body.errors ?? [];
@@ -21,7 +18,7 @@ function faultsOf(value: unknown, metadata: ArgumentMetadata): readonly RequestF
   }
 }
 const ofBody = (json: string) =>
-  faultsOf(readRequestBody(Buffer.from(json)), { type: 'body', metatype: PlaceOrderDto });
+  faultsOf('body', readRequestBody(Buffer.from(json)), PlaceOrderDto);
 const ofItem = (item: object) =>
   ofBody(JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-1', items: [item] }));
 
@@ -55,7 +52,7 @@ it('names that every object has are unknown fields and unknown parameters', () =
     // As the HTTP layer gives it: without a prototype, every name its own.
     const query = Object.assign(Object.create(null) as object, { channelCode: 'crm' });
     Object.defineProperty(query, name, { value: 'x', enumerable: true });
-    expect(faultsOf(query, { type: 'query', metatype: FindCustomersQuery })).toEqual([
+    expect(faultsOf('query', query, FindCustomersQuery)).toEqual([
       { parameter: name, detail: 'is not a known parameter' },
     ]);
   }

@@ -5,7 +5,7 @@ import { JwtCallers } from '../../src/caller/jwt-callers.ts';
 import { scopes } from '../../src/caller/scopes.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { AliasUsers } from '../../src/session/acting-user.guard.ts';
-import { RequestValidationPipe } from '../../src/validation/validation.guard.ts';
+import { ValidationGuard } from '../../src/validation/validation.guard.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
@@ -65,7 +65,7 @@ describe('S15 a failure inside the gateway denies:', () => {
     [
       'validation',
       KEYED,
-      () => jest.spyOn(RequestValidationPipe.prototype, 'transform').mockImplementation(throws),
+      () => jest.spyOn(ValidationGuard.prototype, 'canActivate').mockImplementation(throws),
     ],
     [
       'the order store',
