@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { expect, it } from '@jest/globals';
 import type { FastifyReply } from 'fastify';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
@@ -15,14 +14,13 @@ it("requests in flight of one caller are at most half of the gateway's: beyond t
   const metrics = new Metrics();
   const { redis, upstream } = settings();
   const limits = new CallerLimits(new SharedRedis(redis, new RecordedLog().log, metrics), metrics, upstream);
-  /** What the caller is told, and the response's events. */
-  const admit = (name: string, closed = false) => {
-    const raw = Object.assign(new EventEmitter(), { closed });
-    return { raw, refusal: limits.admit(callerNamed(name), { raw } as unknown as FastifyReply) };
+  /** What the caller is told, and the end of the request. */
+  const admit = (name: string) => {
+    const atEnd: (() => void)[] = [];
+    const refusal = limits.admit(callerNamed(name), {} as FastifyReply, atEnd);
+    return { refusal, end: () => atEnd.forEach((each) => each()) };
   };
 
-  // Of callers that hung up before their request was counted, none is in flight.
-  for (let count = 0; count < 10; count++) admit('flooder', true);
   const first = admit('flooder');
   for (let count = 1; count < MAX_IN_FLIGHT_OF_ONE; count++) expect(admit('flooder').refusal).toBeUndefined();
   const { refusal } = admit('flooder');
@@ -35,6 +33,6 @@ it("requests in flight of one caller are at most half of the gateway's: beyond t
   expect(await metrics.registry.metrics()).toContain('refused_total{reason="caller-in-flight"} 1');
   expect(MAX_IN_FLIGHT_OF_ONE).toBe(2_500);
 
-  first.raw.emit('close');
+  first.end();
   expect(admit('flooder').refusal).toBeUndefined();
 });

@@ -7,7 +7,6 @@ import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { Caller, RateLimit } from './callers-file.ts';
 import { type RateStatus, RateWindow } from './rate-window.ts';
-import { edge } from '../shared/edge.ts';
 
 /**
  * Requests without a response that one caller may have in this process: half of all requests, so that a flood of one caller leaves
@@ -37,10 +36,14 @@ export class CallerLimits {
     this.#prefix = `${environmentName(upstream.baseUrl)}:rate:`;
   }
 
-  /** Counts a request and sets the limit's headers on its response. Returns the problem where it exceeds a limit. */
+  /**
+   * Counts a request, until the functions of `atEnd` are called, and sets the limit's headers on its response. Returns the problem where it
+   * exceeds a limit.
+   */
   admit(
     caller: Caller,
     reply: FastifyReply,
+    atEnd: (() => void)[],
   ): ProblemException | undefined | Promise<ProblemException | undefined> {
     const usage = this.#usageOf(caller.name);
     const { rateLimit } = caller;
@@ -50,14 +53,8 @@ export class CallerLimits {
       const detail = `The caller has ${MAX_IN_FLIGHT_OF_ONE} requests without an answer.`;
       return new ProblemException('too-many-requests', { detail, retryAfter: 1 });
     }
-    // Where the caller hung up during authentication, the response is closed already and has no further event.
-    if (!reply.raw.closed) {
-      usage.inFlight++;
-      reply.raw.once(
-        'close',
-        edge('caller limits', () => usage.inFlight--),
-      );
-    }
+    usage.inFlight++;
+    atEnd.push(() => usage.inFlight--);
     if (!rateLimit) return undefined;
     usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);
     const status = usage.window.take(rateLimit);

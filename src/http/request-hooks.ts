@@ -127,7 +127,7 @@ export class RequestHooks {
     const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
     const generation =
       routeOptions.config.isCached && !full ? this.generations.ask(params as object) : undefined;
-    const verdict = full ?? this.limits.admit(caller, reply);
+    const verdict = full ?? this.limits.admit(caller, reply, atEnd);
     const goOn = (problem?: ProblemException): void =>
       problem ? sendProblem(problem, request, reply) : done();
     stages.pass('identified', { caller, generation });

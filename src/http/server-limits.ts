@@ -91,9 +91,10 @@ export function limitConnections(server: Server): void {
     const { socket } = request;
     // Node has read it together with others, and the connection was closed meanwhile.
     if (socket.destroyed) return;
-    const all = underWay.get(socket) ?? [];
+    let all = underWay.get(socket);
+    if (!all) underWay.set(socket, (all = []));
     while (all[0]?.closed) all.shift();
-    if (all.push(response) === 1) underWay.set(socket, all);
+    all.push(response);
     for (const each of listeners) each(request, response);
   };
   server.on('request', edge('request', begin, answerFault));

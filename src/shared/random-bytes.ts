@@ -10,12 +10,21 @@ let used = PAGE_BYTES;
  * in memory before use.
  */
 export function freshBytes(count: number): Buffer {
+  return taken(count, (from, to) => Buffer.from(page.subarray(from, to)));
+}
+
+/** The same as hex digits, two for each byte. */
+export function freshHex(count: number): string {
+  return taken(count, (from, to) => page.toString('hex', from, to));
+}
+
+function taken<T>(count: number, copied: (from: number, to: number) => T): T {
   if (used + count > PAGE_BYTES) {
     randomFillSync(page);
     used = 0;
   }
-  const bytes = Buffer.from(page.subarray(used, used + count));
+  const copy = copied(used, used + count);
   page.fill(0, used, used + count);
   used += count;
-  return bytes;
+  return copy;
 }

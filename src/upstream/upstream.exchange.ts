@@ -8,7 +8,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { contextOf, inSpan, type TraceContext, traceHeaders } from '../observability/tracing.ts';
-import { freshBytes } from '../shared/random-bytes.ts';
+import { freshHex } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
 import {
@@ -120,7 +120,7 @@ export class UpstreamExchange {
       ]);
     const started = performance.now();
     // The interface does not show a format.
-    const nonce = freshBytes(16).toString('hex');
+    const nonce = freshHex(16);
     const response = this.http.request<Buffer>({
       url: this.#basePath + upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
       method: operation.method,

@@ -142,7 +142,8 @@ export function SecretText(max: number, doc: FieldDoc = {}): PropertyDecorator {
 }
 
 const MAX_IDENTIFIER = 128;
-const isIdentifier = (value: unknown) => isPlainText(value, MAX_IDENTIFIER) && !/[\s\p{C}]/u.test(value);
+const UNFIT = /[\s\p{C}]/u;
+const isIdentifier = (value: unknown) => isPlainText(value, MAX_IDENTIFIER) && !UNFIT.test(value);
 
 /** An id or number of another system in a body or query, compared byte by byte. */
 export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
