@@ -5,7 +5,7 @@ import type { startGatewayProcess } from '../test/support/gateway-process.ts';
 import { type Container, newContainer } from '../test/support/container.ts';
 import { startNginx } from './nginx.ts';
 import { pidOf, type Running, startPeer } from './processes.ts';
-import { type Asked, gatewayAsked, platformAsked } from './tasks.ts';
+import { type Asked, type Dialect, gatewayAsked, platformAsked } from './tasks.ts';
 import type { Tree } from './tree.ts';
 
 type HowToStart = Parameters<typeof startGatewayProcess>[1];
@@ -66,6 +66,7 @@ async function gateways(
   environment: Record<string, string>,
   how: HowToStart = {},
   container?: Container,
+  dialect?: Dialect,
 ): Promise<Contender> {
   const fleet = await openFleet(platform);
   try {
@@ -84,7 +85,7 @@ async function gateways(
         container?.remove();
       },
     };
-    return { running, asked: gatewayAsked(fleet.key) };
+    return { running, asked: gatewayAsked(fleet.key, dialect) };
   } catch (error) {
     await fleet.stop();
     container?.remove();
@@ -131,7 +132,7 @@ export const contenders = {
   /** The same of another commit. */
   'gateway, before': (platform, how, before) => {
     if (!before) throw new Error('there is no other commit');
-    return gateways(platform, 1, before.named(SHIPPED), { ...how, ...startOf(before) });
+    return gateways(platform, 1, before.named(SHIPPED), { ...how, ...startOf(before) }, undefined, before.dialect);
   },
   /** With everything in the process instead of in Redis. */
   'gateway, embedded': (platform, how) => gateways(platform, 1, EMBEDDED, how),

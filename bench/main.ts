@@ -45,7 +45,7 @@ const isAgainst = options.against !== undefined;
 const chosen = named(options.only).flatMap((scenario) =>
   isAgainst ? (besideBefore(scenario, Number(options.limit)) ?? []) : [scenario],
 );
-const before = options.against === undefined ? undefined : builtTree(options.against);
+const before = options.against === undefined ? undefined : await builtTree(options.against);
 
 const began = performance.now();
 const results: Result[] = [];

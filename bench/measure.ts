@@ -121,7 +121,7 @@ export async function startOfGateway(platform: Platform, tree?: Tree): Promise<P
       logFile: join(fleet.folder, 'gateway.log'),
     });
     const task: Task = { kind: 'read', what: 'assets', bytes: 1_024, how: 'fresh', changing: false };
-    const request = gatewayAsked(fleet.key)(task).request(next(), 0);
+    const request = gatewayAsked(fleet.key, tree?.dialect)(task).request(next(), 0);
     const [startMs] = await Promise.all([firstAnswer(Number(PORT), request, began), launched]);
     return { startMs };
   } finally {

@@ -63,6 +63,7 @@ export function membersAnswer(bytes: number): { readonly body: Buffer; readonly 
     pageSize: 200,
     size: list.length,
     total: list.length,
+    pages: 1,
     isFirstPage: true,
     isLastPage: true,
     hasPreviousPage: false,

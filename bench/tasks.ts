@@ -26,6 +26,21 @@ export type Task =
 
 export type Asked = (task: Task) => Ask;
 
+/** What callers of another build do in another way. */
+export interface Dialect {
+  readonly batch: typeof batch;
+  /** Older builds send all assets at once. */
+  readonly pagesAssets: boolean;
+}
+const TODAY: Dialect = { batch, pagesAssets: true };
+
+interface Item {
+  readonly keyGeneration?: number;
+  readonly createdAt?: string;
+  /** As older builds name it. */
+  readonly createTime?: string;
+}
+
 /** Order numbers are never reused: another run has others. */
 const RUN = randomBytes(6).toString('hex');
 const UPSTREAM_PATH = '/order/api/order/v1';
@@ -46,10 +61,11 @@ function expectThat(isSo: boolean, body: string): void {
 }
 
 /** Sends the request as the gateway's callers do. */
-export function gatewayAsked(key: string): Asked {
+export function gatewayAsked(key: string, { batch: batchOf, pagesAssets } = TODAY): Asked {
   return (task) => {
     if (task.kind === 'order') {
-      const [before = '', after = ''] = orderRequest('/v1/license-orders', { 'x-api-key': key }, task.items);
+      const body = batchOf(NUMBER_PLACE, task.items);
+      const [before = '', after = ''] = orderRequest('/v1/license-orders', { 'x-api-key': key }, body);
       return {
         request: (index) => before + orderNumber(index) + after,
         status: 201,
@@ -69,18 +85,20 @@ export function gatewayAsked(key: string): Asked {
       ...(task.how === 'fresh' && { 'cache-control': 'no-cache' }),
       ...(task.what === 'members' && { 'x-acting-user': 'anna' }),
     };
-    const path = `/v1/enterprises/${enterpriseOf(task)}/${task.what}?pageSize=${PAGE_SIZES[task.what]}`;
-    const plain = render('GET', path, headers);
-    const [before, after] = split(render('GET', `${path}&extendCode=${NUMBER_PLACE}`, headers));
+    const path = `/v1/enterprises/${enterpriseOf(task)}/${task.what}`;
+    const size = pagesAssets || task.what === 'members' ? `pageSize=${PAGE_SIZES[task.what]}` : '';
+    const plain = render('GET', `${path}?${size}`, headers);
+    const [before, after] = split(render('GET', `${path}?${size}&extendCode=${NUMBER_PLACE}`, headers));
     const ofKey = (number: number) => before + orderNumber(number) + after;
     const ofConnection = (_: number, place: number) => ofKey(place);
     return {
       request: task.how === 'miss' ? ofKey : task.changing ? ofConnection : () => plain,
       status: 200,
       check: (body) => {
-        const { items } = JSON.parse(body) as { items: { keyGeneration?: number; createdAt: string }[] };
+        const { items } = JSON.parse(body) as { items: Item[] };
         const right = items.every(
-          ({ keyGeneration = 5, createdAt }) => keyGeneration === 5 && createdAt.startsWith('2026-'),
+          ({ keyGeneration = 5, createTime, createdAt = createTime }) =>
+            keyGeneration === 5 && createdAt?.startsWith('2026-'),
         );
         expectThat(right && items.length === count, body);
       },
@@ -94,7 +112,7 @@ export function platformAsked(data: (answer: unknown) => unknown): Asked {
   return (task) => {
     if (task.kind === 'order') {
       const path = `${UPSTREAM_PATH}/licenseOrder/batchOrder?appKey=bench&g_nonce=canned`;
-      const [before = '', after = ''] = orderRequest(path, headers, task.items);
+      const [before = '', after = ''] = orderRequest(path, headers, batch(NUMBER_PLACE, task.items));
       return {
         request: (index) => before + orderNumber(index) + after,
         status: 200,
@@ -127,8 +145,8 @@ function enterpriseOf({ bytes, changing }: Extract<Task, { kind: 'read' }>): str
   return `ent-${bytes}${changing ? '-changing' : ''}`;
 }
 
-function orderRequest(path: string, headers: Record<string, string>, items: number): string[] {
-  return split(render('POST', path, headers, JSON.stringify(batch(NUMBER_PLACE, items))));
+function orderRequest(path: string, headers: Record<string, string>, body: object): string[] {
+  return split(render('POST', path, headers, JSON.stringify(body)));
 }
 
 function split(request: string): [before: string, after: string] {

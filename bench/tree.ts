@@ -2,18 +2,27 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Variable, variables } from '../src/config/variables.ts';
+import type { Dialect } from './tasks.ts';
 
 /** The gateway of another commit, built, to be measured in turns with this one. */
 export interface Tree {
   readonly folder: string;
   /** The command of its `npm start`. */
   readonly start: readonly string[];
+  /** How its callers ask. */
+  readonly dialect: Dialect;
   /** Variables under the names that this commit reads. */
   named(environment: Readonly<Record<string, string>>): Record<string, string>;
 }
 
+const ASSETS = '/v1/enterprises/{enterpriseGlobalId}/assets';
+
+interface Document {
+  readonly paths: Readonly<Record<string, object>>;
+}
+
 /** Takes the packages of this tree where the commit has the same, else installs its own. The tree is removed when the bench ends. */
-export function builtTree(commit: string): Tree {
+export async function builtTree(commit: string): Promise<Tree> {
   // Beside the packages, so that they are links and not copies.
   const folder = join(resolve(mkdtempSync('.bench-')), 'tree');
   const run = (program: string, args: readonly string[], cwd?: string) =>
@@ -31,9 +40,12 @@ export function builtTree(commit: string): Tree {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
   const [program, ...args] = scripts.start.replace(/^exec /, '').split(' ') as [string, ...string[]];
   const known = read('src/config/variables.ts');
+  const { paths } = JSON.parse(read('config/openapi.json')) as Document;
+  const { batch } = (await import(join(folder, 'bench/payloads.ts'))) as Pick<Dialect, 'batch'>;
   return {
     folder,
     start: [program === 'node' ? process.execPath : program, ...args],
+    dialect: { batch, pagesAssets: JSON.stringify(paths[ASSETS]).includes('pageSize') },
     named: (environment) =>
       Object.fromEntries(
         Object.entries(environment).map(([name, value]) => [nameIn(known, name), value] as const),
