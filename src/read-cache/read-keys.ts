@@ -164,8 +164,13 @@ export class Generations implements OnModuleInit {
 
   /** Tags contain ids as callers sent them, of any length and with any character. */
   #key(tag: string): string {
-    return this.#prefix + (PLAIN_TAG.test(tag) ? tag : hash('sha256', tag, 'base64url').slice(0, 22));
+    return this.#prefix + (PLAIN_TAG.test(tag) ? tag : shortHash(tag));
   }
+}
+
+/** 22 characters of base64url are 132 bits. */
+function shortHash(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 function isWord(found: string | null | undefined): found is string {
@@ -185,7 +190,7 @@ export class ReadKeys {
     private readonly generations: Generations,
     { baseUrl, appKey, timestampUnit }: UpstreamConfig,
   ) {
-    this.#environment = hash('sha256', JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
+    this.#environment = shortHash(JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
   /** Undefined where it is not available. */
@@ -204,7 +209,7 @@ export class ReadKeys {
     const known = this.#rights.get(grants);
     if (known !== undefined) return known;
     const granted = JSON.stringify([[...grants.enterprises].sort(), [...grants.channels].sort()]);
-    const rights = hash('sha256', granted);
+    const rights = shortHash(granted);
     this.#rights.set(grants, rights);
     return rights;
   }
