@@ -132,7 +132,14 @@ export const contenders = {
   /** The same of another commit. */
   'gateway, before': (platform, how, before) => {
     if (!before) throw new Error('there is no other commit');
-    return gateways(platform, 1, before.named(SHIPPED), { ...how, ...startOf(before) }, undefined, before.dialect);
+    return gateways(
+      platform,
+      1,
+      before.named(SHIPPED),
+      { ...how, ...startOf(before) },
+      undefined,
+      before.dialect,
+    );
   },
   /** With everything in the process instead of in Redis. */
   'gateway, embedded': (platform, how) => gateways(platform, 1, EMBEDDED, how),

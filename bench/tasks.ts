@@ -64,8 +64,8 @@ function expectThat(isSo: boolean, body: string): void {
 export function gatewayAsked(key: string, { batch: batchOf, pagesAssets } = TODAY): Asked {
   return (task) => {
     if (task.kind === 'order') {
-      const body = batchOf(NUMBER_PLACE, task.items);
-      const [before = '', after = ''] = orderRequest('/v1/license-orders', { 'x-api-key': key }, body);
+      const order = batchOf(NUMBER_PLACE, task.items);
+      const [before = '', after = ''] = orderRequest('/v1/license-orders', { 'x-api-key': key }, order);
       return {
         request: (index) => before + orderNumber(index) + after,
         status: 201,

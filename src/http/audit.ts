@@ -15,6 +15,8 @@ const IDS = [
 ] as const;
 /** Lists of the objects of a write: either ids, or objects with this field. */
 const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'account' } as const;
+/** Lists of a change: an empty one changes nothing, and is there also where the caller gave none. */
+const CHANGES: readonly string[] = ['assign', 'withdraw'];
 /** The line names this many objects of a list, and gives the number of the rest. */
 const NAMED = 5;
 
@@ -66,7 +68,7 @@ function objectOf(fields: Fields): string {
 }
 
 function listed(name: string, field: string, list: unknown): string | undefined {
-  if (!Array.isArray(list)) return undefined;
+  if (!Array.isArray(list) || (list.length === 0 && CHANGES.includes(name))) return undefined;
   const named = list
     .slice(0, NAMED)
     .map((item: unknown) => text(field ? fieldsOf(item)[field] : item) ?? '?');

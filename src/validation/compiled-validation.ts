@@ -129,7 +129,13 @@ function converting(key: string, transform: TransformFn): Conversion {
   const kinds = itemKindsOf(transform);
   if (kinds) return (value, _, walk) => kinds.instances(value, (type, plain) => instances(plain, type, walk));
   // One for all values of the field: no transform keeps it, and a new one for each was a twentieth of what an order allocates.
-  const given = { value: undefined as unknown, key, obj: {}, type: TransformationType.PLAIN_TO_CLASS, options: {} };
+  const given = {
+    value: undefined as unknown,
+    key,
+    obj: {},
+    type: TransformationType.PLAIN_TO_CLASS,
+    options: {},
+  };
   return (value, obj) => {
     given.value = value;
     given.obj = obj;

@@ -17,8 +17,7 @@ function faultsOf(...given: Parameters<typeof checkedPart>): readonly RequestFau
     throw error;
   }
 }
-const ofBody = (json: string) =>
-  faultsOf('body', readRequestBody(Buffer.from(json)), PlaceOrderDto);
+const ofBody = (json: string) => faultsOf('body', readRequestBody(Buffer.from(json)), PlaceOrderDto);
 const ofItem = (item: object) =>
   ofBody(JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-1', items: [item] }));
 

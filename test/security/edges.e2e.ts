@@ -123,7 +123,7 @@ describe('S22 what Node calls', () => {
   const restartConnections = () =>
     ask(fleet.redis, async (client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
 
-  const READ = ['cache', 'caller limits', 'end of a request', 'rates', 'redis commands'];
+  const READ = ['cache', 'end of a request', 'rates', 'redis commands'];
   const ORDER = ['body', 'order connection', 'order store', 'order store count'];
   /** What brings the work of an edge about; the rare ones are the same function around other work. */
   const scenes: Readonly<Record<string, () => Promise<unknown>>> = {
