@@ -18,7 +18,7 @@ import { builtTree } from './tree.ts';
  * wrong responses and judges no time. Exits with 1 for a wrong response, not for a missed line.
  *
  * `--against <commit>` builds that commit and compares this gateway with it instead, in turns; `--limit` is what a scenario may cost beside
- * it. Then a missed line is an exit with 1.
+ * it. Then a missed line is an exit with 1. `--node-options` are of this commit's gateway alone.
  */
 
 const { values: options } = parseArgs({
@@ -30,6 +30,7 @@ const { values: options } = parseArgs({
     processes: { type: 'string' },
     against: { type: 'string' },
     limit: { type: 'string', default: '1.1' },
+    'node-options': { type: 'string', default: '' },
     short: { type: 'boolean', default: false },
     json: { type: 'string', default: 'bench/results.json' },
   },
@@ -49,7 +50,7 @@ const before = options.against === undefined ? undefined : await builtTree(optio
 
 const began = performance.now();
 const results: Result[] = [];
-const stage = await Stage.open(before);
+const stage = await Stage.open(before, options['node-options']);
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stage.close().finally(() => process.exit(130)));
 try {

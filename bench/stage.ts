@@ -22,19 +22,21 @@ type Tell = (what: string) => void;
 export class Stage {
   readonly #platform: Platform;
   readonly #before: Tree | undefined;
+  readonly #nodeOptions: string;
   readonly #everyone = new Map<ContenderName, Promise<Contender[]>>();
   /** The kinds of tasks for which a process is warm. */
   readonly #warm = new WeakMap<Contender, Set<string>>();
 
-  private constructor(platform: Platform, before: Tree | undefined) {
+  private constructor(platform: Platform, before: Tree | undefined, nodeOptions: string) {
     this.#platform = platform;
     this.#before = before;
+    this.#nodeOptions = nodeOptions;
   }
 
-  /** `before`: another commit, which scenarios may compare with this one. */
-  static async open(before?: Tree): Promise<Stage> {
+  /** `before`: another commit, which scenarios may compare with this one. `nodeOptions`: of this commit's gateway. */
+  static async open(before?: Tree, nodeOptions = ''): Promise<Stage> {
     await compilePeers();
-    return new Stage(await Platform.start(), before);
+    return new Stage(await Platform.start(), before, nodeOptions);
   }
 
   /** Ends every process, also those that still start. */
@@ -135,8 +137,9 @@ export class Stage {
 
   async #started(name: ContenderName, processes: number): Promise<Contender[]> {
     const all: Contender[] = [];
+    const how = name === 'gateway' ? { nodeOptions: this.#nodeOptions } : {};
     for (let index = 0; index < processes; index++)
-      all.push(await contenders[name](this.#platform, undefined, this.#before));
+      all.push(await contenders[name](this.#platform, how, this.#before));
     return all;
   }
 

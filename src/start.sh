@@ -30,4 +30,5 @@ case ${NODE_OPTIONS:-} in
   *--max-semi-space-size=*) ;;
   *) if is_small; then set -- --max-semi-space-size=32 "$@"; else set -- --max-semi-space-size=64 "$@"; fi ;;
 esac
-exec node --enable-source-maps "$@" "${0%/*}/gateway.js"
+case $0 in */*) folder=${0%/*} ;; *) folder=. ;; esac
+exec node --enable-source-maps "$@" "$folder/gateway.js"
