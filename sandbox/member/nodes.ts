@@ -1,6 +1,6 @@
 /**
  * Counting nodes. Lending an asset moves one node of each of its products into the lent lock. Nodes count by product, that is
- * by `productUri`, over all orders; an instance whose order gave no node count has one.
+ * by `productUri`, over all orders; an instance whose order gave no node count has one, and one with a negative count has no limit.
  */
 import type { World } from '../call.ts';
 import type { Asset, ProductInstance } from '../state/records.ts';
@@ -8,7 +8,7 @@ import type { State } from '../state/state.ts';
 import { isUsable } from '../state/time.ts';
 
 export function nodesOf({ limitConcurrent }: ProductInstance): number {
-  return limitConcurrent ?? 1;
+  return limitConcurrent !== null && limitConcurrent < 0 ? Infinity : (limitConcurrent ?? 1);
 }
 
 /** Whether the asset has usable products and each has a node to lend: online use occupies one node of each. */

@@ -102,7 +102,7 @@ function productView(call: Call, asset: Asset, { product, nodes }: Held): Record
     limitStartTime: wireTime(call, product.limitStartTime),
     limitEndTime: wireTime(call, product.limitEndTime),
     limitAmount: 0,
-    limitConcurrent: nodes,
+    limitConcurrent: nodes === Infinity ? product.limitConcurrent : nodes,
     limitTimeDuration: product.limitTimeDuration ?? 0,
     trial: product.trial,
     trialEndDate: wireTime(call, product.trialEndTime),

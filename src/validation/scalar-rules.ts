@@ -6,6 +6,7 @@ import { type FieldDoc, Flag, rule, WholeNumber, Word } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;
 const LONG = /^(0|[1-9]\d{0,18})$/;
+const SIGNED_LONG = /^(0|-?[1-9]\d{0,18})$/;
 const isLong = (value: unknown) => isJsonText(value) && LONG.test(value) && BigInt(value) <= MAX_LONG;
 const LONG_RULE = 'must be a whole number of 64 bits, not negative';
 
@@ -29,6 +30,20 @@ export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     rule('long', isLong, LONG_RULE),
     ApiProperty({ type: String, format: 'int64', pattern: LONG.source, ...doc }),
+  );
+}
+
+/** Integers of 32 and 64 bits: the interface gives quantities no other bounds, and some platforms have words such as -1 for "no limit". */
+export function Int32(doc: FieldDoc = {}): PropertyDecorator {
+  return WholeNumber(-(2 ** 31), 2 ** 31 - 1, doc);
+}
+
+export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
+  const isSignedLong = (value: unknown) =>
+    isJsonText(value) && SIGNED_LONG.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value);
+  return applyDecorators(
+    rule('signedLong', isSignedLong, 'must be a whole number of 64 bits'),
+    ApiProperty({ type: String, format: 'int64', pattern: SIGNED_LONG.source, ...doc }),
   );
 }
 

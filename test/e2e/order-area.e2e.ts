@@ -299,6 +299,40 @@ describe('licence orders', () => {
     expect(shown.body['products']).toEqual([expect.objectContaining({ limitTimeDuration })]);
   });
 
+  it('pass on quantities that platforms take for "no limit", and refuse those beyond 32 or 64 bits', async () => {
+    const terms = { limitConcurrent: -1, timeUnitQuantity: 2_147_483_647, limitTimeDuration: '-1' };
+    const products = [{ productUri: 'draft.pro', ...terms }];
+    const before = new Set((await assetsOf()).map(({ assetId }) => assetId));
+    expect((await gateway.post('/v1/license-orders', order('SO-32', purchase({ products })))).status).toBe(
+      201,
+    );
+    const sent = (await sentBody('batchOrder')) as { orderList: { assets: { products: object[] }[] }[] };
+    expect(sent.orderList[0]?.assets[0]?.products).toMatchObject([{ ...terms, limitTimeDuration: -1 }]);
+    const bought = (await assetsOf()).find(({ assetId }) => !before.has(assetId));
+    const shown = await gateway.get(`/v1/enterprises/ent-harbour/assets/${bought?.assetId}/products`);
+    expect(shown.body['products']).toMatchObject([{ limitConcurrent: -1, limitTimeDuration: '-1' }]);
+
+    const beyond = {
+      limitConcurrent: 2 ** 31,
+      timeUnitQuantity: 0.5,
+      limitTimeDuration: '9223372036854775808',
+    };
+    const refused = await gateway.post(
+      '/v1/license-orders',
+      order('SO-33', purchase({ products: [{ productUri: 'draft.pro', ...beyond }] })),
+    );
+    expect([refused.status, refused.body['code']]).toEqual([400, 'validation-failed']);
+    const of = (name: string, detail: string) => ({
+      pointer: `/items/0/assets/0/products/0/${name}`,
+      detail,
+    });
+    expect(refused.body['errors']).toEqual([
+      of('limitConcurrent', 'must be a whole number from -2147483648 to 2147483647'),
+      of('limitTimeDuration', 'must be a whole number of 64 bits'),
+      of('timeUnitQuantity', 'must be a whole number from -2147483648 to 2147483647'),
+    ]);
+  });
+
   it('return the items of a batch in its order, with sequences counted from 1', async () => {
     const placed = await gateway.post('/v1/license-orders', {
       channelCode: 'crm',

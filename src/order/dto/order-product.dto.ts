@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Label, Names } from '../../tenancy/names.ts';
-import { Digits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
+import { Int32, SignedDigits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
@@ -10,11 +10,9 @@ import {
   Optional,
   SecretList,
   Text,
-  WholeNumber,
 } from '../../validation/rules.ts';
 
 export const MAX_ASSETS = 1_000;
-const MAX_NODES = 1_000_000;
 
 @ApiSchema({ description: 'A feature of a product (docs/platform.md, section 2.4)' })
 export class ProductFeatureDto {
@@ -82,11 +80,11 @@ abstract class ProductTerms {
   endsAt?: string;
 
   @Optional()
-  @WholeNumber(0, MAX_NODES, { example: 5 })
+  @Int32({ example: 5 })
   limitConcurrent?: number;
 
   @Optional()
-  @Digits({ example: '86400' })
+  @SignedDigits({ example: '86400' })
   limitTimeDuration?: string;
 
   @Optional()
@@ -110,7 +108,7 @@ abstract class ProductTerms {
   timeUnit?: string;
 
   @Optional()
-  @WholeNumber(0, MAX_NODES)
+  @Int32()
   timeUnitQuantity?: number;
 
   @Optional()
