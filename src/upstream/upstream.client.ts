@@ -150,7 +150,7 @@ export class UpstreamClient {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
       if (request.last && result.kind === 'success' && result.body)
-        request.last.known = { body: result.body, result: decoded, notes };
+        request.last.known = { body: unpooled(result.body), result: decoded, notes };
       return decoded;
     }
     const { code } = result.details;
@@ -219,4 +219,11 @@ function isTransient({ kind, details }: Failed): boolean {
   if (kind === 'unreachable')
     return (details.cause as { code?: string } | undefined)?.code === 'ECONNREFUSED';
   return kind === 'lost';
+}
+
+/** A copy that keeps nothing else alive: a small buffer of Node's is a part of a pool of 64 KiB. */
+function unpooled(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
