@@ -223,6 +223,7 @@ function isTransient({ kind, details }: Failed): boolean {
 
 /** A copy that keeps nothing else alive: a small buffer of Node's is a part of a pool of 64 KiB. */
 function unpooled(bytes: Buffer): Buffer {
+  if (bytes.length === bytes.buffer.byteLength) return bytes;
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;

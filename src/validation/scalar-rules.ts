@@ -2,11 +2,11 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { isJsonText, numberText } from '../shared/json.ts';
+import { LONG_DIGITS, longText } from '../upstream/wire/scalars.ts';
 import { type FieldDoc, Flag, rule, WholeNumber, Word } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;
 const LONG = /^(0|[1-9]\d{0,18})$/;
-const SIGNED_LONG = /^(0|-?[1-9]\d{0,18})$/;
 const isLong = (value: unknown) => isJsonText(value) && LONG.test(value) && BigInt(value) <= MAX_LONG;
 const LONG_RULE = 'must be a whole number of 64 bits, not negative';
 
@@ -33,17 +33,17 @@ export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** Integers of 32 and 64 bits: the interface gives quantities no other bounds, and some platforms have words such as -1 for "no limit". */
+/** An integer of 32 bits: the interface gives quantities no other bounds, and some platforms have words such as -1 for "no limit". */
 export function Int32(doc: FieldDoc = {}): PropertyDecorator {
   return WholeNumber(-(2 ** 31), 2 ** 31 - 1, doc);
 }
 
+/** The same of 64 bits, as digits in a string. */
 export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
-  const isSignedLong = (value: unknown) =>
-    isJsonText(value) && SIGNED_LONG.test(value) && BigInt.asIntN(64, BigInt(value)) === BigInt(value);
+  const isSignedLong = (value: unknown) => isJsonText(value) && longText(value) !== undefined;
   return applyDecorators(
     rule('signedLong', isSignedLong, 'must be a whole number of 64 bits'),
-    ApiProperty({ type: String, format: 'int64', pattern: SIGNED_LONG.source, ...doc }),
+    ApiProperty({ type: String, format: 'int64', pattern: LONG_DIGITS.source, ...doc }),
   );
 }
 

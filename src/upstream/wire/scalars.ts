@@ -22,10 +22,13 @@ function isId(text: string): boolean {
   return text.length <= MAX_ID || (text.length <= 2 * MAX_ID && [...text].length <= MAX_ID);
 }
 
+/** A 64-bit integer in decimal digits, but for the ends of its range. */
+export const LONG_DIGITS = /^(0|-?[1-9]\d{0,18})$/;
+
 /** The digits of a 64-bit integer, which the platform sends as a number or as text. */
 export function longText(value: unknown): string | undefined {
   const digits = isJsonText(value) ? value : numberText(value);
-  if (digits === undefined || !/^(0|-?[1-9]\d{0,18})$/.test(digits)) return undefined;
+  if (digits === undefined || !LONG_DIGITS.test(digits)) return undefined;
   const long = BigInt(digits);
   return long <= MAX_LONG && long >= -MAX_LONG - 1n ? digits : undefined;
 }
