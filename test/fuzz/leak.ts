@@ -10,6 +10,8 @@ const WARM_UP = 20;
 /** What a search for leaks may find kept by each round of requests. */
 const MAX_BYTES_A_ROUND = 10_000;
 
+const ENTERPRISE = '/v1/enterprises/ent-harbour';
+
 /** How the platform fails; the enterprise of a read or the branch of an order selects it. */
 const READ_FAULTS: Readonly<Record<string, object>> = {
   'leak-reset': { reset: 'before-headers' },
@@ -104,18 +106,29 @@ function slopeOf(values: readonly number[]): number {
   return above / below;
 }
 
-/** Until the first level of the read cache is full: it holds the latest 1,000 responses, and every round has new ones. */
+/** More responses than the read cache holds in the process: three of each round. */
+const RESPONSES_TO_FILL = 1_100;
+const ROUNDS_AT_ONCE = 5;
+
+/** What a round leaves in the read cache, until that is full: what two users read, and what was searched with a word of its own. */
 async function fillCache(stage: FuzzStage): Promise<void> {
-  const enterprise = '/v1/enterprises/ent-harbour';
-  const reads = ['assets', 'members', 'members?pageSize=50', 'asset-nums', 'lent-locks', 'overview'];
-  for (let answers = 0; answers < 1_200; answers += reads.length) {
-    await Promise.all(reads.map((read) => stage.send(sentOf('GET', `${enterprise}/${read}`))));
-    // After a write, responses change.
-    const body = { account: 'dora', name: 'Dora' };
-    await stage.send(sentOf('PATCH', `${enterprise}/members/mem-harbour-dora`, { body }));
-    const address = { address: `${answers} Quay Street` };
-    await stage.send(sentOf('PATCH', '/v1/crm-customers/CRM-1001', { body: address }));
-  }
+  const leave = (word: number) => [
+    session(stage),
+    session(stage),
+    stage.send(sentOf('GET', `${ENTERPRISE}/members?keyword=fill-${word}`)),
+  ];
+  for (let round = 0; round < RESPONSES_TO_FILL / 3; round += ROUNDS_AT_ONCE)
+    await Promise.all(Array.from({ length: ROUNDS_AT_ONCE }, (_, at) => leave(round + at)).flat());
+}
+
+/** A user logs in, reads, logs out, and is a stranger again. */
+async function session(stage: FuzzStage): Promise<void> {
+  const body = { username: 'anna@harbour', password: stage.sandbox.seedPassword };
+  const login = await stage.reply(sentOf('POST', '/v1/sessions', { body }));
+  const headers = { 'x-session-id': String(login.body['sessionId']) };
+  await stage.reply(sentOf('GET', `${ENTERPRISE}/members`, { headers }));
+  await stage.reply(sentOf('DELETE', '/v1/sessions/current', { headers }));
+  await stage.reply(sentOf('GET', '/v1/sessions/current', { headers }));
 }
 
 async function runRound(stage: FuzzStage, round: number): Promise<void> {
@@ -125,42 +138,33 @@ async function runRound(stage: FuzzStage, round: number): Promise<void> {
   const get = (target: string, headers?: Record<string, string>) => ask('GET', target, headers);
   const post = (target: string, body: unknown, headers?: Record<string, string>) =>
     ask('POST', target, headers, body);
-  const enterprise = '/v1/enterprises/ent-harbour';
-  const login = { username: 'anna@harbour', password: stage.sandbox.seedPassword };
-  const session = async () => {
-    const { body } = await post('/v1/sessions', login);
-    const headers = { 'x-session-id': String(body['sessionId']) };
-    await get(`${enterprise}/members`, headers);
-    await ask('DELETE', '/v1/sessions/current', headers);
-    await get('/v1/sessions/current', headers);
-  };
   const doings: (() => Promise<unknown>)[] = [
     // Successful requests.
     ...['assets', 'members', 'asset-nums', 'lent-locks', 'overview'].map(
-      (what) => () => get(`${enterprise}/${what}`),
+      (what) => () => get(`${ENTERPRISE}/${what}`),
     ),
     ...['assets', 'members'].map(
-      (what) => () => get(`${enterprise}/${what}`, { 'cache-control': 'no-cache' }),
+      (what) => () => get(`${ENTERPRISE}/${what}`, { 'cache-control': 'no-cache' }),
     ),
-    () => get(`${enterprise}/members?keyword=${name('word')}`),
+    () => get(`${ENTERPRISE}/members?keyword=${name('word')}`),
     () => get('/v1/license-orders?pageSize=5'),
     () => get('/problems'),
-    session,
-    session,
+    () => session(stage),
+    () => session(stage),
     ...['a', 'b'].map((letter) => () => post('/v1/license-orders', order(name(letter)))),
     () => post('/v1/license-orders', order(`leak-${process.pid}-once`)),
     () => post('/v1/asset-num-reservations', { size: 1 }, { 'idempotency-key': name('key-of-numbers') }),
     () => ask('PATCH', '/v1/crm-customers/CRM-1001', {}, { address: name('street') }),
     // Refused requests.
-    () => get(`${enterprise}/assets?x=1`),
+    () => get(`${ENTERPRISE}/assets?x=1`),
     () =>
       post('/v1/license-orders', { ...order(name('wrong')), items: Array.from({ length: 50 }, () => ({})) }),
     () => post('/v1/customers', `{${'"a":['.repeat(30)}`),
-    () => post('/v1/sessions', { ...login, password: name('wrong password') }),
+    () => post('/v1/sessions', { username: 'anna@harbour', password: name('wrong password') }),
     () => get(`/v1/nothing/${name('path')}`),
-    () => get(`${enterprise}/assets`, { 'x-api-key': name('key') }),
-    () => get(`${enterprise}/members`, { 'x-session-id': 'A'.repeat(22) }),
-    () => ask('DELETE', `${enterprise}/members/${name('nobody')}`),
+    () => get(`${ENTERPRISE}/assets`, { 'x-api-key': name('key') }),
+    () => get(`${ENTERPRISE}/members`, { 'x-session-id': 'A'.repeat(22) }),
+    () => ask('DELETE', `${ENTERPRISE}/members/${name('nobody')}`),
     // Requests that the platform spoils.
     ...Object.keys(READ_FAULTS).map((id) => () => get(`/v1/enterprises/${id}/assets`)),
     ...Object.keys(ORDER_FAULTS).map(
@@ -168,7 +172,7 @@ async function runRound(stage: FuzzStage, round: number): Promise<void> {
     ),
     // Requests whose caller hangs up.
     () => abandoned(stage, 'GET', '/v1/enterprises/leak-slow/assets', undefined, 30),
-    () => abandoned(stage, 'GET', `${enterprise}/members`, undefined, 1),
+    () => abandoned(stage, 'GET', `${ENTERPRISE}/members`, undefined, 1),
     () => abandoned(stage, 'POST', '/v1/license-orders', order(name('left'), 'slow'), 30),
     () =>
       cutOff(
