@@ -3,9 +3,11 @@ import { Writable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { buildApp, listen } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
+import { Admission } from '../../src/http/admission.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { keep, keepAnswers } from './canary.ts';
 import { type Start, TestGateway } from './gateway.ts';
+import { until } from './redis.ts';
 
 export type GatewayInProcess = TestGateway & { readonly app: NestFastifyApplication };
 
@@ -35,6 +37,9 @@ export async function startInProcess(
     started = app;
     app.getHttpServer().on('connection', keepAnswers);
     const { url, managementPort } = await listen(app, config);
+    // On a busy machine its modules take so long to load that it begins overloaded, as the timers of this process tell it.
+    const admission = app.get(Admission);
+    await until('the gateway admits requests', () => admission.overload === undefined);
     const managementUrl = `http://127.0.0.1:${managementPort}`;
     return { url, managementUrl, output: () => output, stop: () => app.close() };
   };
