@@ -176,7 +176,7 @@ describe('G12 orders in doubt', () => {
     const text = await order.innerText();
     expect(text).toMatch(/Caller\s+fleet/);
     expect(text).toMatch(/ent-harbour\s+not known/);
-    expect(text).toMatch(/\d\d:\d\d:\d\d\s*next, in \d+ s/);
+    expect(text).toMatch(/\d\d:\d\d:\d\d\s*next, in \d+ (s|min)/);
     expect(text).toContain('channelOrderId SO-4001, channelCode crm, of ent-harbour');
 
     await order.getByRole('button', { name: 'Settle…' }).click();
