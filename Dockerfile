@@ -30,6 +30,8 @@ WORKDIR /app
 FROM runtime AS sandbox
 COPY package.json ./
 COPY sandbox ./sandbox
+# The questions that the interface leaves open, which the gateway and the sandbox share.
+COPY src/config/readings.ts ./src/config/
 USER node
 EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \

@@ -27,15 +27,23 @@ export const JSON_TYPE = 'application/json;charset=UTF-8';
 const JSON_HEADERS = { 'content-type': JSON_TYPE };
 
 export function successAnswer(data: unknown, settings: Settings): Answer {
-  const body = { code: 0, message: 'success', data: settings.numericIds ? withNumericIds(data) : data };
+  const body = {
+    code: 0,
+    message: 'success',
+    data: settings.profile.otherIds === 'number' ? withNumericIds(data) : data,
+  };
   return { status: 200, headers: JSON_HEADERS, body, success: true };
 }
 
 export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {
   const { code, message, cause, data } = refusal;
-  const wireCode = settings.refusalCodeAs === 'integer' ? Number(code) : code;
+  const { refusalCode, refusalStatus } = settings.profile;
+  const wireCode = refusalCode === 'number' ? Number(code) : code;
+  // Some codes come with one status, the others with the other.
+  const isOdd = Number(code) % 2 === 1;
+  const status = refusalStatus === '200' || (refusalStatus === 'both' && isOdd) ? 200 : 299;
   const body = { code: wireCode, message, cause, ...(data === undefined ? {} : { data }) };
-  return { status: settings.refusalStatus, headers: JSON_HEADERS, body, success: false };
+  return { status, headers: JSON_HEADERS, body, success: false };
 }
 
 export function tokenAnswer({ status, headers, body }: TokenAnswer): Answer {

@@ -30,5 +30,5 @@ export type Handler = (call: Call) => unknown;
 export function wireTime(call: World, time: number): number;
 export function wireTime(call: World, time: number | null): number | null;
 export function wireTime({ settings }: World, time: number | null): number | null {
-  return time === null || settings.timestampUnit === 'ms' ? time : Math.floor(time / 1000);
+  return time === null || settings.profile.timestampUnit === 'ms' ? time : Math.floor(time / 1000);
 }

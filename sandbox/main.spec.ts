@@ -97,6 +97,17 @@ describe('the sandbox process', () => {
       { ...given, SANDBOX_STATE_FILE: file('wrong.json', '{\n  "assets": [1,]\n}') },
     ],
     [
+      'sandbox: SANDBOX_PROFILE.readings.pages is not a field; known: maxPageSize, largerPages,',
+      {
+        ...given,
+        SANDBOX_PROFILE: file('profile.json', '{"version":1,"readings":{"pages":3},"notAsked":[]}'),
+      },
+    ],
+    [
+      'sandbox: SANDBOX_PROFILE.largerPages must be one of refuse, cut',
+      { ...given, SANDBOX_PROFILE: file('values.json', '{"largerPages":"drop"}') },
+    ],
+    [
       'sandbox: SANDBOX_STATE_FILE: state.assets[0].id is required',
       { ...given, SANDBOX_STATE_FILE: file('lacks.json', '{ "assets": [{}] }') },
     ],

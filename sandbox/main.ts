@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { ControlError } from './control/checks.ts';
 import { parseJson } from './json.ts';
+import { checkedProfile, type Profile } from './profile.ts';
 import { startSandbox } from './server.ts';
 
 /** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is set. */
@@ -32,15 +33,16 @@ function fail(problem: string): never {
   process.exit(1);
 }
 
-/** The JSON of the file, or undefined where none is named. */
-function stateOf(file: string | undefined): unknown {
+/** The JSON of the file that the variable names, or undefined where it names none. */
+function jsonOf(variable: string): unknown {
+  const file = process.env[variable];
   if (file === undefined || file === '') return undefined;
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     return fail(
-      `SANDBOX_STATE_FILE names "${file}", which cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      `${variable} names "${file}", which cannot be read (${(error as NodeJS.ErrnoException).code})`,
     );
   }
   try {
@@ -48,28 +50,41 @@ function stateOf(file: string | undefined): unknown {
   } catch (error) {
     // The rest of the message quotes the file, which may have passwords.
     const place = /\(line \d+ column \d+\)/.exec((error as Error).message)?.[0] ?? '';
-    return fail(`SANDBOX_STATE_FILE names "${file}", which is not JSON ${place}`.trimEnd());
+    return fail(`${variable} names "${file}", which is not JSON ${place}`.trimEnd());
   }
 }
 
-const state = stateOf(process.env['SANDBOX_STATE_FILE']);
+/** The readings of the profile, and those that have variables of their own. */
+function profileOf(): Partial<Profile> {
+  const unit = read('SANDBOX_TIMESTAMP_UNIT');
+  if (unit !== undefined && unit !== 'ms' && unit !== 's') fail('SANDBOX_TIMESTAMP_UNIT must be ms or s');
+  const products = read('SANDBOX_PRODUCTS');
+  if (products !== undefined && products !== 'catalogue' && products !== 'any')
+    fail('SANDBOX_PRODUCTS must be catalogue or any');
+  try {
+    return {
+      ...checkedProfile(jsonOf('SANDBOX_PROFILE') ?? {}, 'SANDBOX_PROFILE'),
+      ...(unit === undefined ? {} : { timestampUnit: unit }),
+      ...(products === undefined ? {} : { products }),
+    };
+  } catch (error) {
+    if (error instanceof ControlError) return fail(error.message);
+    throw error;
+  }
+}
+
+const state = jsonOf('SANDBOX_STATE_FILE');
 const seedPassword = read('SANDBOX_ADMIN_PASSWORD');
 const host = read('SANDBOX_HOST');
 const lifetime = integer('SANDBOX_TOKEN_LIFETIME_SECONDS', 1, 31_536_000);
 const asyncOrderMs = integer('SANDBOX_ASYNC_ORDER_MS', 0, 86_400_000);
 const seed = integer('SANDBOX_SEED', 0, 2 ** 32 - 1);
-const unit = read('SANDBOX_TIMESTAMP_UNIT') ?? 'ms';
-if (unit !== 'ms' && unit !== 's') fail('SANDBOX_TIMESTAMP_UNIT must be ms or s');
-
-const products = read('SANDBOX_PRODUCTS') ?? 'catalogue';
-if (products !== 'catalogue' && products !== 'any') fail('SANDBOX_PRODUCTS must be catalogue or any');
 
 const sandbox = await startSandbox({
   appKey: required('SANDBOX_APP_KEY'),
   appSecret: required('SANDBOX_APP_SECRET'),
   port: integer('SANDBOX_PORT', 0, 65_535) ?? 4000,
-  timestampUnit: unit,
-  profile: { products },
+  profile: profileOf(),
   controlEnabled: read('SANDBOX_CONTROL') !== 'off',
   log: (line) => process.stderr.write(`sandbox: ${line}\n`),
   ...(host === undefined ? {} : { host }),

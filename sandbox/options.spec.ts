@@ -8,18 +8,30 @@ const mia = { userName: 'mia', password: secret(), name: 'Mia' };
 const longfellow = { parameters: { enterpriseGlobalId: '9007199254741993' } };
 
 it.each<[Partial<SandboxOptions>, OperationName, object, number, readonly string[]]>([
-  [{ timestampUnit: 's' }, 'listAssets', {}, 200, ['"createTime":1767600000,', '"limitEndTime":4102358400,']],
   [
-    { numericIds: true },
+    { profile: { timestampUnit: 's' } },
+    'listAssets',
+    {},
+    200,
+    ['"createTime":1767600000,', '"limitEndTime":4102358400,'],
+  ],
+  [
+    { profile: { otherIds: 'number' } },
     'listAssets',
     longfellow,
     200,
     ['"id":9007199254743993,', '"customerId":9007199254742993,', '"assetNum":"8000004001"'],
   ],
   [{ region: '6' }, 'obtainAssetNums', { body: { size: 1 } }, 200, ['["6500000001"]']],
-  [{ refusals: { status: 200, codeAs: 'integer' } }, 'obtainAssetNums', { body: {} }, 200, ['"code":13004']],
   [
-    { memberIdsAs: 'string', refusals: { status: 200 } },
+    { profile: { refusalStatus: '200', refusalCode: 'number' } },
+    'obtainAssetNums',
+    { body: {} },
+    200,
+    ['"code":13004'],
+  ],
+  [
+    { profile: { memberIds: 'text', refusalStatus: 'both' } },
     'addMembers',
     adding(mia, mia),
     200,

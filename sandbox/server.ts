@@ -68,7 +68,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
     new TokenEndpoint(sandbox.accounts, tokens, {
       scopes: settings.scopes,
       lifetimeSeconds: settings.tokenLifetimeSeconds,
-      refreshTokens: settings.refreshTokens,
+      refreshTokens: () => settings.profile.refreshTokens === 'given',
     }),
   );
 

@@ -56,7 +56,8 @@ export class PlatformClient {
 
   async open(options: Partial<SandboxOptions>): Promise<void> {
     const { appKey, appSecret } = this;
-    this.#running = await startSandbox({ appKey, appSecret, profile: { products: 'any' }, ...options });
+    const profile = { products: 'any' as const, ...options.profile };
+    this.#running = await startSandbox({ appKey, appSecret, ...options, profile });
     await this.renew();
   }
 

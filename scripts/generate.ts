@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type ApiDocument, clientFiles } from './client-files.ts';
 import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
+import { readingsPage } from './readings-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
 /** A module of the build. It has no types, so the caller declares what it uses. */
@@ -108,6 +109,7 @@ for (const [path, text] of [
   ['config/openapi.json', document],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],
+  ['docs/readings.md', readingsPage()],
   ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '')],
 ] as const) {
   if (read(path) === text) {

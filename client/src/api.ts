@@ -9,7 +9,10 @@ interface components {
             readonly members: readonly components["schemas"]["NewMember"][];
         };
         readonly AddMembersInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["AddMembers"];
         /** @description What became of each row of the request */
@@ -264,7 +267,10 @@ interface components {
             readonly users: readonly string[];
         };
         readonly CancelJobInput: {
-            /** @description Id of the job */
+            /**
+             * Format: text
+             * @description Id of the job
+             */
             readonly jobId: string;
         };
         /**
@@ -280,9 +286,15 @@ interface components {
             readonly withdraw?: readonly string[];
         };
         readonly ChangeMemberAssetNumsInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
             /** @description `true`: the response shows what would change, and the gateway sends nothing. */
             readonly validateOnly?: boolean;
@@ -404,9 +416,15 @@ interface components {
             readonly srcLicenseOrderId?: string;
         };
         readonly DeleteMemberInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
         };
         /** @description Item of an order that revokes products of assets (docs/platform.md, section 2.4) */
@@ -453,11 +471,17 @@ interface components {
             readonly sequence: number;
         };
         readonly DisableLocksInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
         readonly EnableLocksInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
         /** @description A new enterprise main account (docs/platform.md, section 2.3) */
@@ -481,7 +505,10 @@ interface components {
             readonly cells?: components["schemas"]["CellForm"];
             /** @description Only members of this department */
             readonly departmentId?: string;
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
             /**
              * Format: text
@@ -575,34 +602,58 @@ interface components {
             readonly totalPages: number;
         };
         readonly GetAssetInput: {
-            /** @description Id of the asset */
+            /**
+             * Format: text
+             * @description Id of the asset
+             */
             readonly assetId: string;
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
         };
         readonly GetAssetProductsInput: {
-            /** @description Id of the asset */
+            /**
+             * Format: text
+             * @description Id of the asset
+             */
             readonly assetId: string;
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
         };
         readonly GetCallerInput: Record<string, never>;
         readonly GetJobInput: {
-            /** @description Id of the job */
+            /**
+             * Format: text
+             * @description Id of the job
+             */
             readonly jobId: string;
         };
         readonly GetJobRowsInput: {
             /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
             readonly cells?: components["schemas"]["CellForm"];
-            /** @description Id of the job */
+            /**
+             * Format: text
+             * @description Id of the job
+             */
             readonly jobId: string;
             /** @description Only rows with this status */
             readonly status?: components["schemas"]["RowStatus"];
         };
         readonly GetMemberInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
         };
         readonly GetOrderAssetsInput: {
@@ -634,11 +685,17 @@ interface components {
             readonly channelOrderId: string;
         };
         readonly GetOverviewInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
         };
         readonly GetProblemInput: {
-            /** @description The `code` of the problem. */
+            /**
+             * Format: text
+             * @description The `code` of the problem.
+             */
             readonly slug: string;
         };
         readonly GetSessionInput: Record<string, never>;
@@ -650,7 +707,10 @@ interface components {
         readonly ImportMembersInput: {
             /** @description Whether members who are not in the file are deleted; with `mode=upsert` only. */
             readonly deleteMissing?: boolean;
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
             /** @description Accounts that are never deleted, separated by commas; with `deleteMissing` only */
             readonly keep?: string;
@@ -807,9 +867,15 @@ interface components {
             readonly lentLockNum: string;
         };
         readonly LendAssetsInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
         } & components["schemas"]["LendAssets"];
         /** @description A lent lock of an enterprise, and the member that has it (docs/platform.md, section 2.11) */
@@ -852,7 +918,10 @@ interface components {
          */
         readonly LimitType: "basic" | "feature";
         readonly ListAssetNumsInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
             /** @description `true`: only numbers that no member has and that are not lent; `false`: all others */
             readonly free?: boolean;
@@ -881,7 +950,10 @@ interface components {
              * @description Only assets that end before this time. Assets without an end are left out.
              */
             readonly endsBefore?: string;
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
             /**
              * Format: id
@@ -922,7 +994,10 @@ interface components {
             readonly state?: components["schemas"]["JobState"];
         };
         readonly ListLentLocksInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
             /** @description `true`: only those that are lent now; `false`: only those that are not */
             readonly lent?: boolean;
@@ -942,7 +1017,10 @@ interface components {
              * @description Only members of this department
              */
             readonly departmentId?: string;
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
             /**
              * Format: text
@@ -1865,9 +1943,15 @@ interface components {
             readonly requested: number;
         };
         readonly ResetMemberPasswordInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
         } & components["schemas"]["ResetPassword"];
         /** @description A member's new password (docs/platform.md, section 4.2, operation 3) */
@@ -1879,7 +1963,10 @@ interface components {
             readonly password: string;
         };
         readonly RetryJobInput: {
-            /** @description Id of the job */
+            /**
+             * Format: text
+             * @description Id of the job
+             */
             readonly jobId: string;
         };
         /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4) */
@@ -2110,9 +2197,15 @@ interface components {
             readonly assetNums: readonly string[];
         };
         readonly SetMemberAssetNumsInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
             /** @description `true`: the response shows what would change, and the gateway sends nothing. */
             readonly validateOnly?: boolean;
@@ -2177,20 +2270,20 @@ interface components {
             /** @description The section that is null */
             readonly section: components["schemas"]["OverviewSection"] | (string & Record<never, never>);
         };
-        /** @description What changes; the rest stays as it is (docs/platform.md, section 4.1, operation 4) */
+        /** @description What changes; the rest stays as it is, unless the platform clears what an edit leaves out (`customerEdit` of its profile): it shows neither name, branch nor address, so the gateway cannot send them again, and a caller should give all three. `null` clears one where the profile says that the platform can, else it is 400 (docs/platform.md, section 4.1, operation 4) */
         readonly UpdateCustomer: {
             /**
              * Format: text
              * @description The customer's postal address, as one text
              * @example 2 Harbour Road
              */
-            readonly address?: string;
+            readonly address?: string | null;
             /**
              * Format: text
              * @description Name of the customer's branch
              * @example Coast
              */
-            readonly branchName?: string;
+            readonly branchName?: string | null;
             /**
              * Format: text
              * @description Name of the customer
@@ -2205,7 +2298,7 @@ interface components {
              */
             readonly crmCustomerId: string;
         } & components["schemas"]["UpdateCustomer"];
-        /** @description New data of a member; optional fields that are left out stay as they are (docs/platform.md, section 4.2, operation 2) */
+        /** @description New data of a member; optional fields that are left out stay as they are. `null` clears one, where the profile of the platform says that it can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2) */
         readonly UpdateMember: {
             /**
              * @description Account name without the enterprise code; a new name renames the account.
@@ -2216,7 +2309,7 @@ interface components {
              * @description Id of the department: a whole number of 64 bits, as digits in a string or as an integer
              * @example 10
              */
-            readonly departmentId?: string | number;
+            readonly departmentId?: (string | number) | null;
             /**
              * Format: text
              * @description The member's own name.
@@ -2228,18 +2321,24 @@ interface components {
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
-            readonly passwordMobile?: string;
+            readonly passwordMobile?: string | null;
             /**
              * Format: text
              * @description Remark on the member. An empty text removes the current one.
              * @example Second floor
              */
-            readonly remark?: string;
+            readonly remark?: string | null;
         };
         readonly UpdateMemberInput: {
-            /** @description Global id of the enterprise's main account. Only enterprises granted to the caller. */
+            /**
+             * Format: text
+             * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
+             */
             readonly enterpriseGlobalId: string;
-            /** @description Global id of the member, which operations on a member use */
+            /**
+             * Format: text
+             * @description Global id of the member, which operations on a member use
+             */
             readonly memberGlobalId: string;
         } & components["schemas"]["UpdateMember"];
         /** @description What the platform answered (docs/platform.md, section 7) */
@@ -2252,7 +2351,10 @@ interface components {
             readonly status: number;
         };
         readonly WatchJobInput: {
-            /** @description Id of the job */
+            /**
+             * Format: text
+             * @description Id of the job
+             */
             readonly jobId: string;
         };
     };

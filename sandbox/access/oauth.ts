@@ -17,7 +17,8 @@ export interface TokenAnswer {
 export interface TokenSettings {
   readonly scopes: readonly string[];
   readonly lifetimeSeconds: number;
-  readonly refreshTokens: boolean;
+  /** Whether a password grant gives a refresh token. */
+  readonly refreshTokens: () => boolean;
 }
 
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' };
@@ -151,7 +152,7 @@ export class TokenEndpoint {
   ): Record<string, unknown> {
     const { lifetimeSeconds, refreshTokens } = this.#settings;
     // RFC 6749 section 4.4.3: no refresh token for client credentials.
-    const refreshToken = grant === 'password' && refreshTokens;
+    const refreshToken = grant === 'password' && refreshTokens();
     const issued = this.#tokens.issue(grant, scopes, user, lifetimeSeconds, { refreshToken, keep });
     return {
       access_token: issued.accessToken,

@@ -9,6 +9,7 @@ import type { Pending } from '../fault/pending.ts';
 import type { FaultRules } from '../fault/rules.ts';
 import { isObject } from '../json.ts';
 import { passTime } from '../order/batch.ts';
+import { checkedProfile } from '../profile.ts';
 import type { SeededRandom } from '../random.ts';
 import type { StateCopy } from '../state/state.ts';
 import { LAST_INSTANT } from '../state/time.ts';
@@ -83,7 +84,7 @@ export const ROUTES: readonly Route[] = [
     snapshots.remove(name),
   ),
   route('GET', '/profile', 'the readings of the interface', ({ world }) => world.settings.profile),
-  route('PUT', '/profile', 'changes readings: { maxPageSize?, largerPages?, products? }', putProfile),
+  route('PUT', '/profile', 'changes readings, such as { maxPageSize: 50, largerPages: "cut" }', putProfile),
   route('GET', '/clock', "the sandbox's time", readClock),
   route(
     'PUT',
@@ -187,15 +188,7 @@ function revoke({ tokens }: Sandbox, { body }: ControlRequest): unknown {
 }
 
 function putProfile({ world }: Sandbox, { body }: ControlRequest): unknown {
-  const given = body ?? {};
-  const count = (value: unknown): string | null =>
-    Number.isSafeInteger(value) && Number(value) > 0 ? null : 'must be an integer from 1';
-  checkObject(given, 'body', {
-    maxPageSize: count,
-    largerPages: CHECKS.word('refuse', 'cut'),
-    products: CHECKS.word('catalogue', 'any'),
-  });
-  return Object.assign(world.settings.profile, given);
+  return Object.assign(world.settings.profile, checkedProfile(body ?? {}, 'body'));
 }
 
 function readClock({ clock }: Sandbox): unknown {

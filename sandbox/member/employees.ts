@@ -4,14 +4,14 @@ import { Refusal } from '../errors.ts';
 import { emptyLock, unassign } from '../state/lending.ts';
 import { readObject } from './body.ts';
 import { departmentName, type EmptyCodes, readPassword, readTerms } from './employee-fields.ts';
-import { employeeOfPath } from './who.ts';
+import { employeeOfPath, isGone } from './who.ts';
 
 const EDIT_FIELDS = new Set(['userName', 'departmentId', 'name', 'remark', 'passwordMobile']);
 const PASSWORD_FIELDS = new Set(['password']);
 const EMPTY: EmptyCodes = { account: '40000', name: '40000' };
 
 /**
- * Operation 2. An absent or null field stays; an empty `remark` or `passwordMobile` is removed. Another `userName` renames the account,
+ * Operation 2. An absent or null field stays, or is removed too; an empty `remark` or `passwordMobile` is removed. Another `userName` renames the account,
  * and a taken one is refused with 10003. Renaming ends the sessions under the old name.
  */
 export const editMember: Handler = (call) => {
@@ -25,7 +25,9 @@ export const editMember: Handler = (call) => {
   if (holder !== undefined && holder.id !== employee.id) {
     throw new Refusal('10003', 'userName is the account of another employee');
   }
+  const cleared = { departmentId: null, departmentName: null, remark: null, passwordMobile: null };
   state.employees.change(employee.id, {
+    ...(settings.profile.memberEdit === 'clears' ? cleared : {}),
     userName,
     name,
     updateTime: clock.now(),
@@ -54,6 +56,7 @@ export const resetPassword: Handler = (call) => {
 /** Operation 4. Assets are withdrawn, lent rights go back, lent locks become free, sessions end. The account may be added again. */
 export const deleteMember: Handler = (call) => {
   const { state, clock } = call;
+  if (call.settings.profile.deletedTwice === 'success' && isGone(call)) return null;
   const { id, globalId, enterpriseGlobalId } = employeeOfPath(call);
   for (const asset of state.assets.by('member', globalId)) {
     if (state.enterpriseOf(asset) === enterpriseGlobalId) unassign(call, asset);

@@ -61,7 +61,7 @@ export function listView(
 }
 
 function memberId({ settings }: Call, digits: string): object | string {
-  return settings.memberIdsAs === 'number' ? exactNumber(digits) : digits;
+  return settings.profile.memberIds === 'number' ? exactNumber(digits) : digits;
 }
 
 function departmentId(call: Call, employee: Employee): object | string | null {

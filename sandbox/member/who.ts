@@ -27,3 +27,9 @@ export function employeeOfPath({ state, parameters }: Call): Employee {
   if (employee === undefined) throw new Refusal('60002', 'the enterprise has no such employee');
   return employee;
 }
+
+/** Whether the enterprise has no employee of the path, any more or at all. */
+export function isGone({ state, parameters }: Call): boolean {
+  const employees = state.employees.by('globalId', parameters['memberGlobalId'] ?? '');
+  return !employees.some(({ enterpriseGlobalId }) => enterpriseGlobalId === parameters['enterpriseGlobalId']);
+}

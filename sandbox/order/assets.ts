@@ -6,12 +6,14 @@ import { Fields } from './fields.ts';
 
 const SHELL_FIELDS = new Set(['size']);
 
-/** Operation 8. `extendCode` keeps the assets that have an extension of that code. An unknown enterprise: 13004. */
+/** Operation 8. `extendCode` keeps the assets that have an extension of that code. An unknown enterprise: 13004, or no asset. */
 export const listAssets: Handler = (call) => {
   const enterpriseGlobalId = call.parameters['enterpriseGlobalId'] ?? '';
   const extendCode = call.query.get('extendCode') ?? '';
-  if (call.state.enterprises.get(enterpriseGlobalId) === undefined)
+  if (call.state.enterprises.get(enterpriseGlobalId) === undefined) {
+    if (call.settings.profile.unknownEnterprise === 'empty') return [];
     throw invalid('enterpriseGlobalId is unknown');
+  }
   return call.state
     .assetsOfEnterprise(enterpriseGlobalId)
     .filter(
@@ -24,8 +26,9 @@ export const listAssets: Handler = (call) => {
 /** Operation 9. Gives out numbers that no asset has. They count as consumed even when no order uses them. */
 export const obtainAssetNums: Handler = ({ body, settings, state }) => {
   const size = new Fields(body, '', SHELL_FIELDS, settings).integer('size');
-  if (size === null || size < 1 || size > settings.maxAssetNums) {
-    throw invalid(`size must lie between 1 and ${settings.maxAssetNums}`);
+  const { maxAssetNums } = settings.profile;
+  if (size === null || size < 1 || size > maxAssetNums) {
+    throw invalid(`size must lie between 1 and ${maxAssetNums}`);
   }
   return Array.from({ length: size }, () => state.nextAssetNum(settings.region));
 };

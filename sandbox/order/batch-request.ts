@@ -13,6 +13,7 @@ import {
   type ProductTerms,
 } from '../state/records.ts';
 import { assertSold } from './catalogue.ts';
+import type { Profile } from '../profile.ts';
 import { Fields } from './fields.ts';
 import {
   MERCHANDISE_FIELDS,
@@ -88,9 +89,12 @@ const EXTENSION_FIELDS = new Set(['extendCode', 'extendValue']);
 
 const SYNC_MODES = ['sync', 'async'] as const;
 
-/** @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state. */
-export function readBatch(call: Call): Batch {
-  const { body, query, settings } = call;
+/**
+ * `isNew` is false for a batch that was accepted before.
+ * @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state.
+ */
+export function readBatch(call: Call, isNew = true): Batch {
+  const { body, query, settings, state } = call;
   const appKey = query.get('appKey') ?? '';
   if (appKey === '') throw invalid('appKey must not be empty');
   const fields = new Fields(body, '', BATCH_FIELDS, settings);
@@ -99,8 +103,15 @@ export function readBatch(call: Call): Batch {
   const syncMode = fields.word('syncMode', SYNC_MODES) ?? 'sync';
   const count = fields.list('orderList').length;
   if (count === 0) throw invalid('orderList must not be empty');
-  if (count > settings.maxOrdersPerBatch) throw invalid('orderList has too many items');
-  const items = fields.objects('orderList', ITEM_FIELDS, readItem);
+  if (count > settings.profile.maxOrdersPerBatch) throw invalid('orderList has too many items');
+  if (syncMode === 'async' && settings.profile.asyncOrders === 'refused')
+    throw invalid('syncMode async is not served');
+  const isRepeated = state.commits.some(
+    (commit) => commit.channelCode === channelCode && commit.channelOrderId === channelOrderId,
+  );
+  if (isNew && isRepeated && settings.profile.repeatedOrder === 'refused')
+    throw invalid('channelOrderId has been placed before');
+  const items = fields.objects('orderList', ITEM_FIELDS, (item) => readItem(item, settings.profile));
   for (const { orderType, assets } of items)
     if (orderType === 'new_buy') for (const asset of assets) assertSold(call, asset);
   const sequences = items.map((item, place) => item.sequence ?? place + 1);
@@ -114,7 +125,7 @@ export function readBatch(call: Call): Batch {
   };
 }
 
-function readItem(fields: Fields): Omit<Item, 'sequence'> & { sequence: number | null } {
+function readItem(fields: Fields, profile: Profile): Omit<Item, 'sequence'> & { sequence: number | null } {
   const orderType = required(fields, 'orderType', ORDER_TYPES);
   const licenseType = required(fields, 'licenseType', LICENSE_TYPES);
   const srcLicenseOrderId = fields.text('srcLicenseOrderId');
@@ -125,7 +136,7 @@ function readItem(fields: Fields): Omit<Item, 'sequence'> & { sequence: number |
   }
   fields.text('adminEmail');
   fields.text('branchCode');
-  const assets = fields.objects('assets', ASSET_FIELDS, (asset) => readAsset(asset, orderType));
+  const assets = fields.objects('assets', ASSET_FIELDS, (asset) => readAsset(asset, orderType, profile));
   if (assets.length === 0) throw invalid(`${fields.at('assets')} must not be empty`);
   return {
     path: fields.path,
@@ -149,7 +160,7 @@ function readItem(fields: Fields): Omit<Item, 'sequence'> & { sequence: number |
   };
 }
 
-function readAsset(fields: Fields, orderType: OrderType): AssetPart {
+function readAsset(fields: Fields, orderType: OrderType, profile: Profile): AssetPart {
   const part: AssetPart = {
     path: fields.path,
     assetNos: fields.texts('assetNos'),
@@ -171,8 +182,8 @@ function readAsset(fields: Fields, orderType: OrderType): AssetPart {
   };
   if (new Set(part.assetNos).size < part.assetNos.length)
     throw invalid(`${fields.at('assetNos')} names a number twice`);
-  const nothing =
-    part.products.length === 0 && (orderType === 'delete_product' || part.merchandises.length === 0);
+  const takesPackages = orderType !== 'delete_product' || profile.packagesInDeletion === 'taken';
+  const nothing = part.products.length === 0 && !(takesPackages && part.merchandises.length > 0);
   if (orderType !== 'delete_asset' && nothing) throw invalid(`${fields.at('products')} must not be empty`);
   if (orderType !== 'new_buy' && part.assetNos.length === 0)
     throw invalid(`${fields.at('assetNos')} must not be empty`);

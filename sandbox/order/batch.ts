@@ -29,7 +29,8 @@ export const batchOrder: Handler = (call) => {
   const licenseOrderIds = placed.map(({ order }) => order.licenseOrderId);
   state.transaction(() => takeEffect(call, placed), !later);
   if (later) {
-    const dueTime = now + settings.asyncOrderMs;
+    const dueTime =
+      settings.profile.asyncOrders === 'never' ? Number.MAX_SAFE_INTEGER : now + settings.asyncOrderMs;
     state.waitingBatches.put({ licenseOrderIds, body, appKey: batch.appKey, dueTime, waiting: true });
   }
   const { channelCode, channelOrderId } = batch;
@@ -55,7 +56,7 @@ function finish(world: World, { licenseOrderIds, body, appKey, dueTime }: Waitin
   const { state } = world;
   const query = new URLSearchParams({ appKey });
   const call: Call = { ...world, clock: { now: () => dueTime }, parameters: {}, query, body, username: null };
-  const placed = readBatch(call).items.flatMap((item, index): Placed[] => {
+  const placed = readBatch(call, false).items.flatMap((item, index): Placed[] => {
     const order = state.orders.need(licenseOrderIds[index] ?? '');
     return order.state === 'waiting'
       ? [{ order, item, customer: state.customers.need(order.customerId) }]

@@ -117,7 +117,7 @@ export const queryCustomers: Handler = (call) => {
     .map((customer) => customerView(call, customer));
 };
 
-/** Operation 4. Changes the given ones of name, branch and address for every customer under the CRM number. */
+/** Operation 4. Changes the given ones of name, branch and address for every customer under the CRM number; the others stay, or end. */
 export const updateCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
   const crmCustomerId = fields.requiredText('crmCustomerId');
@@ -127,10 +127,12 @@ export const updateCustomer: Handler = (call) => {
   const customers = call.state.customers.by('crm', crmCustomerId);
   if (customers.length === 0) throw invalid('crmCustomerId is unknown');
   for (const customer of customers) {
+    const kept =
+      call.settings.profile.customerEdit === 'keeps' ? customer : { branchName: null, address: null };
     call.state.customers.change(customer.customerId, {
       customerName: customerName ?? customer.customerName,
-      branchName: branchName ?? customer.branchName,
-      address: address ?? customer.address,
+      branchName: branchName ?? kept.branchName,
+      address: address ?? kept.address,
       updateTime: call.clock.now(),
     });
   }

@@ -1,7 +1,13 @@
 /** Revoking assets and products (section 4.1, rules 2 to 5). */
 import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
-import type { Asset, Customer, ProductInstance, ProductTerms } from '../state/records.ts';
+import type {
+  Asset,
+  Customer,
+  MerchandiseInstance,
+  ProductInstance,
+  ProductTerms,
+} from '../state/records.ts';
 import { emptyLock, takeRightsBack } from '../state/lending.ts';
 import type { AssetPart, Item, ProductPart } from './batch-request.ts';
 
@@ -36,9 +42,46 @@ export function deleteProducts(call: Call, customer: Customer, item: Item): void
   checkSource(call, customer, item);
   // All are found before the first one ends: two parts may name one product.
   const gone = new Set(item.assets.flatMap((part) => productsToDelete(call, customer, item, part)));
+  const packages = new Set<MerchandiseInstance>();
+  if (call.settings.profile.packagesInDeletion === 'taken')
+    for (const part of item.assets)
+      for (const named of packagesToDelete(call, customer, item, part))
+        for (const each of packagesWithin(call, named)) packages.add(each);
+  const ids = new Set(Array.from(packages, ({ id }) => id));
+  for (const { assetId } of packages)
+    for (const product of call.state.products.by('asset', assetId))
+      if (product.merchandiseInsId !== null && ids.has(product.merchandiseInsId)) gone.add(product);
   for (const product of gone) removeProduct(call, product);
-  for (const assetId of new Set(Array.from(gone, (product) => product.assetId)))
+  const updateTime = call.clock.now();
+  for (const id of ids) call.state.merchandises.change(id, { removed: true, updateTime });
+  for (const assetId of new Set([...gone, ...packages].map((each) => each.assetId)))
     revokeIfEmpty(call, call.state.assets.need(assetId));
+}
+
+/** A package is named by its number alone; what the order says of its content does not narrow the match. */
+function packagesToDelete(
+  call: Call,
+  customer: Customer,
+  item: Item,
+  part: AssetPart,
+): MerchandiseInstance[] {
+  return namedAssets(call, customer, item, part).flatMap((asset) => {
+    const there = fromOrder(call.state.merchandises.by('asset', asset.id), item);
+    return part.merchandises.flatMap(({ merchandiseNum }) => {
+      const matches = there.filter((each) => each.merchandiseNum === merchandiseNum);
+      if (matches.length === 0)
+        throw invalid(`${part.path}: asset ${asset.assetNum} holds no package ${merchandiseNum}`);
+      return matches;
+    });
+  });
+}
+
+/** The package and those within it. */
+function packagesWithin(call: Call, outer: MerchandiseInstance): MerchandiseInstance[] {
+  const inner = call.state.merchandises
+    .by('asset', outer.assetId)
+    .filter(({ parentId }) => parentId === outer.id);
+  return [outer, ...inner.flatMap((each) => packagesWithin(call, each))];
 }
 
 function productsToDelete(call: Call, customer: Customer, item: Item, part: AssetPart): ProductInstance[] {

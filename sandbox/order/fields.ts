@@ -2,6 +2,7 @@
 import { invalid } from '../errors.ts';
 import { isObject } from '../json.ts';
 import type { Settings } from '../options.ts';
+import type { Profile } from '../profile.ts';
 
 export class Fields {
   readonly path: string;
@@ -18,6 +19,10 @@ export class Fields {
     for (const name of Object.keys(value)) {
       if (!known.has(name)) throw invalid(`${this.at(name)} is not a field`);
     }
+  }
+
+  get profile(): Profile {
+    return this.#settings.profile;
   }
 
   at(name: string): string {
@@ -63,7 +68,7 @@ export class Fields {
   /** A long timestamp in the wire's unit, returned in milliseconds. */
   time(name: string): number | null {
     const value = this.integer(name);
-    return value === null || this.#settings.timestampUnit === 'ms' ? value : value * 1000;
+    return value === null || this.#settings.profile.timestampUnit === 'ms' ? value : value * 1000;
   }
 
   /** A boolean; false where it is absent. */

@@ -11,10 +11,10 @@ const NOT_FOUND = 2;
 const FAILED = 3;
 const WRONG_TYPE = 4;
 
-/** Disabling a disabled lock succeeds and changes nothing. */
+/** Disabling a disabled lock changes nothing: a success, or a failure. */
 export const disableLocks: Handler = (call) => switchLocks(call, true);
 
-/** Enabling an enabled lock succeeds and changes nothing. */
+/** Enabling an enabled lock changes nothing in the same way. */
 export const enableLocks: Handler = (call) => switchLocks(call, false);
 
 function switchLocks(call: Call, locked: boolean): unknown {
@@ -22,15 +22,16 @@ function switchLocks(call: Call, locked: boolean): unknown {
   const assetNums = fields.texts('assetNums');
   fields.requiredText('operatorIdentity');
   if (assetNums.length === 0) throw invalid('assetNums must not be empty');
-  if (assetNums.length > call.settings.maxLocksPerCall) throw invalid('assetNums has too many items');
+  if (assetNums.length > call.settings.profile.maxLocksPerCall) throw invalid('assetNums has too many items');
   return assetNums.map((assetNum) => ({ assetNum, status: switchLock(call, assetNum, locked) }));
 }
 
-function switchLock({ state, clock }: Call, assetNum: string, locked: boolean): number {
+function switchLock({ state, clock, settings }: Call, assetNum: string, locked: boolean): number {
   const asset = state.assetByNum(assetNum);
   if (asset === undefined) return NOT_FOUND;
   if (!asset.largeCustomer && !REISSUABLE_LICENSE_TYPES.has(asset.licenseType)) return WRONG_TYPE;
   if (asset.faulty) return FAILED;
-  if (asset.locked !== locked) state.assets.change(asset.id, { locked, updateTime: clock.now() });
+  if (asset.locked === locked) return settings.profile.lockedTwice === 'success' ? SUCCEEDED : FAILED;
+  state.assets.change(asset.id, { locked, updateTime: clock.now() });
   return SUCCEEDED;
 }

@@ -54,7 +54,7 @@ export function readProduct(fields: Fields): ProductTerms {
     productType: fields.text('productType'),
     limitStartTime: fields.time('limitStartDate'),
     limitEndTime: fields.time('limitEndDate'),
-    limitConcurrent: fields.integer('limitConcurrent'),
+    limitConcurrent: readConcurrent(fields),
     limitTimeDuration: fields.long('limitTimeDuration'),
     trial: readTrial(fields) ?? 0,
     trialEndTime: fields.time('trialEndDate'),
@@ -88,9 +88,24 @@ function readFeature(fields: Fields): ProductFeature {
     featureValue: fields.text('featureValue'),
     featureValueType: fields.text('featureValueType'),
     trial: readTrial(fields),
-    // A "date" without a given form (section 2.4): kept as sent.
-    trialEndDate: fields.raw('trialEndDate'),
+    trialEndDate: readTrialEnd(fields),
   };
+}
+
+/** -1 is a word for "no limit", or no number of nodes. */
+function readConcurrent(fields: Fields): number | null {
+  const nodes = fields.integer('limitConcurrent');
+  if (nodes !== null && nodes < 0 && fields.profile.negativeLimits === 'refused')
+    throw invalid(`${fields.at('limitConcurrent')} must not be negative`);
+  return nodes;
+}
+
+/** A "date" without a given form (section 2.4): kept as sent. */
+function readTrialEnd(fields: Fields): unknown {
+  const end = fields.raw('trialEndDate');
+  if (end !== null && fields.profile.featureTrialEnd === 'text' && typeof end !== 'string')
+    throw invalid(`${fields.at('trialEndDate')} must be a date`);
+  return end;
 }
 
 function readTrial(fields: Fields): number | null {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
+import { type KnownReadings, readPlatformProfile } from './platform-profile.ts';
 import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
@@ -25,6 +26,8 @@ export class UpstreamConfig {
   /** `user` is sent with the password grant, where a scope is configured for it. */
   scopes!: { readonly order: string; readonly member: string; readonly user: string | undefined };
   timestampUnit!: 'ms' | 's';
+  /** What `conformance` found out about the platform. The gateway re-reads the file when it changes. */
+  profileFile!: string | undefined;
   deadlineMs!: number;
   orderDeadlineMs!: number;
   connectTimeoutMs!: number;
@@ -160,6 +163,7 @@ function rawValue(
 function assemble(values: Values, environment: Environment): Omit<AppConfig, 'formerNames'> {
   const faults = contradictions(values, environment);
   const certificates = redisCertificates(values, faults);
+  const profile = platformProfile(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   const production = values.NODE_ENV === 'production';
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
@@ -186,7 +190,8 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
         member: values.UPSTREAM_MEMBER_SCOPE,
         user: values.UPSTREAM_USER_SCOPE || undefined,
       },
-      timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT,
+      timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT ?? profile.timestampUnit ?? 'ms',
+      profileFile: values.PLATFORM_PROFILE_FILE,
       deadlineMs: values.UPSTREAM_DEADLINE_MS,
       orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
@@ -208,6 +213,24 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
     },
     imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
   };
+}
+
+/** Adds to `faults` a unit of times that contradicts the file. */
+function platformProfile(values: Values, faults: string[]): KnownReadings {
+  const { PLATFORM_PROFILE_FILE: path, UPSTREAM_TIMESTAMP_UNIT: unit } = values;
+  if (path === undefined) return {};
+  try {
+    const known = readPlatformProfile(path);
+    const { timestampUnit = unit } = known;
+    if (unit !== undefined && timestampUnit !== unit)
+      faults.push(
+        `UPSTREAM_TIMESTAMP_UNIT must be ${timestampUnit}, as PLATFORM_PROFILE_FILE says, or be left out`,
+      );
+    return known;
+  } catch {
+    // The part that follows the file says what is wrong with it, and ends the start.
+    return {};
+  }
 }
 
 /** Faults of variables that are right by themselves. */

@@ -196,8 +196,13 @@ export const variables = {
     meaning: "scope of the platform users' tokens (password grant); empty: no scope is sent",
   },
   UPSTREAM_TIMESTAMP_UNIT: {
-    schema: oneOf('ms', 's').default('ms'),
-    meaning: 'unit of the long timestamps of the platform',
+    schema: oneOf('ms', 's').optional(),
+    meaning: 'unit of the long timestamps of the platform; default as the profile says, else ms',
+  },
+  PLATFORM_PROFILE_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'JSON file in which `npm run conformance` has written how the platform behaves where its interface is silent; re-read when it changes. Without it the gateway takes the cautious reading of each',
   },
   ALLOW_INSECURE_UPSTREAM: {
     schema: flag.default(false),

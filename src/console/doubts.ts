@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery, WaitingOrders } from '../order-ledger/order-ledger-store.ts';
 import { AttemptHistory } from '../reconciliation/attempt-history.ts';
 import { PlatformSearch } from '../reconciliation/platform-search.ts';
@@ -84,11 +84,12 @@ export class DoubtedOrders {
   }
 
   /** When the gateway looks for the order again, or why it does not. */
-  #next({ state, submittedAt, details }: LedgerRecord): { nextAt: number | null; noMore: string | null } {
+  #next(record: LedgerRecord): { nextAt: number | null; noMore: string | null } {
+    const { state, submittedAt } = record;
     const none = (noMore: string) => ({ nextAt: null, noMore });
     if (state === 'incomplete') return none('The platform has answered: it did not confirm every item.');
-    if (!details.order?.search)
-      return none('The gateway cannot look for it: it deletes, or its items name no enterprise, or several.');
+    if (!isSought(record))
+      return none('The gateway cannot look for it: it deletes, or an item names no enterprise.');
     if (!this.platform.possible) return none('The gateway looks as the user `default`, and there is none.');
     return { nextAt: this.times.next(submittedAt, Date.now()), noMore: null };
   }

@@ -9,14 +9,23 @@ import {
   type WireMemberTerms,
 } from '../upstream/wire/member.ts';
 import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
-import type { MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
+import type { CLEARABLE, MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
 /** Converts the responses of the member center to the gateway's DTOs. Throws `ContractViolation` where a response violates the interface. */
 
-export function toMemberTerms(member: UpdateMemberDto): WireMemberTerms {
+/** The terms of a member; what is null is left out. */
+type Terms = Pick<UpdateMemberDto, 'account' | 'name'> & Partial<Pick<MemberDto, (typeof CLEARABLE)[number]>>;
+
+export function toMemberTerms(member: Terms): WireMemberTerms {
   const { account, departmentId, name, remark, passwordMobile } = member;
-  return { userName: account, departmentId: wireLong(departmentId), name, remark, passwordMobile };
+  return {
+    userName: account,
+    departmentId: wireLong(departmentId ?? undefined),
+    name,
+    remark: remark ?? undefined,
+    passwordMobile: passwordMobile ?? undefined,
+  };
 }
 
 export function readMember(wire: Reader<MemberField>, unit: TimestampUnit): MemberDto {

@@ -7,8 +7,16 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import type { EnterpriseMemberPath, ResetPasswordDto, UpdateMemberDto } from './dto/member.dto.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import {
+  CLEARABLE,
+  type EnterpriseMemberPath,
+  type MemberDto,
+  type ResetPasswordDto,
+  type UpdateMemberDto,
+} from './dto/member.dto.ts';
 import { toMemberTerms } from './member.mapper.ts';
+import { MemberSearch } from './member-search.ts';
 
 /** They take about 2 MB. A day has only a few deletes with an unknown outcome. */
 const MAX_REMEMBERED = 10_000;
@@ -59,11 +67,34 @@ export class UnsettledDeletes {
 export class MemberService {
   constructor(
     private readonly upstream: UpstreamClient,
+    private readonly search: MemberSearch,
+    private readonly readings: PlatformReadings,
     private readonly unsettled: UnsettledDeletes,
   ) {}
 
-  updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {
-    return this.upstream.call('editMember', call, { ids: { ...ids }, body: toMemberTerms(member) }, nothing);
+  /** Where the platform may clear what an edit leaves out, the gateway reads the member first and sends all of its fields. */
+  async updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {
+    this.readings.assertClears('memberEdit', member);
+    const isWhole = CLEARABLE.every((field) => member[field] !== undefined);
+    const shown =
+      isWhole || this.readings.of('memberEdit') === 'keeps' ? {} : await this.#shown(call, ids, member);
+    const body = toMemberTerms({ ...shown, ...member });
+    await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
+  }
+
+  /** As the platform has it now: found by its account, or else in the list, where the edit renames it. */
+  async #shown(
+    call: CallContext,
+    ids: EnterpriseMemberPath,
+    { account: keyword }: UpdateMemberDto,
+  ): Promise<Pick<MemberDto, (typeof CLEARABLE)[number]>> {
+    const { enterpriseGlobalId, memberGlobalId } = ids;
+    let found: MemberDto | undefined;
+    for await (const { items } of this.search.allMembers(call, enterpriseGlobalId, { keyword }))
+      if ((found = items.find((each) => each.memberGlobalId === memberGlobalId))) break;
+    const { departmentId, remark, passwordMobile } =
+      found ?? (await this.search.getMember({ ...call, fresh: true }, ids));
+    return { departmentId, remark, passwordMobile };
   }
 
   resetPassword(call: CallContext, ids: EnterpriseMemberPath, { password }: ResetPasswordDto): Promise<void> {

@@ -1,5 +1,6 @@
 import { sha256 } from '../redis/key-names.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { NamedInstance } from '../upstream/wire/instances.ts';
 import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
 
 /** States of a recorded write (see {@link transitions}); spelled as callers see them in `state`. */
@@ -81,7 +82,7 @@ export interface OrderDetails {
   readonly reason: string | null;
   /** Absent: no operator has settled the order. */
   readonly settlement?: Settlement;
-  /** What reconciliation needs to find the order; absent where the platform cannot show it. */
+  /** Absent in records of earlier versions that looked for purchases of one enterprise only. */
   readonly search?: OrderSearch;
 }
 
@@ -92,12 +93,38 @@ export interface Settlement {
   readonly items: readonly PlacedItem[] | null;
 }
 
+/** What reconciliation needs beside the items of the order; both by the sequence of the item. */
 export interface OrderSearch {
-  readonly enterpriseGlobalId: string;
-  /** How many items were ordered. */
-  readonly items: number;
-  /** Their sequences; absent: from 1. */
-  readonly sequences?: readonly number[];
+  /** The customers of items that name no enterprise. */
+  readonly customers?: Readonly<Record<string, SoughtCustomer>>;
+  readonly deletions?: Readonly<Record<string, readonly Deletion[]>>;
+}
+
+export interface SoughtCustomer {
+  readonly customerId?: string;
+  readonly channelCustomerId?: string;
+}
+
+/** What a deletion takes away from these assets. */
+export interface Deletion {
+  readonly assetNums: readonly string[];
+  /** Only what came from this licence order; absent: from all. */
+  readonly licenseOrderId?: string;
+  /** Absent: the assets themselves. */
+  readonly named?: readonly NamedInstance[];
+}
+
+/**
+ * Whether reconciliation can look for the order in its state. An order in doubt is only found by what it bought for the enterprises that
+ * it names: what a deletion takes away may have been gone before.
+ */
+export function isSought({ state, details: { order } }: LedgerRecord): boolean {
+  if (!order?.search) return false;
+  if (state === 'accepted') return true;
+  return (
+    state === 'in_doubt' &&
+    order.ordered.every((item) => item.orderType === 'new_buy' && item.enterpriseGlobalId !== null)
+  );
 }
 
 /** A recorded write. Times are in ms since 1970, by the order store's clock. */

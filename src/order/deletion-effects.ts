@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import type { InstalledProduct, Instance } from '../upstream/wire/instances.ts';
+import { type Instance, isMeantBy, type NamedInstance } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {
@@ -12,7 +12,7 @@ import {
   sequenceOf,
 } from './dto/license-order.dto.ts';
 import type { AffectedAssetDto, DeletionEffectDto } from './dto/order-assets.dto.ts';
-import type { BoughtAssetDto, MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+import type { BoughtAssetDto, OrderProductDto } from './dto/order-product.dto.ts';
 import { productUrisOf } from './order-assets.service.ts';
 import { OrderService } from './order.service.ts';
 
@@ -97,7 +97,8 @@ function affected(
   const ofOrder = contents.filter(
     ({ licenseOrderId }) => srcLicenseOrderId === undefined || licenseOrderId === srcLicenseOrderId,
   );
-  const gone = part ? ofOrder.filter((instance) => isNamed(instance, part)) : ofOrder;
+  const named = part && namedBy(part);
+  const gone = named ? ofOrder.filter((each) => named.some((name) => isMeantBy(each, name))) : ofOrder;
   // A package ends with the last product in it.
   const present = part ? contents.filter(({ product }) => product !== null) : contents;
   const whole = gone.length > 0 && present.every((instance) => gone.includes(instance));
@@ -106,36 +107,32 @@ function affected(
   return { assetId, assetNum, whole: whole || revoked, productUris: productUrisOf(gone) };
 }
 
-function isNamed(instance: Instance, { products, merchandises }: NamedProducts): boolean {
-  const { product } = instance;
-  return (
-    (product !== null && (products ?? []).some((terms) => isMatch(product, terms))) ||
-    (merchandises ?? []).some((merchandise) => isIn(instance, merchandise))
-  );
+/** What a deletion of products names. A package without products and packages of its own stands for all that is in it. */
+export function namedBy(
+  { products = [], merchandises = [] }: NamedProducts,
+  outer: readonly string[] = [],
+): NamedInstance[] {
+  return [
+    ...products.flatMap((product) => namedProduct(product, outer)),
+    ...merchandises.flatMap((merchandise) => {
+      const { merchandiseNum, products: own, children } = merchandise;
+      const merchandiseNums = merchandiseNum === undefined ? outer : [...outer, merchandiseNum];
+      if (own?.length || children?.length)
+        return namedBy({ products: own, merchandises: children }, merchandiseNums);
+      return merchandiseNum === undefined ? [] : [{ merchandiseNums }];
+    }),
+  ];
 }
 
-/** A merchandise without products and packages of its own stands for the whole package. */
-function isIn(instance: Instance, { merchandiseNum, products, children }: MerchandiseDto): boolean {
-  if (merchandiseNum !== undefined && !instance.merchandiseNums.includes(merchandiseNum)) return false;
-  if (products?.length || children?.length) return isNamed(instance, { products, merchandises: children });
-  return merchandiseNum !== undefined;
-}
-
-/** Compares the product's mnemonic; a strict match compares its validity and nodes too (rule 4). */
-function isMatch(
-  { productUri, gmsPid, appKey, startsAt, endsAt, limitConcurrent }: InstalledProduct,
-  terms: OrderProductDto,
-): boolean {
-  const named = terms.productUri !== undefined && [productUri, gmsPid, appKey].includes(terms.productUri);
-  if (!named || !terms.strictMatchWhenDelete) return named;
-  return (
-    isSameTime(startsAt, terms.startsAt) &&
-    isSameTime(endsAt, terms.endsAt) &&
-    limitConcurrent === (terms.limitConcurrent ?? null)
-  );
-}
-
-function isSameTime(one: string | null, other: string | undefined): boolean {
-  if (one === null || other === undefined) return one === (other ?? null);
-  return Date.parse(one) === Date.parse(other);
+function namedProduct(product: OrderProductDto, merchandiseNums: readonly string[]): NamedInstance[] {
+  const {
+    productUri,
+    strictMatchWhenDelete,
+    startsAt = null,
+    endsAt = null,
+    limitConcurrent = null,
+  } = product;
+  if (productUri === undefined) return [];
+  const terms = { startsAt, endsAt, limitConcurrent };
+  return [{ productUri, merchandiseNums, ...(strictMatchWhenDelete && { terms }) }];
 }

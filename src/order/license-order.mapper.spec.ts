@@ -8,8 +8,10 @@ import { toBatchOrder, toPlacedItems } from './license-order.mapper.ts';
 describe('an order on the wire', () => {
   it('cuts fractions of a second off where the platform counts in seconds, also before 1970', () => {
     const wire = (startsAt: string) =>
-      toBatchOrder({ items: [{ customer: {}, assets: [{ startsAt }] }] } as unknown as PlaceOrderDto, 's')
-        .orderList[0]?.assets[0]?.limitStartDate;
+      toBatchOrder({ items: [{ customer: {}, assets: [{ startsAt }] }] } as unknown as PlaceOrderDto, {
+        unit: 's',
+        featureTrialEnd: undefined,
+      }).orderList[0]?.assets[0]?.limitStartDate;
     expect(wire('2026-11-20T08:00:00.999Z')).toBe(1_795_161_600);
     expect(wire('1969-12-31T23:59:59.999Z')).toBe(-1);
   });

@@ -1,3 +1,4 @@
+import type { Readings } from '../config/readings.ts';
 import { type LedgerRecord, type PlacedItem, unsettled } from '../order-ledger/ledger-record.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation, IncompleteResponse } from '../upstream/upstream-failure.ts';
@@ -23,22 +24,28 @@ import type {
 } from './dto/order-product.dto.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 
+/** How times are written. */
+interface TimeForm {
+  readonly unit: TimestampUnit;
+  readonly featureTrialEnd: Readings['featureTrialEnd'] | undefined;
+}
+
 /**
  * Converts a licence order to the wire (interface section 2.4). Fields that the caller leaves out stay out, except `children`,
  * which the interface shows as null at the leaf. `allOrders` has no field on the wire: it means that there is no source order.
  * Fields are in alphabetical order, so that the order ledger need not sort them for its fingerprint.
  */
-export function toBatchOrder(order: PlaceOrderDto, unit: TimestampUnit): WireBatchOrder {
+export function toBatchOrder(order: PlaceOrderDto, form: TimeForm): WireBatchOrder {
   const { channelCode, channelOrderId, syncMode } = order;
   return {
     channelCode,
     channelOrderId,
-    orderList: order.items.map((item, index) => toItem(item, index, unit)),
+    orderList: order.items.map((item, index) => toItem(item, index, form)),
     syncMode,
   };
 }
 
-function toItem(item: OrderItemDto, index: number, unit: TimestampUnit): WireOrderItem {
+function toItem(item: OrderItemDto, index: number, form: TimeForm): WireOrderItem {
   const { customer, admin, branch } = item;
   return {
     address: customer.address,
@@ -46,7 +53,7 @@ function toItem(item: OrderItemDto, index: number, unit: TimestampUnit): WireOrd
     adminCellNumber: admin?.cellNumber,
     adminEmail: admin?.email,
     adminName: admin?.name,
-    assets: item.assets.map((asset) => toAsset(asset, unit)),
+    assets: item.assets.map((asset) => toAsset(asset, form)),
     branchCode: branch?.code,
     branchName: branch?.name,
     channelCustomerId: customer.channelCustomerId,
@@ -63,35 +70,32 @@ function toItem(item: OrderItemDto, index: number, unit: TimestampUnit): WireOrd
   };
 }
 
-function toAsset(
-  asset: BoughtAssetDto | RevokedAssetDto | ReducedAssetDto,
-  unit: TimestampUnit,
-): WireOrderAsset {
+function toAsset(asset: BoughtAssetDto | RevokedAssetDto | ReducedAssetDto, form: TimeForm): WireOrderAsset {
   const { assetNums, extensions, startsAt, endsAt, lentLock, transferred, products, merchandises } = asset;
   return {
     assetExtendList: extensions?.map(({ code, value }) => ({ extendCode: code, extendValue: value })),
     assetNos: assetNums,
     borrowedUsbKey: lentLock,
-    limitEndDate: toLong(endsAt, unit),
-    limitStartDate: toLong(startsAt, unit),
-    merchandises: merchandises?.map((merchandise) => toMerchandise(merchandise, unit)),
-    products: products?.map((product) => toProduct(product, unit)),
+    limitEndDate: toLong(endsAt, form),
+    limitStartDate: toLong(startsAt, form),
+    merchandises: merchandises?.map((merchandise) => toMerchandise(merchandise, form)),
+    products: products?.map((product) => toProduct(product, form)),
     transferedAssetNum: transferred,
   };
 }
 
-function toProduct(product: OrderProductDto, unit: TimestampUnit): WireOrderProduct {
+function toProduct(product: OrderProductDto, form: TimeForm): WireOrderProduct {
   return {
     appKey: product.appKey,
     crmProductId: product.crmProductId,
     gmsPid: product.gmsPid,
     limitConcurrent: product.limitConcurrent,
-    limitEndDate: toLong(product.endsAt, unit),
-    limitStartDate: toLong(product.startsAt, unit),
+    limitEndDate: toLong(product.endsAt, form),
+    limitStartDate: toLong(product.startsAt, form),
     limitTimeDuration: wireLong(product.limitTimeDuration),
     parentCrmProductId: product.parentCrmProductId,
     passwords: product.passwords,
-    productFeatures: product.features?.map((feature) => toFeature(feature, unit)),
+    productFeatures: product.features?.map((feature) => toFeature(feature, form)),
     productName: product.productName,
     productType: product.productType,
     productUri: product.productUri,
@@ -101,27 +105,28 @@ function toProduct(product: OrderProductDto, unit: TimestampUnit): WireOrderProd
     timeUnit: product.timeUnit,
     timeUnitQuantity: product.timeUnitQuantity,
     trial: toBit(product.trial),
-    trialEndDate: toLong(product.trialEndsAt, unit),
+    trialEndDate: toLong(product.trialEndsAt, form),
   } satisfies Record<keyof WireOrderProduct, unknown>;
 }
 
-function toFeature(feature: ProductFeatureDto, unit: TimestampUnit): WireProductFeature {
+function toFeature(feature: ProductFeatureDto, form: TimeForm): WireProductFeature {
   return {
     featureCode: feature.code,
     featureName: feature.name,
     featureValue: feature.value,
     featureValueType: feature.valueType,
     trial: toBit(feature.trial),
-    trialEndDate: toLong(feature.trialEndsAt, unit),
+    trialEndDate:
+      form.featureTrialEnd === 'text' ? toDate(feature.trialEndsAt) : toLong(feature.trialEndsAt, form),
   };
 }
 
-function toMerchandise(merchandise: MerchandiseDto, unit: TimestampUnit): WireOrderMerchandise {
+function toMerchandise(merchandise: MerchandiseDto, form: TimeForm): WireOrderMerchandise {
   const { children, products } = merchandise;
   return {
-    children: children?.length ? children.map((child) => toMerchandise(child, unit)) : null,
+    children: children?.length ? children.map((child) => toMerchandise(child, form)) : null,
     crmProductId: merchandise.crmProductId,
-    licenseOrderProductList: products?.map((product) => toProduct(product, unit)),
+    licenseOrderProductList: products?.map((product) => toProduct(product, form)),
     merchandiseName: merchandise.merchandiseName,
     merchandiseNum: merchandise.merchandiseNum,
     parentCrmProductId: merchandise.parentCrmProductId,
@@ -134,11 +139,16 @@ function toBit(flag: boolean | undefined): 0 | 1 | undefined {
   return flag === undefined ? undefined : flag ? 1 : 0;
 }
 
+/** In UTC. The interface does not show the form of a date. */
+function toDate(time: string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString().slice(0, 10);
+}
+
 /** In the unit `s` a fraction of a second is cut off, because the wire has none. */
-function toLong(time: string | undefined, unit: TimestampUnit): number | undefined {
+function toLong(time: string | undefined, form: TimeForm): number | undefined {
   if (time === undefined) return undefined;
   const ms = Date.parse(time);
-  return unit === 's' ? Math.floor(ms / 1000) : ms;
+  return form.unit === 's' ? Math.floor(ms / 1000) : ms;
 }
 
 /**

@@ -1,18 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { locationOf, type OrderedItem, orderName, type OrderSearch } from '../order-ledger/ledger-record.ts';
+import {
+  type Deletion,
+  locationOf,
+  type OrderedItem,
+  orderName,
+  type OrderSearch,
+  type SoughtCustomer,
+} from '../order-ledger/ledger-record.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { DeletionEffects } from './deletion-effects.ts';
-import { type PlaceOrderDto, sequenceOf } from './dto/license-order.dto.ts';
+import { DeletionEffects, namedBy } from './deletion-effects.ts';
+import {
+  type DeleteAssetDto,
+  type DeleteProductDto,
+  type PlaceOrderDto,
+  sequenceOf,
+} from './dto/license-order.dto.ts';
+import type { ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
+
+const PACKAGES_ALONE =
+  'must name a product: the platform is not known to take packages alone (reading packagesInDeletion of its profile)';
 
 /** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
@@ -23,6 +40,7 @@ export class LicenseOrderService {
     private readonly ledger: OrderLedger,
     private readonly effects: DeletionEffects,
     private readonly reservations: Reservations,
+    private readonly readings: PlatformReadings,
   ) {}
 
   /** Returns `replayed` where the order was placed before, so that nothing was sent this time. */
@@ -31,14 +49,15 @@ export class LicenseOrderService {
     order: PlaceOrderDto,
     idempotencyKey: string | undefined,
   ): Promise<{ record: OrderRecordDto; location: string | undefined; replayed: boolean }> {
-    const body = toBatchOrder(order, this.config.timestampUnit);
+    const body = this.#bodyOf(order);
     // One text serves the platform and the fingerprint: the mapper writes fields in alphabetical order, as the fingerprint needs them.
     const bodyText = JSON.stringify(body);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
     const { channelCode, channelOrderId, syncMode } = order;
     // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
     // still gets its earlier result, also where its deletion names things that are gone by now.
-    const refusal = call.authorisedIds?.refusal ?? this.upstream.refusal('batchOrder');
+    const refusal =
+      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.upstream.refusal('batchOrder');
     if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
     const write = {
       caller: call.caller.name,
@@ -80,11 +99,35 @@ export class LicenseOrderService {
 
   /** Returns the body that would be sent, with secrets masked, and what deletions would take away. Sends nothing. */
   async previewOrder(call: CallContext, order: PlaceOrderDto): Promise<OrderPreviewDto> {
-    if (call.authorisedIds?.refusal) throw call.authorisedIds.refusal;
+    const refusal = this.#notTaken(order) ?? call.authorisedIds?.refusal;
+    if (refusal) throw refusal;
     const { method, module, path } = operations.batchOrder;
-    const body = withoutSecrets(toBatchOrder(order, this.config.timestampUnit)) as object;
+    const body = withoutSecrets(this.#bodyOf(order)) as object;
     const effects = await this.effects.effectsOf(call, order);
     return { method, path: modulePrefix[module] + path, body, effects };
+  }
+
+  #bodyOf(order: PlaceOrderDto) {
+    const featureTrialEnd = this.readings.of('featureTrialEnd');
+    return toBatchOrder(order, { unit: this.config.timestampUnit, featureTrialEnd });
+  }
+
+  /** What the platform is not known to take (src/config/readings.ts); undefined where it takes the order. */
+  #notTaken({ items }: PlaceOrderDto): ProblemException | undefined {
+    const errors: RequestFault[] = [];
+    const most = this.readings.of('maxOrdersPerBatch') ?? items.length;
+    if (items.length > most)
+      errors.push({
+        pointer: '/items',
+        detail: `must be a list of 1 to ${most} objects: the platform takes no more`,
+      });
+    if (this.readings.of('packagesInDeletion') !== 'taken')
+      for (const [index, item] of items.entries())
+        if (item.orderType === 'delete_product')
+          for (const [at, { products }] of item.assets.entries())
+            if (!products?.length)
+              errors.push({ pointer: `/items/${index}/assets/${at}/products`, detail: PACKAGES_ALONE });
+    return errors.length > 0 ? new ProblemException('validation-failed', { errors }) : undefined;
   }
 }
 
@@ -96,13 +139,25 @@ function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
   }));
 }
 
-/** Only purchases for one enterprise can be found later, among its assets (decision 12, "Reconciliation"). */
-function searchOf({ items }: PlaceOrderDto): OrderSearch | undefined {
-  const [enterpriseGlobalId, ...others] = new Set(
-    items.map(({ orderType, customer }) =>
-      orderType === 'new_buy' ? customer.enterpriseGlobalId : undefined,
-    ),
-  );
-  if (enterpriseGlobalId === undefined || others.length > 0) return undefined;
-  return { enterpriseGlobalId, items: items.length, sequences: items.map(sequenceOf) };
+function searchOf({ items }: PlaceOrderDto): OrderSearch {
+  const customers: Record<string, SoughtCustomer> = {};
+  const deletions: Record<string, readonly Deletion[]> = {};
+  for (const [index, item] of items.entries()) {
+    const sequence = sequenceOf(item, index);
+    const { enterpriseGlobalId, customerId, channelCustomerId } = item.customer;
+    if (enterpriseGlobalId === undefined) customers[sequence] = { customerId, channelCustomerId };
+    if (item.orderType !== 'new_buy') deletions[sequence] = deletionsOf(item);
+  }
+  return {
+    ...(Object.keys(customers).length > 0 && { customers }),
+    ...(Object.keys(deletions).length > 0 && { deletions }),
+  };
+}
+
+function deletionsOf(item: DeleteAssetDto | DeleteProductDto): Deletion[] {
+  return item.assets.map((asset: RevokedAssetDto | ReducedAssetDto) => ({
+    assetNums: asset.assetNums,
+    licenseOrderId: item.srcLicenseOrderId,
+    named: item.orderType === 'delete_product' ? namedBy(asset) : undefined,
+  }));
 }

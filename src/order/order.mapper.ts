@@ -94,21 +94,28 @@ const LOCK_STATUSES = new Map<number, LockStatus>([
   [4, 'wrong_type'],
 ]);
 
+export interface LockResult {
+  readonly assetNum: string;
+  readonly status: LockStatus;
+}
+
+export function toLockResults(data: unknown, notes?: ContractNotes): LockResult[] {
+  return readList(lockResultShape, requiredList(data), notes, (wire) => ({
+    assetNum: wire.requiredId('assetNum'),
+    status: wire.code('status', LOCK_STATUSES) ?? ('unknown' as const),
+  }));
+}
+
 /**
  * One result for each requested number, in that order: `not_found` for those in `notFound`, which were not sent; `unknown` where the
  * platform leaves the number out, contradicts itself or sends an unknown status.
  */
-export function toLockResults(
-  data: unknown,
+export function lockResultsOf(
   requested: readonly string[],
-  notes?: ContractNotes,
+  results: readonly LockResult[],
   notFound: ReadonlySet<string> = new Set(),
 ): LockResultsDto {
   const statuses = new Map<string, LockStatus>();
-  const results = readList(lockResultShape, requiredList(data), notes, (wire) => ({
-    assetNum: wire.requiredId('assetNum'),
-    status: wire.code('status', LOCK_STATUSES) ?? ('unknown' as const),
-  }));
   for (const { assetNum, status } of results) {
     statuses.set(assetNum, (statuses.get(assetNum) ?? status) === status ? status : 'unknown');
   }

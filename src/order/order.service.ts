@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
@@ -18,8 +19,16 @@ import type {
   UpdateCustomerDto,
 } from './dto/customer.dto.ts';
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
-import type { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
+import type {
+  LockResultsDto,
+  LocksDto,
+  ReserveAssetNumsDto,
+  ReservedAssetNumDto,
+  ReservedAssetNumsDto,
+} from './dto/lock.dto.ts';
 import {
+  type LockResult,
+  lockResultsOf,
   toAssets,
   toCustomer,
   toCustomers,
@@ -36,6 +45,7 @@ export class OrderService {
     private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
     private readonly reservations: Reservations,
+    private readonly readings: PlatformReadings,
   ) {}
 
   bindCustomer(call: CallContext, customer: BindCustomerDto): Promise<CustomerDto> {
@@ -56,9 +66,15 @@ export class OrderService {
     );
   }
 
-  updateCustomer(call: CallContext, crmCustomerId: string, changes: UpdateCustomerDto): Promise<void> {
-    const body: WireEnterpriseRequest = { crmCustomerId, ...changes };
-    return this.upstream.call('updateCustomer', call, { body }, nothing);
+  async updateCustomer(call: CallContext, crmCustomerId: string, changes: UpdateCustomerDto): Promise<void> {
+    this.readings.assertClears('customerEdit', changes);
+    const { customerName, branchName, address } = changes;
+    const body: WireEnterpriseRequest = {
+      ...{ crmCustomerId, customerName },
+      branchName: branchName ?? undefined,
+      address: address ?? undefined,
+    };
+    await this.upstream.call('updateCustomer', call, { body }, nothing);
   }
 
   createEnterprise(call: CallContext, enterprise: CreateEnterpriseDto): Promise<EnterpriseDto> {
@@ -102,7 +118,8 @@ export class OrderService {
     };
   }
 
-  switchLocks(
+  /** By several calls where the platform takes fewer locks at once. */
+  async switchLocks(
     call: CallContext,
     operation: 'disableLocks' | 'enableLocks',
     locks: LocksDto,
@@ -110,15 +127,34 @@ export class OrderService {
     const { assetNums, operatorIdentity = call.caller.name } = locks;
     const notFound = call.authorisedIds?.notFound;
     const sent = notFound ? assetNums.filter((assetNum) => !notFound.has(assetNum)) : assetNums;
-    if (sent.length === 0) return Promise.resolve(toLockResults([], assetNums, undefined, notFound));
-    const body: WireLockRequest = { assetNums: sent, operatorIdentity };
-    return this.upstream.call(operation, call, { body }, (data, notes) =>
-      toLockResults(data, assetNums, notes, notFound),
-    );
+    const most = this.readings.of('maxLocksPerCall') ?? sent.length;
+    const results: LockResult[] = [];
+    for (let from = 0; from < sent.length; from += most) {
+      const body: WireLockRequest = { assetNums: sent.slice(from, from + most), operatorIdentity };
+      try {
+        results.push(...(await this.upstream.call(operation, call, { body }, toLockResults)));
+      } catch (error) {
+        // The results of earlier calls are passed on; the status of the other locks is `unknown`.
+        if (results.length === 0) throw error;
+        break;
+      }
+    }
+    return lockResultsOf(assetNums, results, notFound);
   }
 
+  /** By several calls where the platform gives fewer numbers at once. If a later one fails, there are fewer numbers. */
   async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<ReservedAssetNumsDto> {
-    const items = await this.upstream.call('obtainAssetNums', call, { body: { size } }, toReservedAssetNums);
+    const most = this.readings.of('maxAssetNums') ?? size;
+    const items: ReservedAssetNumDto[] = [];
+    for (let left = size; left > 0; left -= most) {
+      const body = { size: Math.min(left, most) };
+      try {
+        items.push(...(await this.upstream.call('obtainAssetNums', call, { body }, toReservedAssetNums)));
+      } catch (error) {
+        if (items.length === 0) throw error;
+        break;
+      }
+    }
     const { name, grants } = call.caller;
     const numbers = items.map(({ keyShellNumber }) => keyShellNumber);
     if (isBound(grants)) await this.reservations.add(name, numbers);

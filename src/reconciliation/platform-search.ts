@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { newTrace } from '../observability/tracing.ts';
+import type { SoughtCustomer } from '../order-ledger/ledger-record.ts';
 import { AliasUsers } from '../session/acting-user.guard.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { assetShape } from '../upstream/wire/order.ts';
-import { type ChannelOrder, type Instance, isFrom, toInstances } from '../upstream/wire/instances.ts';
+import { assetShape, customerShape } from '../upstream/wire/order.ts';
+import { type Instance, toInstances } from '../upstream/wire/instances.ts';
 import { readList } from '../upstream/wire/reader.ts';
 
 /** The search has no caller whose user could act, so it acts as this one. */
@@ -16,10 +17,15 @@ const EVERYTHING = new Set(['*']);
 /** The platform refuses a single asset with these codes: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
-/** What the platform has of a channel's order, by the ids of the licence orders. */
-export type SearchResult = ReadonlyMap<string, readonly Instance[]>;
+/** An asset, and the products and packages on it. */
+export interface Holding {
+  readonly assetNum: string | null;
+  readonly contents: readonly Instance[];
+  /** False where the platform refuses to show them, or its response violates the interface. */
+  readonly isWhole: boolean;
+}
 
-/** Reads the licence orders on the assets of an enterprise (order #8, member #7). It cannot write. */
+/** Reads what an enterprise has (order #8, member #7), and which enterprise a customer belongs to (order #3). It cannot write. */
 @Injectable()
 export class PlatformSearch {
   constructor(
@@ -33,12 +39,49 @@ export class PlatformSearch {
     return this.users.find(ALIAS) !== undefined;
   }
 
-  /**
-   * Finds all licence orders of that order. It reads one asset after the other, to leave capacity for callers. Rejects if the platform
-   * does not respond. It skips an asset that the platform refuses to show, or whose response violates the interface: that proves nothing.
-   */
-  async find(order: ChannelOrder, enterpriseGlobalId: string, abandon: AbortSignal): Promise<SearchResult> {
-    const call: CallContext = {
+  /** Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond. */
+  async holdings(enterpriseGlobalId: string, abandon: AbortSignal): Promise<Holding[]> {
+    const call = this.#call(abandon);
+    const assets = await this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, toAssets);
+    const holdings: Holding[] = [];
+    for (const { assetId, assetNum } of assets) {
+      abandon.throwIfAborted();
+      const contents: Instance[] = [];
+      holdings.push({ assetNum, contents, isWhole: await this.#read(call, assetId, contents) });
+    }
+    return holdings;
+  }
+
+  /** Undefined where the channel does not show the customer, or it has no enterprise. */
+  async enterpriseOf(
+    channelCode: string,
+    { customerId, channelCustomerId }: SoughtCustomer,
+    abandon: AbortSignal,
+  ): Promise<string | undefined> {
+    const query = { channelCode, channelCustomerId, defaultCustomer: 'N' };
+    const customers = await this.upstream.call('queryCustomers', this.#call(abandon), { query }, toCustomers);
+    const isSought = (each: Customer) =>
+      customerId === undefined
+        ? each.channelCustomerId === channelCustomerId
+        : each.customerId === customerId;
+    return customers.find(isSought)?.enterpriseGlobalId ?? undefined;
+  }
+
+  /** Adds what is on the asset. False where something may be missing. */
+  async #read(call: CallContext, assetId: string, contents: Instance[]): Promise<boolean> {
+    try {
+      await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
+        toInstances(data, this.config.timestampUnit, contents),
+      );
+      return true;
+    } catch (error) {
+      if (isAboutOneAsset(error)) return false;
+      throw error;
+    }
+  }
+
+  #call(abandon: AbortSignal): CallContext {
+    return {
       requestId: randomUUID(),
       trace: newTrace(),
       caller: {
@@ -49,22 +92,6 @@ export class PlatformSearch {
       abandon,
       progress: new Progress(),
     };
-    const found: Instance[] = [];
-    const assets = await this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, toAssetIds);
-    for (const assetId of assets) {
-      abandon.throwIfAborted();
-      try {
-        await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-          toInstances(data, this.config.timestampUnit, found),
-        );
-      } catch (error) {
-        if (!isAboutOneAsset(error)) throw error;
-      }
-    }
-    const placed = found.filter((instance) => isFrom(instance, order));
-    const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
-    orders.delete('');
-    return orders;
   }
 }
 
@@ -73,6 +100,19 @@ function isAboutOneAsset(error: unknown): boolean {
   return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
 }
 
-function toAssetIds(data: unknown): string[] {
-  return readList(assetShape, data, undefined, (asset) => asset.requiredId('id'));
+function toAssets(data: unknown) {
+  return readList(assetShape, data, undefined, (asset) => ({
+    assetId: asset.requiredId('id'),
+    assetNum: asset.id('assetNum'),
+  }));
+}
+
+type Customer = ReturnType<typeof toCustomers>[number];
+
+function toCustomers(data: unknown) {
+  return readList(customerShape, data, undefined, (customer) => ({
+    customerId: customer.requiredId('customerId'),
+    channelCustomerId: customer.id('channelCustomerId'),
+    enterpriseGlobalId: customer.id('enterpriseGlobalId'),
+  }));
 }

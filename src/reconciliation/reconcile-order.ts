@@ -1,21 +1,29 @@
 import { Injectable } from '@nestjs/common';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import type { OrderSearch, LedgerRecord, PlacedItem, State } from '../order-ledger/ledger-record.ts';
+import {
+  type Deletion,
+  isSought,
+  type LedgerRecord,
+  type OrderDetails,
+  type PlacedItem,
+} from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { type Instance, isFrom, isMeantBy } from '../upstream/wire/instances.ts';
 import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
-import { type SearchResult, PlatformSearch } from './platform-search.ts';
+import { type Holding, PlatformSearch } from './platform-search.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
 const NOT_NEEDED: Attempt = { result: 'not_needed' };
 
 /**
- * Searches the platform for an order in doubt. If it has a licence order for every item, the order succeeded. If it has more, an alarm
- * tells the operator. Finding nothing proves nothing: the order may appear later. Licence orders that are older than the order do not count.
+ * Searches the platform for an order in doubt, or accepted for later. If it has a licence order for every purchase, and nothing any more of
+ * what the deletions name, the order succeeded. If it has more, an alarm tells the operator. Finding nothing proves nothing: the order may
+ * appear later. Licence orders that are older than the order do not count.
  */
 @Injectable()
 export class OrderReconciler {
@@ -53,53 +61,98 @@ export class OrderReconciler {
   async #attempt(before: LedgerRecord, abandon: AbortSignal): Promise<Attempt> {
     const write = before.name;
     const { order } = before.details;
-    if (!isOpen(before) || !order?.search || !this.platform.possible) return NOT_NEEDED;
-    const { enterpriseGlobalId, items } = order.search;
-    const all = await this.platform.find(order, enterpriseGlobalId, abandon);
-    const found = notOlder(all, before.submittedAt);
+    if (!order || !isSought(before) || !this.platform.possible) return NOT_NEEDED;
+    const holdings = await this.#holdings(order, abandon);
+    const found = notOlder(ordersIn(holdings, order), before.submittedAt);
     const licenseOrders = [...found.keys()];
-    if (found.size === 0) return { result: 'not_found' };
-    if (found.size > items) {
+    const bought = order.ordered.filter(({ orderType }) => orderType === 'new_buy');
+    if (found.size > bought.length) {
       this.log.error(
-        { event: 'order-placed-twice', write, items, licenseOrders: licenseOrders.join(' ') },
+        { event: 'order-placed-twice', write, items: bought.length, licenseOrders: licenseOrders.join(' ') },
         'An order stands at the platform more than once',
       );
       return { result: 'placed_twice', licenseOrders };
     }
-    if (found.size < items) return { result: 'incomplete', licenseOrders };
+    if (found.size < bought.length)
+      return { result: found.size === 0 ? 'not_found' : 'incomplete', licenseOrders };
+    const deletions = Object.values(order.search?.deletions ?? {}).flat();
+    // An enterprise that is not known may have what is to be deleted.
+    if (!holdings || !deletions.every((deletion) => isGone(deletion, holdings)))
+      return { result: bought.length > 0 ? 'incomplete' : 'not_found', licenseOrders };
     // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
     const now = await this.ledger.read(write);
-    if (!isOpen(now) || now.submittedAt !== before.submittedAt) return NOT_NEEDED;
+    if (!now || !isSought(now) || now.submittedAt !== before.submittedAt) return NOT_NEEDED;
     const { caller, order: known } = now.details;
     // The platform named the licence orders when it accepted the order, so others do not belong to it.
     const accepted = known?.items ?? [];
-    if (!accepted.every(({ licenseOrderId }) => found.has(licenseOrderId)))
+    const sequences = new Set(bought.map(({ sequence }) => sequence));
+    if (!accepted.every((item) => !sequences.has(item.sequence) || found.has(item.licenseOrderId)))
       return { result: 'not_found', licenseOrders };
-    const placed = accepted.length > 0 ? accepted : placedItems(order.search, found);
-    const details = { caller, order: { ...order, items: placed, reason: reasonOf(placed, found) } };
+    const placed = accepted.length > 0 ? accepted : placedItems(order, found);
+    const reason = bought.length > 0 ? reasonOf(placed, found) : 'what it deletes is gone at the platform';
     const moved = await this.ledger.move({
       name: write,
       by: 'reconciliation',
       to: 'succeeded',
-      details,
+      details: { caller, order: { ...order, items: placed, reason } },
     });
     if (moved.kind !== 'moved') return NOT_NEEDED;
     this.log.warn({ event: 'order-found', write, was: before.state }, 'An order was found at the platform');
     return { result: 'settled', licenseOrders };
   }
+
+  /** What the enterprises of the order have; undefined where one of them is not known. */
+  async #holdings(order: OrderDetails, abandon: AbortSignal): Promise<Holding[] | undefined> {
+    const enterprises = new Set<string>();
+    for (const { sequence, enterpriseGlobalId } of order.ordered) {
+      const enterprise = enterpriseGlobalId ?? (await this.#enterpriseOf(order, sequence, abandon));
+      if (enterprise === undefined) return undefined;
+      enterprises.add(enterprise);
+    }
+    const all: Holding[] = [];
+    for (const enterprise of enterprises) all.push(...(await this.platform.holdings(enterprise, abandon)));
+    return all;
+  }
+
+  /** By the customer that the platform named when it accepted the order, or that the order names. */
+  async #enterpriseOf(
+    order: OrderDetails,
+    sequence: number,
+    abandon: AbortSignal,
+  ): Promise<string | undefined> {
+    const sought = order.search?.customers?.[sequence];
+    const named = order.items.find((item) => item.sequence === sequence)?.customerId ?? undefined;
+    const customer = { ...sought, customerId: sought?.customerId ?? named };
+    if (customer.customerId === undefined && customer.channelCustomerId === undefined) return undefined;
+    return this.platform.enterpriseOf(order.channelCode, customer, abandon);
+  }
 }
 
-const OPEN: readonly State[] = ['in_doubt', 'accepted'];
+/** What the platform has of a channel's order, by the ids of the licence orders. */
+type Found = ReadonlyMap<string, readonly Instance[]>;
 
-function isOpen(record: LedgerRecord | undefined): record is LedgerRecord {
-  return record !== undefined && OPEN.includes(record.state);
+function ordersIn(holdings: readonly Holding[] | undefined, order: OrderDetails): Found {
+  const placed = (holdings ?? []).flatMap(({ contents }) => contents.filter((each) => isFrom(each, order)));
+  const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
+  orders.delete('');
+  return orders;
+}
+
+/** Whether nothing is there any more of what the deletion names. */
+function isGone({ assetNums, licenseOrderId, named }: Deletion, holdings: readonly Holding[]): boolean {
+  const assets = holdings.filter(({ assetNum }) => assetNum !== null && assetNums.includes(assetNum));
+  if (named === undefined && licenseOrderId === undefined) return assets.length === 0;
+  const isLeft = (each: Instance) =>
+    (licenseOrderId === undefined || each.licenseOrderId === licenseOrderId) &&
+    (named === undefined || named.some((name) => isMeantBy(each, name)));
+  return assets.every(({ contents, isWhole }) => isWhole && !contents.some(isLeft));
 }
 
 /** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older order for it. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Leaves out licence orders of which anything is older than the order, and those without a time. */
-function notOlder(found: SearchResult, submittedAt: number): SearchResult {
+function notOlder(found: Found, submittedAt: number): Found {
   return new Map(
     [...found].filter(([, instances]) => {
       const times = instances.flatMap(({ createdAt }) => createdAt ?? []);
@@ -109,15 +162,16 @@ function notOlder(found: SearchResult, submittedAt: number): SearchResult {
 }
 
 /** The platform does not say to which item a licence order belongs, so it is known only for a single one. */
-function placedItems({ sequences }: OrderSearch, found: SearchResult): PlacedItem[] {
+function placedItems({ ordered }: OrderDetails, found: Found): PlacedItem[] {
   const [only, ...others] = found;
-  if (!only || others.length > 0) return [];
+  const [item] = ordered;
+  if (!only || !item || others.length > 0 || ordered.length > 1) return [];
   const [licenseOrderId, instances] = only;
   const customerId = instances.findLast((instance) => instance.customerId !== null)?.customerId ?? null;
-  return [{ sequence: sequences?.[0] ?? 1, licenseOrderId, customerId }];
+  return [{ sequence: item.sequence, licenseOrderId, customerId }];
 }
 
-function reasonOf(placed: readonly PlacedItem[], found: SearchResult): string {
+function reasonOf(placed: readonly PlacedItem[], found: Found): string {
   if (placed.length > 0) return 'found at the platform';
   return `found at the platform, as licence orders ${[...found.keys()].join(', ')} in no particular order`;
 }

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } f
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { taskQueue } from '../redis/job-queue.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 import { OrderReconciler } from './reconcile-order.ts';
@@ -93,7 +93,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     const found: LedgerRecord[] = [];
     for (let offset = 0, total = 1; offset < total; offset += PAGE) {
       const page = await this.ledger.list(query, offset, PAGE);
-      found.push(...page.records.filter(({ details }) => details.order?.search));
+      found.push(...page.records.filter(isSought));
       total = page.total;
     }
     return found;

@@ -18,7 +18,10 @@ export interface Part<T> {
   readonly total: number | null;
 }
 
-/** `changed`: the list became shorter, so members may be on a page that was read before; `short`: not all were shown. */
+/**
+ * `changed`: the list became shorter, or showed fewer different members than it counts, so members may be on a page that was read before.
+ * `short`: its pages ended before all were shown.
+ */
 type End = 'whole' | 'changed' | 'short';
 
 /** Which positions to read, and how. `again`: the list is read for the second time. */
@@ -37,19 +40,24 @@ interface Span {
 export class MemberList {
   constructor(private readonly limit: PageLimit) {}
 
-  /** Yields every member once. A list that became shorter or was not shown to its end is read once more, then an error. */
+  /**
+   * Yields every member once. A list that changed while it was read, or was not shown to its end, is read once more, then an error. A list
+   * that shows the same members twice, and fewer than it counts, counts some of them twice.
+   */
   async *all<T extends WithId>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
     const seen = new Map<string, boolean>();
-    let end: End = 'short';
-    for (const again of [false, true]) {
-      end = yield* this.#pass(ask, { from: 0, to: Infinity, again, pagesAtATime }, seen);
-      if (end === 'whole') return;
-    }
-    if (end === 'changed')
-      throw new ProblemException('upstream-unavailable', {
-        detail: 'The list of members became shorter each time that it was read.',
-      });
-    throw violation('The platform counts more members than it shows.');
+    const span = { from: 0, to: Infinity, pagesAtATime };
+    const first = yield* this.#pass(ask, { ...span, again: false }, seen);
+    if (first === 'whole') return;
+    const shown = seen.size;
+    const second = yield* this.#pass(ask, { ...span, again: true }, seen);
+    if (second === 'whole') return;
+    const isSame = seen.size === shown && [...seen.values()].every((again) => again);
+    if (second === 'short') throw violation('The platform counts more members than it shows.');
+    if (first === 'changed' && isSame) return this.limit.note('data.total');
+    throw new ProblemException('upstream-unavailable', {
+      detail: 'The list of members changed each time that it was read.',
+    });
   }
 
   /** One page in the caller's size. `total` is null where the platform gives none and the end of the list was not seen. */
@@ -92,6 +100,8 @@ export class MemberList {
     let next = from;
     let maxTotal = 0;
     let hasShrunk = false;
+    /** Members without an id, which cannot be told apart. */
+    let nameless = 0;
     /** Where the members end that the platform has shown; null where it has shown none. */
     let reached = from === 0 ? 0 : null;
     for (let calls = 0; calls < MAX_CALLS && next < MAX_MEMBERS + from; calls++) {
@@ -106,9 +116,11 @@ export class MemberList {
       }
       if (at === undefined && (total === null || next < total)) continue;
       const shown = at === undefined ? [] : page.items.slice(Math.max(0, from - at), to - at);
-      const fresh = shown.filter((item) => item !== null && seen.get(item.memberGlobalId) !== again);
-      const items = fresh.filter((item): item is T => item !== null && !seen.has(item.memberGlobalId));
-      for (const item of fresh) if (item) seen.set(item.memberGlobalId, again);
+      const named = shown.filter((item) => item !== null);
+      const fresh = named.filter(({ memberGlobalId }) => seen.get(memberGlobalId) !== again);
+      const items = fresh.filter(({ memberGlobalId }) => !seen.has(memberGlobalId));
+      for (const { memberGlobalId } of fresh) seen.set(memberGlobalId, again);
+      if (fresh.length > 0) nameless += shown.length - named.length;
       if (at !== undefined && fresh.length > 0) {
         if (isSmaller) await this.limit.learn(asked);
         next = Math.max(next, until);
@@ -120,9 +132,12 @@ export class MemberList {
       yield { items, at: at ?? next, total: total === null ? counted : Math.max(total, reached ?? 0) };
       if (!isOver && next < to) continue;
       if (hasShrunk) return 'changed';
-      if (total === null || next >= Math.min(total, to)) return 'whole';
-      this.limit.note('data.total');
-      return 'short';
+      if (total === null) return 'whole';
+      if (next < Math.min(total, to)) {
+        this.limit.note('data.total');
+        return 'short';
+      }
+      return to === Infinity && seen.size + nameless < total ? 'changed' : 'whole';
     }
     throw violation('The list of members does not end.');
   }

@@ -5,6 +5,7 @@ import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { operations } from './operations.ts';
+import { PlatformReadings } from './platform-readings.ts';
 import { upstreamCodes } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { MemberPage } from './wire/member.ts';
@@ -35,6 +36,7 @@ export class PageLimit {
     config: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly gaps: UpstreamGaps,
+    private readonly readings: PlatformReadings,
   ) {
     this.#key = `${environmentName(config.baseUrl)}:member-page-size`;
   }
@@ -69,12 +71,13 @@ export class PageLimit {
   /** Where Redis is away, this replica goes on with what it knows. */
   async #shared(): Promise<number> {
     const known = this.#size;
-    if (!this.redis.configured) return MAX_PAGE_SIZE;
+    const largest = Math.min(MAX_PAGE_SIZE, this.readings.of('maxPageSize') ?? MAX_PAGE_SIZE);
+    if (!this.redis.configured) return largest;
     try {
       const size = await this.redis.run((client) => client.get(this.#key));
-      return /^[1-9]\d{0,2}$/.test(size ?? '') ? Math.min(MAX_PAGE_SIZE, Number(size)) : MAX_PAGE_SIZE;
+      return /^[1-9]\d{0,2}$/.test(size ?? '') ? Math.min(largest, Number(size)) : largest;
     } catch {
-      return (await known) ?? MAX_PAGE_SIZE;
+      return (await known) ?? largest;
     }
   }
 }

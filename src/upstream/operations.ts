@@ -6,8 +6,17 @@ export type UpstreamModule = 'order' | 'member';
 /** `repeatable` has the same effect when repeated; `once` must never be sent again while its outcome is open. */
 export type Effect = 'read' | 'repeatable' | 'once';
 
-/** The form of an id in a path of the platform: no dot, slash, percent or other character that needs encoding. */
-export const PATH_ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** Nearly all ids: they need no encoding. */
+export const SIMPLE_ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** Nothing that some server may take for another path, encoded or not. Some cut off what follows a semicolon (RFC 3986, 3.3). */
+const PATH_ID = /^(?!\.{1,2}(?:;|$))[^\p{C}\p{Zl}\p{Zp}/\\?#]{1,128}$/u;
+export const PATH_ID_RULE =
+  'must be 1 to 128 printable characters, none of them / \\ ? #, and not . or .., also not before a ;';
+
+/** The form of an id in a path of the platform. */
+export function isPathId(id: string): boolean {
+  return SIMPLE_ID.test(id) || PATH_ID.test(id);
+}
 
 export interface UpstreamOperation {
   readonly name: OperationName;

@@ -4,13 +4,22 @@ import { TransportModule } from '../transport/transport.module.ts';
 import { UpstreamGaps } from './gaps.ts';
 import { MemberList } from './member-list.ts';
 import { PageLimit } from './member-pages.ts';
+import { PlatformReadings } from './platform-readings.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
 
 @Module({
   imports: [TokenModule, TransportModule],
-  providers: [MemberList, OperationGroups, PageLimit, UpstreamGaps, UpstreamExchange, UpstreamClient],
-  exports: [MemberList, OperationGroups, PageLimit, UpstreamClient, UpstreamGaps],
+  providers: [
+    MemberList,
+    OperationGroups,
+    PageLimit,
+    PlatformReadings,
+    UpstreamGaps,
+    UpstreamExchange,
+    UpstreamClient,
+  ],
+  exports: [MemberList, OperationGroups, PageLimit, PlatformReadings, UpstreamClient, UpstreamGaps],
 })
 export class UpstreamClientModule {}

@@ -20,7 +20,14 @@ import {
   type WireResponse,
 } from './classify.ts';
 import { secretValues } from '../shared/secret-fields.ts';
-import { modulePrefix, PATH_ID, type UpstreamModule, type UpstreamOperation } from './operations.ts';
+import {
+  isPathId,
+  modulePrefix,
+  PATH_ID_RULE,
+  SIMPLE_ID,
+  type UpstreamModule,
+  type UpstreamOperation,
+} from './operations.ts';
 import { TransportError } from '../transport/exchange.ts';
 
 export interface UpstreamRequest {
@@ -157,10 +164,11 @@ export function upstreamPath(
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = Object.hasOwn(ids, name) ? ids[name] : undefined;
     if (id === undefined) throw new Error(`${operation.name}: path id ${name} is missing`);
-    if (PATH_ID.test(id)) return id;
+    if (SIMPLE_ID.test(id)) return id;
+    if (isPathId(id)) return encodeURIComponent(id);
     throw new ProblemException('upstream-contract-violation', {
       outcome: 'not_processed',
-      detail: `The platform cannot be asked about this ${name}: it must be 1 to 64 of A-Z a-z 0-9 _ -`,
+      detail: `The platform cannot be asked about this ${name}: it ${PATH_ID_RULE}`,
     });
   });
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);

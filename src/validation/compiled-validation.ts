@@ -150,9 +150,11 @@ function instances(value: unknown, type: Type, walk: Walk): unknown {
     : value;
 }
 
-function checkField({ name, isOptional, rules, isNested }: Field, instance: Plain, walk: Walk): void {
+function checkField(field: Field, instance: Plain, walk: Walk): void {
+  const { name, isOptional, isClearable, rules, isNested } = field;
   const value = instance[name];
   if (isOptional && value === undefined) return;
+  if (isClearable && value === null) return;
   let broken: string[] | undefined;
   for (const { holds, allowed } of rules) if (!holds(value, instance)) (broken ??= []).push(allowed);
   if (broken) {

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { TransformationType, type TransformFnParams, type TypeMetadata } from 'class-transformer';
 import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
-import { isGiven, type Test } from './rules.ts';
+import { isGiven, isSet, type Test } from './rules.ts';
 
 export type TransformFn = (params: TransformFnParams) => unknown;
 
@@ -15,6 +15,8 @@ export interface DeclaredField {
   readonly transforms: readonly TransformFn[];
   /** The field is checked only where it is present. */
   readonly isOptional: boolean;
+  /** Null is as good as a value. */
+  readonly isClearable: boolean;
   readonly rules: readonly { readonly holds: Test; readonly allowed: string }[];
 }
 
@@ -46,14 +48,16 @@ function declared(type: Type, name: string, validations: readonly Validation[]):
   const nested = of(ValidationTypes.NESTED_VALIDATION);
   const known = [...customs, ...conditionals, ...nested];
   const isStrange = known.length < validations.length || nested.length > 1 || known.some(hasOptions);
-  if (isStrange || conditionals.some(({ constraints }) => constraints[0] !== isGiven))
+  const conditions = conditionals.map(({ constraints }) => constraints[0] as unknown);
+  if (isStrange || conditions.some((condition) => condition !== isGiven && condition !== isSet))
     throw unknown(type, `a rule of ${name}`);
   return {
     name,
     nestedClass: nestedClassOf(type, name),
     isNested: nested.length > 0,
     transforms: transformsOf(type, name),
-    isOptional: conditionals.length > 0,
+    isOptional: conditions.length > 0,
+    isClearable: conditions.includes(isSet),
     rules: customs.map((custom) => ruleOf(type, custom)),
   };
 }

@@ -100,10 +100,25 @@ const rows: Row[] = [
   {
     name: 'pathId',
     rule: PathId(),
-    message: 'must be 1 to 64 of A-Z a-z 0-9 _ -',
+    message:
+      'must be 1 to 128 printable characters, none of them / \\ ? #, and not . or .., also not before a ;',
     kinds: ['text'],
-    accepted: ['a', '-_Z9', 'x'.repeat(64)],
-    refused: ['', '.', '..', 'a/b', 'a b', 'é', '%2e%2e', 'a\n', 'x'.repeat(65), ...unprintable],
+    accepted: ['a', '-_Z9', 'x'.repeat(128), '...', 'a.b@c', 'a b', 'é', '%2e%2e', '𝔸'.repeat(128)],
+    refused: [
+      '',
+      '.',
+      '..',
+      '..;',
+      '.;a',
+      'a/b',
+      'a\\b',
+      'a?b',
+      'a#b',
+      'a\n',
+      'a\u2028',
+      'x'.repeat(129),
+      ...unprintable,
+    ],
   },
   {
     name: 'flag',

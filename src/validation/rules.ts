@@ -6,7 +6,7 @@ import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { isJsonText } from '../shared/json.ts';
 import { DISGUISING } from '../shared/clean-text.ts';
 import { declareSecretField } from '../shared/secret-fields.ts';
-import { PATH_ID } from '../upstream/operations.ts';
+import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
 
 /**
  * The rules of request fields: one decorator declares the check, the text of the fault, and the OpenAPI schema. Values of a body
@@ -63,6 +63,16 @@ export const isGiven = (_: unknown, value: unknown): boolean => value !== undefi
 /** The field may be left out; `null` is a wrong type. */
 export function Optional(): PropertyDecorator {
   return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
+}
+
+export const isSet = (_: unknown, value: unknown): boolean => value !== undefined && value !== null;
+
+/** The optional fields of an edit that `null` clears (see `PlatformReadings.assertClears`). */
+export function Clearable<T extends object>(...fields: readonly (keyof T & string)[]): ClassDecorator {
+  return ({ prototype }) => {
+    for (const field of fields)
+      applyDecorators(ValidateIf(isSet), ApiProperty({ nullable: true }))(prototype as object, field);
+  };
 }
 
 /**
@@ -182,7 +192,18 @@ export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): Propert
 
 /** An id that becomes part of a path of the platform. */
 export function PathId(doc: FieldDoc = {}): PropertyDecorator {
-  return Word(PATH_ID, 'must be 1 to 64 of A-Z a-z 0-9 _ -', doc);
+  return applyDecorators(
+    rule('pathId', (value) => typeof value === 'string' && isPathId(value), PATH_ID_RULE),
+    // The rest of the rule is in the description of the format.
+    ApiProperty({
+      type: String,
+      minLength: 1,
+      maxLength: 128,
+      pattern: String.raw`^[^/\\?#]+$`,
+      format: TEXT,
+      ...doc,
+    }),
+  );
 }
 
 export function Flag(doc: FieldDoc = {}): PropertyDecorator {

@@ -151,7 +151,7 @@ describe('the reconciliation of an order', () => {
         items: [item],
         ordered: [{ sequence: 3, orderType: 'new_buy', enterpriseGlobalId: 'ent-harbour' }],
         reason: 'found at the platform',
-        search: { enterpriseGlobalId: 'ent-harbour', items: 1, sequences: [3] },
+        search: {},
       },
     });
     expect(record?.settledAt).toBeGreaterThanOrEqual(record?.submittedAt as number);
@@ -236,6 +236,75 @@ describe('the reconciliation of an order', () => {
     expect(record['items']).toEqual(accepted.body['items']);
     expect(record['settledAt']).not.toBeNull();
     expect(await callsOf('batchOrder')).toBe(1);
+  });
+
+  const HARBOUR = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+  const deletion = (orderType: string, asset: object, over: object = {}) => ({
+    ...{ orderType, licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009', customer: HARBOUR },
+    assets: [{ assetNums: ['8000001009'], ...asset }],
+    ...over,
+  });
+  const [purchase] = purchaseOf([1]).items;
+
+  it.each<[string, () => object[]]>([
+    ['deletes an asset', () => [deletion('delete_asset', {})]],
+    [
+      'deletes an asset with all that is on it',
+      () => [
+        deletion(
+          'delete_asset',
+          { assetNums: ['8000001001'] },
+          { licenseType: 'softkey', srcLicenseOrderId: undefined, allOrders: true },
+        ),
+      ],
+    ],
+    [
+      'deletes a product',
+      () => [
+        deletion(
+          'delete_product',
+          { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }] },
+          { srcLicenseOrderId: 'lic-5003' },
+        ),
+      ],
+    ],
+    [
+      'buys for two enterprises',
+      () => [
+        { ...purchase, sequence: 1 },
+        {
+          ...purchase,
+          ...{
+            sequence: 2,
+            customer: { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' },
+          },
+        },
+      ],
+    ],
+    ['names its customer only', () => [{ ...purchase, customer: { customerId: 'cus-harbour-default' } }]],
+    ['buys and deletes', () => [{ ...purchase, sequence: 1 }, deletion('delete_asset', {}, { sequence: 2 })]],
+  ])('marks an accepted order as succeeded that %s', async (_, items) => {
+    const gateway = await alone();
+    const body = purchaseOf([1], { syncMode: 'async', items: items() });
+    const accepted = await onceServed(() => gateway.post(ORDERS, body));
+    expect([accepted.status, accepted.body['state']]).toEqual([202, 'accepted']);
+    await until('a look found nothing', async () => (await notFound(gateway)) > 0);
+    expect(await stateOf(gateway, body)).toBe('accepted');
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await isFound(gateway, body);
+    expect((await recordOf(gateway, body))['items']).toEqual(accepted.body['items']);
+    expect(await callsOf('batchOrder')).toBe(1);
+  });
+
+  it('leaves an order accepted whose end the platform does not show', async () => {
+    const gateway = await alone();
+    await sandbox.control('PUT', '/profile', { asyncOrders: 'never' });
+    const items = [{ ...purchase, sequence: 1 }, deletion('delete_asset', {}, { sequence: 2 })];
+    const body = purchaseOf([1], { syncMode: 'async', items });
+    expect((await onceServed(() => gateway.post(ORDERS, body))).status).toBe(202);
+    await sandbox.advance(365 * 86_400_000);
+    await until('two looks found nothing', async () => (await notFound(gateway)) > 1);
+    expect(await stateOf(gateway, body)).toBe('accepted');
   });
 
   it('finds every item of a batch, and names the licence orders when it cannot match them to items', async () => {

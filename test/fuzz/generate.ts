@@ -6,8 +6,9 @@ import { mends } from './cross-rules.ts';
 
 export interface Schema {
   readonly $ref?: string;
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly oneOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
@@ -63,9 +64,11 @@ const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(..
 /** Valid values. `depth` bounds packages in packages. */
 export function fitting(given: Schema, known: Known = {}, field = '', depth = 0): fc.Arbitrary<unknown> {
   const { schema, name } = resolved(given);
-  if (schema.oneOf) return fc.oneof(...schema.oneOf.map((one) => fitting(one, known, field, depth)));
+  const choices = schema.oneOf ?? schema.anyOf?.filter(({ type }) => type !== 'null');
+  if (choices) return fc.oneof(...choices.map((one) => fitting(one, known, field, depth)));
   if (schema.enum) return pick(...schema.enum);
-  switch (schema.type) {
+  // Null is refused while the platform is not known to clear a field.
+  switch ([schema.type].flat().find((type) => type !== 'null')) {
     case 'object':
       return fittingObject(schema, name, known, depth);
     case 'array':

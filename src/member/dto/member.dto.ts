@@ -6,7 +6,7 @@ import { type Outcome, outcomes, problemCodes } from '../../problem/catalogue.ts
 import { Label, Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
 import { Digits, Long, WholeNumberParameter } from '../../validation/scalar-rules.ts';
-import { ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
+import { Clearable, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
 
 const MAX_PASSWORD = 128;
 const DEFAULT_PAGE_SIZE = 20;
@@ -56,9 +56,14 @@ abstract class MemberTerms {
   passwordMobile?: string;
 }
 
+/** Optional fields of a member. In an edit null clears them. */
+export const CLEARABLE = ['departmentId', 'remark', 'passwordMobile'] as const;
+
+@Clearable<UpdateMemberDto>(...CLEARABLE)
 @ApiSchema({
   description:
-    'New data of a member; optional fields that are left out stay as they are (docs/platform.md, section 4.2, operation 2)',
+    'New data of a member; optional fields that are left out stay as they are. `null` clears one, where the profile of the platform says that it ' +
+    'can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2)',
 })
 export class UpdateMemberDto extends MemberTerms {
   /** Account name without the enterprise code; a new name renames the account. */

@@ -2,7 +2,7 @@ import { ApiSchema } from '@nestjs/swagger';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/scalar-rules.ts';
-import { Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
+import { Clearable, Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
 @ApiSchema({
   description:
@@ -59,12 +59,17 @@ export class CrmCustomerPath {
   crmCustomerId!: string;
 }
 
+@Clearable<UpdateCustomerDto>('branchName', 'address')
 @ObjectRule<UpdateCustomerDto>(
-  ({ customerName, branchName, address }) => (customerName ?? branchName ?? address) !== undefined,
+  ({ customerName, branchName, address }) =>
+    [customerName, branchName, address].some((field) => field !== undefined),
   'must have at least one of customerName, branchName, address',
 )
 @ApiSchema({
-  description: 'What changes; the rest stays as it is (docs/platform.md, section 4.1, operation 4)',
+  description:
+    'What changes; the rest stays as it is, unless the platform clears what an edit leaves out (`customerEdit` of its profile): it shows neither ' +
+    'name, branch nor address, so the gateway cannot send them again, and a caller should give all three. `null` clears one where the profile ' +
+    'says that the platform can, else it is 400 (docs/platform.md, section 4.1, operation 4)',
 })
 export class UpdateCustomerDto {
   @Optional()
@@ -73,11 +78,11 @@ export class UpdateCustomerDto {
 
   @Optional()
   @Text(200, { example: 'Coast' })
-  branchName?: string;
+  branchName?: string | null;
 
   @Optional()
   @Text(500, { example: '2 Harbour Road' })
-  address?: string;
+  address?: string | null;
 }
 
 @ApiSchema({

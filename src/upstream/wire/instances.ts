@@ -44,6 +44,32 @@ export function toInstances(data: unknown, unit: TimestampUnit, found: Instance[
   return found;
 }
 
+/** What a deletion names; everything that is given must hold. */
+export interface NamedInstance {
+  readonly productUri?: string;
+  /** Where the match is strict: validity and nodes too (interface section 4.1, rule 4). */
+  readonly terms?: Pick<InstalledProduct, 'startsAt' | 'endsAt' | 'limitConcurrent'>;
+  /** The packages around it, or itself where no product is named. */
+  readonly merchandiseNums: readonly string[];
+}
+
+export function isMeantBy({ product, merchandiseNums }: Instance, named: NamedInstance): boolean {
+  if (!named.merchandiseNums.every((num) => merchandiseNums.includes(num))) return false;
+  const { productUri, terms } = named;
+  if (productUri === undefined) return true;
+  if (!product || ![product.productUri, product.gmsPid, product.appKey].includes(productUri)) return false;
+  if (!terms) return true;
+  return (
+    isSameTime(product.startsAt, terms.startsAt) &&
+    isSameTime(product.endsAt, terms.endsAt) &&
+    product.limitConcurrent === terms.limitConcurrent
+  );
+}
+
+function isSameTime(one: string | null, other: string | null): boolean {
+  return one === other || (one !== null && other !== null && Date.parse(one) === Date.parse(other));
+}
+
 /** By the platform's own note of the channel's order, which may lack the channel. */
 export function isFrom(instance: Instance, { channelCode, channelOrderId }: ChannelOrder): boolean {
   return instance.channelOrderId === channelOrderId && (instance.channelCode ?? channelCode) === channelCode;

@@ -96,7 +96,7 @@ export interface WireProductFeature {
   featureValue?: string;
   featureValueType?: string;
   trial?: 0 | 1;
-  trialEndDate?: number;
+  trialEndDate?: number | string;
 }
 
 export interface WireOrderMerchandise {

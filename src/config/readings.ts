@@ -1,0 +1,201 @@
+/**
+ * What the interface of the platform leaves open, as data: one row for each question. A platform has one of the values; the first one is
+ * what the sandbox does unless it is told otherwise. The gateway, the sandbox (`PUT /__sandbox/profile`), `npm run conformance` and the
+ * tables of the documentation are made from these rows. The file imports nothing, because the sandbox uses it without any package.
+ */
+
+interface WholeNumbers {
+  readonly least: number;
+  readonly most: number;
+  /** What the sandbox does unless it is told otherwise. */
+  readonly usual: number;
+}
+
+interface Reading {
+  readonly question: string;
+  readonly values: readonly string[] | WholeNumbers;
+  /** What the gateway does, under each value and while it does not know. */
+  readonly gateway: string;
+  /** How `conformance` asks. `write` and `order` need the option of that name; `never`: no question is without harm. */
+  readonly asked: 'reads' | 'write' | 'order' | 'never';
+}
+
+export const readings = {
+  maxPageSize: {
+    question: 'How many members does a page of the list have at most?',
+    values: { least: 1, most: 1_000_000, usual: 1_000 },
+    gateway: 'asks for 200 and learns from what comes, or begins with the known number',
+    asked: 'reads',
+  },
+  largerPages: {
+    question: 'What does the platform do with a larger page?',
+    values: ['refuse', 'cut'],
+    gateway: 'asks for half after a refusal; takes a page for what came, and never for what it asked for',
+    asked: 'reads',
+  },
+  pageNumbers: {
+    question: 'Are the numbers of a page JSON numbers or texts?',
+    values: ['number', 'text'],
+    gateway: 'reads both',
+    asked: 'reads',
+  },
+  pageTotal: {
+    question: 'Does a page say how many members there are?',
+    values: ['given', 'absent'],
+    gateway: 'answers `total: null` where there is none and the list was not read to its end',
+    asked: 'reads',
+  },
+  pageFlags: {
+    question: 'How does a page say that another one follows?',
+    values: ['all', 'next', 'none'],
+    gateway: 'ends a list at `isLastPage`, at `hasNextPage: false`, or at a page with nothing new',
+    asked: 'reads',
+  },
+  movingList: {
+    question: 'Can the order of the members change while the list is read?',
+    values: ['no', 'yes'],
+    gateway: 'reads a list again that shows fewer members than it counts; then an error, never a short list',
+    asked: 'never',
+  },
+  maxAssetNums: {
+    question: 'How many asset numbers can one call reserve?',
+    values: { least: 1, most: 1_000, usual: 1_000 },
+    gateway: 'reserves more by several calls',
+    asked: 'never',
+  },
+  maxLocksPerCall: {
+    question: 'How many locks can one call disable or enable?',
+    values: { least: 1, most: 1_000, usual: 1_000 },
+    gateway: 'switches more by several calls',
+    asked: 'write',
+  },
+  maxOrdersPerBatch: {
+    question: 'How many items can a batch have?',
+    values: { least: 1, most: 1_000, usual: 1_000 },
+    gateway: 'refuses a longer batch with 400, and never splits one',
+    asked: 'never',
+  },
+  memberEdit: {
+    question: 'What becomes of an optional field that an edit of a member leaves out?',
+    values: ['keeps', 'clears'],
+    gateway:
+      'unless it keeps: reads the member first, and sends all of its fields. If it clears: takes `null`',
+    asked: 'write',
+  },
+  customerEdit: {
+    question: 'What becomes of a field that an edit of a customer leaves out?',
+    values: ['keeps', 'clears'],
+    gateway:
+      'sends what changes: the platform shows no field that could be sent again. If it clears: takes `null`',
+    asked: 'never',
+  },
+  asyncOrders: {
+    question: 'What becomes of an order for later (`syncMode` async)?',
+    values: ['done', 'never', 'refused'],
+    gateway: 'looks for its end ever more rarely; after `ACCEPTED_ALERT_AFTER_MS` an operator is told',
+    asked: 'never',
+  },
+  packagesInDeletion: {
+    question: 'Does `delete_product` take packages without products?',
+    values: ['refused', 'taken'],
+    gateway: 'unless it is known to take them: 400, in an order and with `validateOnly`',
+    asked: 'order',
+  },
+  negativeLimits: {
+    question: 'Can `limitConcurrent` be -1, as a word for "no limit"?',
+    values: ['taken', 'refused'],
+    gateway: 'passes on any number of the type',
+    asked: 'never',
+  },
+  timestampUnit: {
+    question: 'What is the unit of times?',
+    values: ['ms', 's'],
+    gateway: 'takes `UPSTREAM_TIMESTAMP_UNIT`, else this; a change needs a restart',
+    asked: 'reads',
+  },
+  featureTrialEnd: {
+    question: "What is the date at the end of a feature's trial?",
+    values: ['long', 'text'],
+    gateway: 'sends a time in the unit of times, or a text such as 2026-12-31',
+    asked: 'never',
+  },
+  refusalStatus: {
+    question: 'With which status do refusals come?',
+    values: ['299', '200', 'both'],
+    gateway: 'reads the code, whatever the status',
+    asked: 'reads',
+  },
+  refusalCode: {
+    question: 'Is the code of a refusal a text or a number?',
+    values: ['text', 'number'],
+    gateway: 'reads both',
+    asked: 'reads',
+  },
+  unknownEnterprise: {
+    question: 'What are the assets of an enterprise that is not there?',
+    values: ['code', 'empty'],
+    gateway: 'answers an empty list',
+    asked: 'reads',
+  },
+  repeatedOrder: {
+    question: 'What becomes of an order whose number was placed before?',
+    values: ['placed', 'refused'],
+    gateway: 'never sends a number twice',
+    asked: 'never',
+  },
+  refreshTokens: {
+    question: 'Does the password grant give a refresh token?',
+    values: ['given', 'absent'],
+    gateway: 'logs in again where there is none',
+    asked: 'reads',
+  },
+  lockedTwice: {
+    question: 'What is the result of disabling a disabled lock?',
+    values: ['success', 'failure'],
+    gateway: "passes on the platform's result",
+    asked: 'never',
+  },
+  deletedTwice: {
+    question: 'What is the answer to deleting a member who is gone?',
+    values: ['code', 'success'],
+    gateway: 'answers 404 to the code, and 204 to a repeated delete whose first answer was lost',
+    asked: 'write',
+  },
+  memberIds: {
+    question: "Are a member's ids JSON numbers or texts?",
+    values: ['number', 'text'],
+    gateway: 'reads both exactly',
+    asked: 'reads',
+  },
+  otherIds: {
+    question: 'Are ids that are texts sent as JSON numbers where they are all digits?',
+    values: ['text', 'number'],
+    gateway: 'reads both exactly',
+    asked: 'reads',
+  },
+} as const satisfies Readonly<Record<string, Reading>>;
+
+export type ReadingName = keyof typeof readings;
+type ValueOf<R extends Reading> = R['values'] extends readonly (infer Word)[] ? Word : number;
+/** A value for each question. */
+export type Readings = { readonly [Name in ReadingName]: ValueOf<(typeof readings)[Name]> };
+
+export const readingNames = Object.keys(readings) as readonly ReadingName[];
+
+/** What the sandbox does unless it is told otherwise, which is also what the interface suggests. */
+export const plainReadings = Object.fromEntries(
+  readingNames.map((name) => {
+    const { values }: Reading = readings[name];
+    return [name, 'usual' in values ? values.usual : values[0]];
+  }),
+) as unknown as Readings;
+
+/** Why a value is none of the values of a reading; undefined where it is one. The text follows the name of the reading. */
+export function faultOfReading(name: ReadingName, value: unknown): string | undefined {
+  const { values }: Reading = readings[name];
+  if (!('usual' in values))
+    return values.includes(value as string) ? undefined : `must be one of ${values.join(', ')}`;
+  const { least, most } = values;
+  const isOne = Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
+  return isOne ? undefined : `must be a whole number from ${least} to ${most}`;
+}

@@ -1,0 +1,56 @@
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { type KnownReadings, readPlatformProfile } from '../config/platform-profile.ts';
+import type { ReadingName } from '../config/readings.ts';
+import { SettingsFileError } from '../config/settings-file.ts';
+import { followSettings } from '../config/watched-file.ts';
+import { Log } from '../observability/log.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+
+/** What is known of the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
+@Injectable()
+export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
+  #known: KnownReadings = {};
+  #unfollow: (() => void) | undefined;
+
+  constructor(
+    private readonly config: UpstreamConfig,
+    private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    const { profileFile: path } = this.config;
+    if (!path) return;
+    const profile = { name: 'profile', variable: 'PLATFORM_PROFILE_FILE', path };
+    const read = (file: string) => this.#readIn(file);
+    const take = (known: KnownReadings) => Object.keys((this.#known = known)).length;
+    this.#unfollow = followSettings({ ...profile, read }, take, this.log);
+  }
+
+  onApplicationShutdown(): void {
+    this.#unfollow?.();
+  }
+
+  /** Undefined while it is not known. */
+  of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
+    return this.#known[name];
+  }
+
+  /** Throws `validation-failed` where an edit clears a field by null, and the platform is not known to clear what an edit leaves out. */
+  assertClears(name: 'memberEdit' | 'customerEdit', edit: object): void {
+    const nulls = Object.entries(edit).filter(([, value]) => value === null);
+    if (nulls.length === 0 || this.of(name) === 'clears') return;
+    const detail = `must not be null: the platform is not known to clear a field (reading ${name} of its profile)`;
+    throw new ProblemException('validation-failed', {
+      errors: nulls.map(([field]) => ({ pointer: `/${field}`, detail })),
+    });
+  }
+
+  /** What has been read and cached has times in the unit of the start. */
+  #readIn(path: string): KnownReadings {
+    const known = readPlatformProfile(path);
+    if ((known.timestampUnit ?? this.config.timestampUnit) !== this.config.timestampUnit)
+      throw new SettingsFileError(path, 'readings.timestampUnit: a change needs a restart');
+    return known;
+  }
+}
