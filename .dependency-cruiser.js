@@ -24,7 +24,7 @@ const FLOORS = [
   ['order', 'member', 'session'],
   ['reconciliation', 'jobs'],
   ['http'],
-  ['meta', 'console'],
+  ['meta', 'console', 'conformance'],
 ];
 const inRooms = (rooms) => `^src/(${rooms.join('|')})/`;
 const ROOT = '^src/(main|app|app\\.module)\\.ts$';

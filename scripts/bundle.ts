@@ -1,6 +1,6 @@
 /**
  * Bundles the built gateway and its packages into one file, because Node needs most of its start for finding and reading thousands of
- * files; and `order-store-init` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
+ * files; and `order-store-init` and `conformance` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
  * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,11 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 );
 
 const { metafile } = await build({
-  entryPoints: { gateway: 'dist/main.js', 'order-store-init': 'dist/order-store/init.js' },
+  entryPoints: {
+    gateway: 'dist/main.js',
+    'order-store-init': 'dist/order-store/init.js',
+    conformance: 'dist/conformance/main.js',
+  },
   outdir: 'dist/bundle',
   ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
@@ -25,7 +29,7 @@ const { metafile } = await build({
   sourcesContent: false,
   metafile: true,
 });
-for (const file of ['dist/bundle/gateway.js', 'dist/bundle/order-store-init.js']) {
+for (const file of ['gateway', 'order-store-init', 'conformance'].map((name) => `dist/bundle/${name}.js`)) {
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
 }

@@ -67,7 +67,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
 }
 
 /** Reads the aliases and their users of the platform. Throws SettingsFileError. */
-function readUsersFile(path: string): ReadonlyMap<string, UserPrincipal> {
+export function readUsersFile(path: string): ReadonlyMap<string, UserPrincipal> {
   const users = readSettingsFile(path, schema);
   return new Map(
     Object.entries(users).map(([alias, { username, password }]) => [

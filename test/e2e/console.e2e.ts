@@ -159,7 +159,7 @@ describe('G12 orders in doubt', () => {
     await section('orders');
     const card = orderCard('SO-4004');
     await card.getByText('ask the owner of the platform whether it still works on it').waitFor();
-    expect(await card.innerText()).toMatch(/accepted[^]*The gateway cannot look for it/);
+    expect(await card.innerText()).toMatch(/accepted[^]*next, in \d+ (s|min)[^]*What it deletes is gone/);
     await openSettlement('SO-4004');
     await judge('not placed', 'the owner of the platform has dropped it');
     await goOn();

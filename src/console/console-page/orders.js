@@ -92,6 +92,7 @@ function looks({ attempts, nextAt, noMore }, at) {
 }
 
 function checks({ channelCode, channelOrderId, submittedAt, items = [], state }) {
+  const bought = items.filter(({ orderType }) => orderType === 'new_buy').length;
   const enterprises = [...new Set(items.map(({ enterpriseGlobalId }) => enterpriseGlobalId).filter(Boolean))];
   return h(
     'ol',
@@ -101,7 +102,8 @@ function checks({ channelCode, channelOrderId, submittedAt, items = [], state })
       enterprises.length > 0 && `, of ${enterprises.join(', ')}`,
       `, made at ${new Date(submittedAt).toISOString()} or later.`,
     ),
-    h('li', `One licence order for each item (${items.length}): settle it as placed.`),
+    bought > 0 && h('li', `One licence order for each purchase (${bought}): settle it as placed.`),
+    bought < items.length && h('li', 'What it deletes is gone: that part of it was carried out.'),
     h('li', WHERE_NONE[state]),
     h(
       'li',

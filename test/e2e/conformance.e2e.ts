@@ -1,0 +1,347 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { keep } from '../support/canary.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { endings } from '../support/endings.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { NODE_PATH } from '../support/gateway-process.ts';
+import { freePort, until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { credential } from '../support/settings.ts';
+import { useSandbox } from '../support/stack.ts';
+
+/** `npm run conformance`, as an operator runs it: the shipped file asks the sandbox, which plays a platform. */
+
+const HARBOUR = 'ent-harbour';
+/** Its ids are digits. */
+const LONGFELLOW = '9007199254741993';
+const WRITES = ['--write', '--order', '--yes'];
+
+const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const profileFile = join(folder, 'platform-profile.json');
+const file = (name: string, content: object) => {
+  writeFileSync(join(folder, name), JSON.stringify(content));
+  return join(folder, name);
+};
+
+const sandbox = useSandbox();
+const { ended, atEnd } = endings();
+beforeEach(() => sandbox.reset());
+
+function environment(): Record<string, string> {
+  const user = { username: 'admin@harbour', password: sandbox.seedPassword };
+  return {
+    UPSTREAM_BASE_URL: sandbox.url,
+    UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
+    UPSTREAM_APP_KEY: sandbox.appKey,
+    UPSTREAM_APP_SECRET: sandbox.appSecret,
+    UPSTREAM_USERS_FILE: file('users.json', { default: user }),
+    CALLERS_FILE: file('callers.json', { callers: [] }),
+  };
+}
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function started(options: readonly string[], over: Record<string, string> = {}) {
+  const args = ['dist/bundle/conformance.js', '--profile', profileFile, ...options];
+  const child = spawn(process.execPath, args, { env: { PATH: NODE_PATH, ...environment(), ...over } });
+  const text = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
+  const run = once(child, 'close').then(([code]): Run => {
+    keep('output', text.out + text.err);
+    return { code: code as number | null, ...text };
+  });
+  return { child: child as ChildProcess, run };
+}
+
+const run = (options: readonly string[], over?: Record<string, string>) => started(options, over).run;
+
+interface Report {
+  readonly readings: Readonly<Record<string, unknown>>;
+  readonly notAsked: readonly string[];
+  readonly differing: readonly string[];
+  readonly gaps: readonly string[];
+  readonly remarks: readonly { readonly what: string; readonly isWrong: boolean }[];
+  readonly left: readonly string[];
+  readonly exitCode: number;
+}
+
+async function reported(options: readonly string[]): Promise<Report & { readonly code: number | null }> {
+  const { code, out, err } = await run([...options, '--json']);
+  expect(err).toBe('');
+  return { ...(JSON.parse(out) as Report), code };
+}
+
+const ofHarbour = (...options: string[]) => ['--enterprise', HARBOUR, '--channel', 'crm', ...options];
+
+interface State {
+  readonly employees: readonly { readonly deleted: boolean; readonly name: string }[];
+  readonly assets: readonly { readonly revoked: boolean }[];
+}
+/** What is there: nothing that was deleted. */
+async function live() {
+  const { employees, assets } = await sandbox.control<State>('GET', '/state');
+  return {
+    employees: employees.filter(({ deleted }) => !deleted),
+    assets: assets.filter(({ revoked }) => !revoked),
+  };
+}
+
+describe('a platform as the interface says', () => {
+  it.each([HARBOUR, LONGFELLOW])('has no finding, and is as before: %s', async (enterprise) => {
+    const before = await live();
+    const found = await reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
+    const { differing, gaps, remarks, left, code } = found;
+    expect({ differing, gaps, remarks, left, code }).toEqual({
+      ...{ differing: [], gaps: [], remarks: [], left: [], code: 0 },
+    });
+    expect(await live()).toEqual(before);
+    expect(JSON.parse(readFileSync(profileFile, 'utf8'))).toEqual({
+      version: 1,
+      readings: found.readings,
+      notAsked: found.notAsked,
+    });
+  });
+
+  it('is only read without --write', async () => {
+    const { code, out } = await run(ofHarbour());
+    expect([code, out]).toEqual([0, expect.stringContaining('As the interface says.')]);
+    const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
+    expect([...called].toSorted()).toEqual([
+      ...[
+        'listAssetNums',
+        'listAssetProducts',
+        'listAssets',
+        'listLentLocks',
+        'listMembers',
+        'queryCustomers',
+      ],
+    ]);
+    // Nothing personal: neither names nor accounts of members.
+    expect(out + readFileSync(profileFile, 'utf8')).not.toMatch(/anna|harbour\b|13800/i);
+  });
+});
+
+describe('a platform that reads the interface otherwise', () => {
+  it.each<[object, string?]>([
+    [{ maxPageSize: 3 }],
+    [{ maxPageSize: 3, largerPages: 'cut' }],
+    [{ pageNumbers: 'text' }],
+    [{ pageTotal: 'absent' }],
+    [{ pageFlags: 'next' }],
+    [{ pageFlags: 'none' }],
+    [{ maxLocksPerCall: 37 }],
+    [{ memberEdit: 'clears' }],
+    [{ packagesInDeletion: 'taken' }],
+    [{ timestampUnit: 's' }],
+    [{ refusalStatus: '200' }],
+    [{ refusalStatus: 'both' }],
+    [{ refusalCode: 'number' }],
+    [{ unknownEnterprise: 'empty' }],
+    [{ refreshTokens: 'absent' }],
+    [{ deletedTwice: 'success' }],
+    [{ memberIds: 'text' }],
+    [{ otherIds: 'number' }, LONGFELLOW],
+  ])('is named with %j, and nothing else', async (played, enterprise = HARBOUR) => {
+    await sandbox.control('PUT', '/profile', played);
+    const found = await reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
+    expect([found.differing, found.gaps, found.left]).toEqual([
+      expect.arrayContaining(Object.keys(played)),
+      [],
+      [],
+    ]);
+    expect(found.differing).toHaveLength(Object.keys(played).length);
+    expect(found.readings).toMatchObject(played);
+    const isWrong = 'timestampUnit' in played;
+    expect([found.code, found.remarks.map((each) => each.isWrong)]).toEqual([
+      isWrong ? 2 : 1,
+      isWrong ? [true] : [],
+    ]);
+  });
+
+  it('says what it found to people, with what to do', async () => {
+    await sandbox.control('PUT', '/profile', { maxPageSize: 3, timestampUnit: 's' });
+    const { code, out } = await run(ofHarbour());
+    expect(code).toBe(2);
+    expect(out).toMatch(/^! maxPageSize +3 /m);
+    expect(out).toContain('set UPSTREAM_TIMESTAMP_UNIT=s');
+    await sandbox.control('PUT', '/profile', { timestampUnit: 's' });
+    expect((await run(ofHarbour(), { UPSTREAM_TIMESTAMP_UNIT: 's' })).code).toBe(1);
+  });
+
+  it('has departures named by field, and a response that cannot be read as what is wrong', async () => {
+    await sandbox.fault({
+      operation: 'listAssets',
+      action: { odd: { pointer: '/data/0/keyChipType', value: 'x' } },
+    });
+    expect(await reported(ofHarbour())).toMatchObject({
+      ...{ gaps: ['listAssets data[].keyChipType wrong-type'], differing: [], code: 1 },
+    });
+    await sandbox.fault({ operation: 'listLentLocks', action: { odd: { pointer: '/data', value: 'x' } } });
+    const { remarks, code } = await reported(ofHarbour());
+    expect([remarks, code]).toEqual([[{ what: expect.stringContaining('listLentLocks'), isWrong: true }], 2]);
+  });
+
+  it('is described by a profile with which another sandbox and a gateway answer alike', async () => {
+    const played = {
+      maxPageSize: 3,
+      largerPages: 'cut',
+      memberEdit: 'clears',
+      timestampUnit: 's',
+      pageTotal: 'absent',
+      refusalStatus: '200',
+    };
+    await sandbox.control('PUT', '/profile', played);
+    await run(ofHarbour(...WRITES));
+    await sandbox.reset();
+    await sandbox.control('PUT', '/profile', played);
+    const { readings } = JSON.parse(readFileSync(profileFile, 'utf8')) as { readings: object };
+    const second = await TestSandbox.start({ profile: readings, seedPassword: sandbox.seedPassword });
+    atEnd(() => second.close());
+    const gateways = await Promise.all(
+      [sandbox, second].map(async (platform) =>
+        ended(await TestGateway.start(platform, { PLATFORM_PROFILE_FILE: profileFile })),
+      ),
+    );
+    const member = `/v1/enterprises/${HARBOUR}/members/mem-harbour-anna`;
+    const edit = { account: 'anna', name: 'Anna Two', remark: null };
+    const answers = [];
+    for (const gateway of gateways) {
+      const edited = await gateway.request('PATCH', member, { body: edit });
+      const seen = [edited.status];
+      const bodies: unknown[] = [];
+      for (const path of [
+        `/v1/enterprises/${HARBOUR}/members`,
+        member,
+        `/v1/enterprises/${HARBOUR}/assets`,
+        `/v1/enterprises/none/assets`,
+      ]) {
+        const { status, body } = await gateway.get(path);
+        seen.push(status);
+        bodies.push(
+          JSON.parse(
+            JSON.stringify(body, (key, value: unknown) =>
+              key === 'updatedAt' || key === 'requestId' ? null : value,
+            ),
+          ),
+        );
+      }
+      answers.push([seen, bodies] as const);
+    }
+    expect(answers[0]?.[0]).toEqual([204, 200, 200, 200, 200]);
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.[1]?.[1]).toMatchObject({
+      ...{ name: 'Anna Two', remark: null, passwordMobile: '13800000002' },
+    });
+  });
+});
+
+describe('what was made', () => {
+  it('and cannot be removed is named', async () => {
+    await sandbox.fault({ operation: 'deleteMember', action: { code: '80001' } });
+    const { left, code } = await reported(ofHarbour('--write', '--yes'));
+    expect([left, code]).toEqual([[expect.stringMatching(/^the member conformance-[0-9a-f]{8}$/)], 1]);
+  });
+
+  it('is removed at Ctrl-C, and no profile is written', async () => {
+    const before = await live();
+    rmSync(profileFile, { force: true });
+    await sandbox.fault({ operation: 'editMember', action: { delayMs: 500 } });
+    const { child, run: end } = started(ofHarbour(...WRITES));
+    await until('a member was made', async () => (await sandbox.journal('addMembers')).length > 0);
+    child.kill('SIGINT');
+    const { code, err } = await end;
+    expect([code, err]).toEqual([3, 'Interrupted: no profile was written.\n']);
+    expect(await live()).toEqual(before);
+    expect(() => readFileSync(profileFile)).toThrow('ENOENT');
+  });
+});
+
+describe('a platform that cannot be asked', () => {
+  it.each<[string, string[], () => Promise<Record<string, string>> | Record<string, string>, string]>([
+    ['no enterprise', ['--write'], () => ({}), '--enterprise is required'],
+    [
+      'an enterprise that no path can name',
+      ['--enterprise', 'a/b'],
+      () => ({}),
+      '--enterprise must be 1 to 128',
+    ],
+    ['--order alone', ofHarbour('--order'), () => ({}), '--order needs --write'],
+    ['an unknown option', ofHarbour('--force'), () => ({}), "Unknown option '--force'"],
+    [
+      'members of its own, without --yes',
+      ofHarbour('--write'),
+      () => ({}),
+      'give --yes if it is meant for this',
+    ],
+    ['no address', ofHarbour(), () => ({ UPSTREAM_BASE_URL: '' }), 'UPSTREAM_BASE_URL is required'],
+    ['an unknown enterprise', ['--enterprise', 'ent-nowhere'], () => ({}), 'check --enterprise'],
+    ['a wrong secret', ofHarbour(), () => ({ UPSTREAM_APP_SECRET: credential() }), 'check UPSTREAM_APP_KEY'],
+    ['a scope that it lacks', ofHarbour(), () => ({ UPSTREAM_MEMBER_SCOPE: 'other' }), 'has no scope other'],
+    [
+      'a wrong password',
+      ofHarbour(),
+      () => ({
+        UPSTREAM_USERS_FILE: file('wrong.json', {
+          default: { username: 'admin@harbour', password: credential() },
+        }),
+      }),
+      'refuses the user `default`',
+    ],
+    [
+      'a port where nothing listens',
+      ofHarbour(),
+      async () => ({ UPSTREAM_BASE_URL: `http://127.0.0.1:${await freePort()}` }),
+      'UPSTREAM_BASE_URL cannot be reached (ECONNREFUSED)',
+    ],
+    [
+      'a page in place of the interface',
+      ofHarbour(),
+      () => ({ UPSTREAM_BASE_URL: `${sandbox.url}/x` }),
+      'no JSON of the interface',
+    ],
+    [
+      'a page in place of the token endpoint',
+      ofHarbour(),
+      () => ({ UPSTREAM_TOKEN_URL: `${sandbox.url}/x` }),
+      'does not answer like a token endpoint',
+    ],
+  ])('with %s: 3, and one sentence', async (_, options, over, says) => {
+    const { code, out, err } = await run(options, await over());
+    expect([code, out, err]).toEqual([3, '', expect.stringContaining(says)]);
+    const written = (await sandbox.calls()).filter(({ operation, method }) => operation && method !== 'GET');
+    expect(written).toEqual([]);
+  });
+
+  it('with a certificate that nobody knows: 3, and what to set', async () => {
+    const { untrusted } = await makeCertificates();
+    const server = createServer({ key: untrusted.key, cert: untrusted.cert }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { code, err } = await run(ofHarbour(), { UPSTREAM_BASE_URL: `https://127.0.0.1:${port}` });
+    server.close();
+    expect([code, err]).toEqual([3, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
+  });
+
+  it('that never answers: 3, after the deadline', async () => {
+    const server = createTcpServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const over = { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}`, UPSTREAM_DEADLINE_MS: '300' };
+    const { code, err } = await run(ofHarbour(), over);
+    server.close();
+    expect([code, err]).toEqual([3, expect.stringContaining('does not answer in time')]);
+  });
+});
