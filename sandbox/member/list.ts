@@ -55,7 +55,7 @@ function asProfiled(page: object, { pageNumbers, pageTotal, pageFlags }: Profile
 /** How often the lists of a state were read. */
 const reads = new WeakMap<State, number>();
 /** After this many reads the first of a list becomes its last, as if it had been changed. */
-const READS_A_MOVE = 7;
+const READS_A_MOVE = 25;
 
 function moved<Item>(items: readonly Item[], state: State): readonly Item[] {
   const count = reads.get(state) ?? 0;

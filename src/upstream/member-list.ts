@@ -19,7 +19,8 @@ export interface Part<T> {
 }
 
 /**
- * `changed`: the list became shorter, or showed fewer different members than it counts, so members may be on a page that was read before.
+ * `changed`: the list became shorter, or showed fewer different members than it counts, or members twice where it does not count them: so
+ * members may be on a page that was read before.
  * `short`: its pages ended before all were shown.
  */
 type End = 'whole' | 'changed' | 'short';
@@ -100,6 +101,9 @@ export class MemberList {
     let next = from;
     let maxTotal = 0;
     let hasShrunk = false;
+    /** It showed a member a second time who was not on the page before, so others may have moved to a page that was read. */
+    let hasRepeated = false;
+    let last = new Set<string>();
     /** Members without an id, which cannot be told apart. */
     let nameless = 0;
     /** Where the members end that the platform has shown; null where it has shown none. */
@@ -118,6 +122,12 @@ export class MemberList {
       const shown = at === undefined ? [] : page.items.slice(Math.max(0, from - at), to - at);
       const named = shown.filter((item) => item !== null);
       const fresh = named.filter(({ memberGlobalId }) => seen.get(memberGlobalId) !== again);
+      const isNew = new Set(fresh);
+      // Some platforms repeat their last page beyond the end of the list.
+      const repeated = named.filter((item) => !isNew.has(item) && !last.has(item.memberGlobalId));
+      const overlaps = at !== undefined && at < next;
+      hasRepeated ||= !overlaps && repeated.length > 0;
+      last = new Set(named.map(({ memberGlobalId }) => memberGlobalId));
       const items = fresh.filter(({ memberGlobalId }) => !seen.has(memberGlobalId));
       for (const { memberGlobalId } of fresh) seen.set(memberGlobalId, again);
       if (fresh.length > 0) nameless += shown.length - named.length;
@@ -132,7 +142,7 @@ export class MemberList {
       yield { items, at: at ?? next, total: total === null ? counted : Math.max(total, reached ?? 0) };
       if (!isOver && next < to) continue;
       if (hasShrunk) return 'changed';
-      if (total === null) return 'whole';
+      if (total === null) return hasRepeated && to === Infinity ? 'changed' : 'whole';
       if (next < Math.min(total, to)) {
         this.limit.note('data.total');
         return 'short';

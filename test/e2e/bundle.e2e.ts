@@ -125,6 +125,8 @@ describe('P19 the shipped bundle', () => {
         'gateway.js.map',
         'order-store-init.js',
         'order-store-init.js.map',
+        'conformance.js',
+        'conformance.js.map',
         'sbom.cdx.json',
       ],
       ...['package.json', 'LICENSE', 'NOTICE'],
@@ -260,7 +262,7 @@ describe('the bundled gateway', () => {
     );
     const named = new Set(components.map(({ name }) => name));
     const inside = new Set(['swagger-ui-dist']);
-    for (const file of ['gateway', 'order-store-init'])
+    for (const file of ['gateway', 'order-store-init', 'conformance'])
       for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
         const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
         if (name !== undefined) inside.add(name);

@@ -10,7 +10,7 @@ import { keep } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
-import { NODE_PATH } from '../support/gateway-process.ts';
+import { COMPILE_CACHE, NODE_PATH } from '../support/gateway-process.ts';
 import { freePort, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
@@ -55,7 +55,9 @@ interface Run {
 
 function started(options: readonly string[], over: Record<string, string> = {}) {
   const args = ['dist/bundle/conformance.js', '--profile', profileFile, ...options];
-  const child = spawn(process.execPath, args, { env: { PATH: NODE_PATH, ...environment(), ...over } });
+  const child = spawn(process.execPath, args, {
+    env: { PATH: NODE_PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment(), ...over },
+  });
   const text = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));

@@ -48,7 +48,8 @@ export const NODE_PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
 /** Longer than an end takes. */
 const GRACE_MS = 45_000;
 
-const COMPILE_CACHE = absolute('node_modules/.cache/compile');
+/** Of V8's compiled code, as in the image. */
+export const COMPILE_CACHE = absolute('node_modules/.cache/compile');
 
 /** The built gateway as a process of its own; resolves once it listens. */
 export async function startGatewayProcess(

@@ -1,0 +1,25 @@
+import { randomInt } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { useSandbox } from '../support/stack.ts';
+import { drawProfiles, missingPairs } from './draw.ts';
+import { enlarge, playProfile } from './story.ts';
+
+/** The same story on forty platforms that read the interface in different ways. `PROFILES_SEED` repeats a run. */
+
+const COUNT = 40;
+const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
+const profiles = drawProfiles(seed, COUNT);
+
+const sandbox = useSandbox();
+beforeAll(() => enlarge(sandbox));
+
+describe(`PROFILES_SEED=${seed}`, () => {
+  it('has every pair of two values of two readings', () => {
+    expect(missingPairs(profiles)).toEqual([]);
+  });
+
+  it.each(profiles.map((profile, index) => ({ index, profile })))('platform $index', async ({ profile }) => {
+    const wrong = await playProfile(sandbox, profile);
+    expect({ profile, wrong }).toEqual({ profile, wrong: [] });
+  });
+});
