@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type ApiDocument, clientFiles } from './client-files.ts';
 import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
-import { readingsPage } from './readings-page.ts';
+import { readingsPage, withReadings } from './readings-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
 /** A module of the build. It has no types, so the caller declares what it uses. */
@@ -110,6 +110,7 @@ for (const [path, text] of [
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],
   ['docs/readings.md', readingsPage()],
+  ['sandbox/README.md', await withReadings(read('sandbox/README.md') ?? '')],
   ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '')],
 ] as const) {
   if (read(path) === text) {

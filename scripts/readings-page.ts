@@ -1,4 +1,5 @@
 /** docs/readings.md, from the table of the readings (src/config/readings.ts). */
+import { format } from 'prettier';
 import { readings } from '../src/config/readings.ts';
 
 const ASKED = {
@@ -7,6 +8,25 @@ const ASKED = {
   order: 'asked with `--write --order`',
   never: 'never asked, because no question is without harm: an operator writes it into the profile',
 };
+
+const MARKS = ['<!-- readings -->', '<!-- end of readings -->'] as const;
+
+/** The page with the table of the readings between its marks. */
+export async function withReadings(page: string): Promise<string> {
+  const [begin, end] = MARKS.map((mark) => page.indexOf(mark));
+  if (begin === undefined || end === undefined || begin < 0 || end < begin)
+    throw new Error('no marks for the readings');
+  const rows = Object.entries(readings).map(
+    ([name, { question, values }]) => `| \`${name}\` | ${valuesOf(values)} | ${question} |`,
+  );
+  const table = [
+    '| reading | values, the first by default | question |',
+    '| --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+  const formatted = await format(table, { parser: 'markdown' });
+  return `${page.slice(0, begin + MARKS[0].length)}\n\n${formatted}\n${page.slice(end)}`;
+}
 
 function valuesOf(values: (typeof readings)[keyof typeof readings]['values']): string {
   if (!('usual' in values)) return values.map((value) => `\`${value}\``).join(', ');

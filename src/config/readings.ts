@@ -79,14 +79,14 @@ export const readings = {
     question: 'What becomes of an optional field that an edit of a member leaves out?',
     values: ['keeps', 'clears'],
     gateway:
-      'unless it keeps: reads the member first, and sends all of its fields. If it clears: takes `null`',
+      'reads the member first and sends all of its fields, unless the platform keeps them; takes `null` if it clears them',
     asked: 'write',
   },
   customerEdit: {
     question: 'What becomes of a field that an edit of a customer leaves out?',
     values: ['keeps', 'clears'],
     gateway:
-      'sends what changes: the platform shows no field that could be sent again. If it clears: takes `null`',
+      'sends what changes, because the platform shows no field that could be sent again; takes `null` if it clears them',
     asked: 'never',
   },
   asyncOrders: {
@@ -98,7 +98,8 @@ export const readings = {
   packagesInDeletion: {
     question: 'Does `delete_product` take packages without products?',
     values: ['refused', 'taken'],
-    gateway: 'unless it is known to take them: 400, in an order and with `validateOnly`',
+    gateway:
+      'refuses them with 400, in an order and with `validateOnly`, unless the platform is known to take them',
     asked: 'order',
   },
   negativeLimits: {

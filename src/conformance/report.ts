@@ -47,7 +47,7 @@ export function textReport(findings: Findings, isTerminal: boolean): string {
     ['Departures from the interface (operation, field, kind)', gaps.map((gap) => `  ${gap}`)],
     ['Remarks', remarks.map(({ what, isWrong }) => (isWrong ? style('red', `  ! ${what}`) : `  ${what}`))],
     ['Could not be removed', left.map((each) => style('red', `  ! ${each}`))],
-    ['Not asked', notAsked.length > 0 ? [`  ${notAsked.join(', ')}`] : []],
+    ['Not asked', notAskedBy(notAsked)],
   ];
   const verdict = {
     0: style('green', 'As the interface says.'),
@@ -58,4 +58,16 @@ export function textReport(findings: Findings, isTerminal: boolean): string {
     .filter(([, lines]) => lines.length > 0)
     .map(([title, lines]) => [title, ...lines].filter((line) => line !== '').join('\n'));
   return `${[...blocks, verdict].join('\n\n')}\n`;
+}
+
+const HOW = {
+  reads: 'this platform shows nothing of it, or nothing beyond what the gateway asks for',
+  write: 'with --write',
+  order: 'with --write --order',
+  never: 'not without harm: write what you know into the profile',
+} as const;
+
+function notAskedBy(notAsked: readonly ReadingName[]): string[] {
+  const byHow = Map.groupBy(notAsked, (name) => HOW[readings[name].asked]);
+  return [...byHow].map(([how, names]) => `  ${names.join(', ')}: ${how}`);
 }
