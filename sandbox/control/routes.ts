@@ -8,6 +8,7 @@ import { parseRule } from '../fault/parse-rule.ts';
 import type { Pending } from '../fault/pending.ts';
 import type { FaultRules } from '../fault/rules.ts';
 import { isObject } from '../json.ts';
+import { forgetReads } from '../member/list.ts';
 import { passTime } from '../order/batch.ts';
 import { checkedProfile } from '../profile.ts';
 import type { SeededRandom } from '../random.ts';
@@ -136,6 +137,7 @@ function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   pending.callOffAll();
   clock.reset();
   world.state.restore(initial);
+  forgetReads(world.state);
   Object.assign(world.settings.profile, world.settings.initialProfile);
   accounts.reset();
   nonces.clear();
@@ -155,11 +157,12 @@ function putState({ world, pending }: Sandbox, { body }: ControlRequest): unknow
 
 /** Delayed and hanging responses are cancelled, as by a reset. */
 function restoreSnapshot(
-  { snapshots, pending }: Sandbox,
+  { world, snapshots, pending }: Sandbox,
   _request: ControlRequest,
   { name = '' }: Parameters,
 ): unknown {
   snapshots.restore(name);
+  forgetReads(world.state);
   pending.callOffAll();
   return { name };
 }

@@ -14,7 +14,7 @@ import { listView } from './views.ts';
  */
 export const listMembers: Handler = (call) => {
   const { state, query, settings, parameters } = call;
-  const pageNum = readCount(query, 'pageNum', Number.MAX_SAFE_INTEGER);
+  const wanted = readCount(query, 'pageNum', Number.MAX_SAFE_INTEGER);
   const { maxPageSize, largerPages } = settings.profile;
   const most = largerPages === 'cut' ? Number.MAX_SAFE_INTEGER : maxPageSize;
   const pageSize = Math.min(readCount(query, 'pageSize', most), maxPageSize);
@@ -22,7 +22,7 @@ export const listMembers: Handler = (call) => {
   if (!/^\d{0,19}$/.test(departmentId)) throw badParameter('departmentId must be a long');
   const keyword = (query.get('keyword') ?? '').toLowerCase();
   const enterprise = state.enterprises.get(parameters['enterpriseGlobalId'] ?? '');
-  if (enterprise === undefined) return asProfiled(pageOf([], pageNum, pageSize, String), settings.profile);
+  if (enterprise === undefined) return asProfiled(pageOf([], wanted, pageSize, String), settings.profile);
   const matches = (employee: Employee): boolean =>
     (departmentId === '' || employee.departmentId === departmentId) &&
     (keyword === '' ||
@@ -30,6 +30,8 @@ export const listMembers: Handler = (call) => {
       employee.userName.toLowerCase().includes(keyword));
   const employees = state.employees.by('enterprise', enterprise.globalId).filter(matches);
   const ordered = settings.profile.movingList === 'yes' ? moved(employees, state) : employees;
+  const last = Math.max(1, Math.ceil(ordered.length / pageSize));
+  const pageNum = settings.profile.pagesBeyond === 'last' ? Math.min(wanted, last) : wanted;
   const page = pageOf(ordered, pageNum, pageSize, (employee) => listView(call, enterprise, employee));
   return asProfiled(page, settings.profile);
 };
@@ -50,6 +52,11 @@ function asProfiled(page: object, { pageNumbers, pageTotal, pageFlags }: Profile
       pageNumbers === 'text' && typeof value === 'number' ? String(value) : value,
     ]),
   );
+}
+
+/** A reset begins to count again, so that a run can be repeated. */
+export function forgetReads(state: State): void {
+  reads.delete(state);
 }
 
 /** How often the lists of a state were read. */

@@ -51,6 +51,12 @@ export const readings = {
     gateway: 'ends a list at `isLastPage`, at `hasNextPage: false`, or at a page with nothing new',
     asked: 'reads',
   },
+  pagesBeyond: {
+    question: 'What is a page beyond the end of the list?',
+    values: ['empty', 'last'],
+    gateway: 'takes the last page in place of another one for an empty page',
+    asked: 'reads',
+  },
   movingList: {
     question: 'Can the order of the members change while the list is read?',
     values: ['no', 'yes'],

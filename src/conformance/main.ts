@@ -1,8 +1,11 @@
 import 'reflect-metadata';
-import { writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { ConfigError, loadConfig, secretsOf } from '../config/app-config.ts';
+import { type KnownReadings, readPlatformProfile } from '../config/platform-profile.ts';
+import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { createLog } from '../observability/log.ts';
 import { Redactor } from '../observability/redactor.ts';
@@ -11,8 +14,8 @@ import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
 import { Findings } from './findings.ts';
 import { CannotAsk, Platform } from './platform.ts';
 import { askByReading, type Asked } from './questions.ts';
-import { exitCodeOf, jsonReport, profileOf, textReport } from './report.ts';
-import { askByWriting, foreignMembers } from './writes.ts';
+import { exitCodeOf, jsonReport, textReport } from './report.ts';
+import { askByWriting, hasMembersOfItsOwn } from './writes.ts';
 
 /**
  * `npm run conformance`: asks the platform, with the gateway's own environment, how it behaves where its interface is silent
@@ -65,6 +68,7 @@ async function main(argv: string[], redactor: Redactor): Promise<number> {
   redactor.add(...secretsOf({ upstream, users, ...config }));
   const user = users.file === undefined ? undefined : readUsersFile(users.file).get('default');
   if (user) redactor.add([user.password.reveal()]);
+  const before = profileBefore(options.profile);
   const platform = new Platform(upstream, user, createLog('silent'));
   const findings = new Findings();
   const { enterprise: enterpriseGlobalId, channel: channelCode } = options;
@@ -79,7 +83,10 @@ async function main(argv: string[], redactor: Redactor): Promise<number> {
       await askByWriting(asked, options.order, over.signal);
     }
   } catch (error) {
-    throw error instanceof CannotAsk ? new CannotAsk(error.message + leftOf(findings)) : error;
+    const { message } = error as Error;
+    throw error instanceof CannotAsk || findings.left.length > 0
+      ? new CannotAsk(message + leftOf(findings), { cause: error })
+      : error;
   } finally {
     await platform.close();
   }
@@ -90,13 +97,28 @@ async function main(argv: string[], redactor: Redactor): Promise<number> {
       true,
     );
   if (over.signal.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
-  writeFileSync(options.profile, `${JSON.stringify(profileOf(findings), null, 2)}\n`);
-  process.stdout.write(
-    options.json
-      ? `${jsonReport(findings)}\n`
-      : `${textReport(findings, process.stdout.isTTY)}\nProfile: ${options.profile}\n`,
-  );
+  const report = options.json ? `${jsonReport(findings)}\n` : textReport(findings, process.stdout.isTTY);
+  process.stdout.write(redactor.redact(report));
+  const known = { ...before, ...findings.readings };
+  const profile = {
+    version: 1,
+    readings: known,
+    notAsked: readingNames.filter((name) => known[name] === undefined),
+  };
+  writeFileSync(`${options.profile}.new`, `${JSON.stringify(profile, null, 2)}\n`);
+  renameSync(`${options.profile}.new`, options.profile);
+  if (!options.json) process.stdout.write(`\nProfile: ${options.profile}\n`);
   return exitCodeOf(findings);
+}
+
+/** What is known already stays known where this run does not ask it. Fails before anything is asked where the file cannot be written. */
+function profileBefore(path: string): KnownReadings {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch {
+    throw new CannotAsk(`--profile: no file can be written into the folder of ${path}.`);
+  }
+  return existsSync(path) ? readPlatformProfile(path) : {};
 }
 
 function leftOf({ left }: Findings): string {
@@ -105,7 +127,7 @@ function leftOf({ left }: Findings): string {
 
 /** An enterprise with members of its own may be in use. */
 async function assertMeant(asked: Asked, isConfirmed: boolean): Promise<void> {
-  if (isConfirmed || (await foreignMembers(asked)) === 0) return;
+  if (isConfirmed || !(await hasMembersOfItsOwn(asked))) return;
   const what = `The enterprise ${asked.enterpriseGlobalId} has members that this command has not made`;
   if (!process.stdin.isTTY) throw new CannotAsk(`${what}: give --yes if it is meant for this.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

@@ -33,6 +33,10 @@ export type Answer = Classified & {
   readonly codeIs: 'text' | 'number';
 };
 
+/** A token has ended: it is tried once with a new one. */
+const EXPIRED: ReadonlySet<string> = new Set(['60000', '60005']);
+/** The platform is out of order: that answers no question. */
+const OUT_OF_ORDER: ReadonlySet<string> = new Set(['500', '80001']);
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/;
 
 /** Asks the platform over the gateway's own connections and tokens, one call after the other. */
@@ -73,7 +77,7 @@ export class Platform {
   }
 
   /** Throws {@link CannotAsk} where there is no whole response of the platform. */
-  async ask(name: OperationName, question: Question = {}): Promise<Answer> {
+  async ask(name: OperationName, question: Question = {}, isRepeated = false): Promise<Answer> {
     const operation = operations[name];
     const { ids, query, body, nonce = randomBytes(16).toString('hex') } = question;
     const { scopes } = this.config;
@@ -103,6 +107,20 @@ export class Platform {
     );
     const { status, headers, data } = response;
     const answer = classify({ status, headers: headers as WireResponse['headers'], body: data });
+    const code = answer.kind === 'success' ? undefined : answer.details.code;
+    if (answer.kind === 'unauthorized' || (code !== undefined && EXPIRED.has(code))) {
+      const isFirst = this.#tokens.size > 0 && question.userToken === undefined && !isRepeated;
+      this.#tokens.clear();
+      if (isFirst) return this.ask(name, question, true);
+      if (answer.kind === 'unauthorized')
+        throw new CannotAsk(
+          `The platform refuses the application with HTTP ${status}: check its scopes and rights.`,
+        );
+    }
+    if (code !== undefined && OUT_OF_ORDER.has(code))
+      throw new CannotAsk(
+        `The platform answers ${name} with code ${code}: wait until it works, and run this again.`,
+      );
     if (answer.kind === 'unreadable')
       throw new CannotAsk(
         `UPSTREAM_BASE_URL answers ${operation.method} ${operation.path} with HTTP ${status} and no JSON of the interface: check the URL, and what stands in front of the platform.`,

@@ -94,9 +94,9 @@ async function memberReads(asked: Asked, assets: readonly Record_[]): Promise<An
   findings.found('refreshTokens', (await platform.refreshes()) ? 'given' : 'absent');
   await readAll(asked, 'listAssetNums', {}, toAssetNums);
   await readAll(asked, 'listLentLocks', {}, toLentLocks);
-  const [asset] = assets;
-  if (asset)
-    await readAll(asked, 'listAssetProducts', { ids: { assetId: idOf(asset['id']) } }, (data, notes) =>
+  const assetId = idOf(assets[0]?.['id']);
+  if (assetId !== undefined)
+    await readAll(asked, 'listAssetProducts', { ids: { assetId } }, (data, notes) =>
       toAssetProducts(data, unit, notes),
     );
   await pages(asked);
@@ -125,7 +125,7 @@ async function pages(asked: Asked): Promise<void> {
   const small = large.kind === 'success' ? large : await page(1);
   if (small.kind !== 'success')
     return findings.remark(`The platform refuses a page of members (code ${small.details.code}).`, true);
-  const shown = small.data as Record_;
+  const shown = (small.data ?? {}) as Record_;
   const members = itemsOf(shown['list']);
   const numbers = ['pageNum', 'pageSize', 'size', 'total'].map((name) => shown[name]);
   findings.found('pageNumbers', numbers.some((value) => isJsonText(value)) ? 'text' : 'number');
@@ -142,12 +142,38 @@ async function pages(asked: Asked): Promise<void> {
     );
     return;
   }
-  const cut = countOf(shown['pageSize']) ?? LARGEST_PAGE;
   const total = countOf(shown['total']) ?? 0;
-  const most = members.length < Math.min(total, LARGEST_PAGE) ? members.length : cut;
-  if (most >= LARGEST_PAGE) return;
-  findings.found('largerPages', 'cut');
-  findings.found('maxPageSize', most);
+  const size = countOf(shown['pageSize']) ?? LARGEST_PAGE;
+  const isCut =
+    members.length < Math.min(total, LARGEST_PAGE) || (size < LARGEST_PAGE && size > members.length);
+  if (members.length > 0 && isCut) {
+    findings.found('largerPages', 'cut');
+    findings.found('maxPageSize', Math.max(size < LARGEST_PAGE ? size : 1, members.length));
+  }
+  await askBeyond(asked);
+}
+
+/** A page after the last one. */
+async function askBeyond({ platform, findings, enterpriseGlobalId }: Asked): Promise<void> {
+  const query = { pageNum: '9999', pageSize: '1' };
+  const answer = await platform.ask('listMembers', { ids: { enterpriseGlobalId }, query });
+  if (answer.kind !== 'success') return;
+  const { list } = (answer.data ?? {}) as Record_;
+  findings.found('pagesBeyond', itemsOf(list).length === 0 ? 'empty' : 'last');
+}
+
+/** The first members, or those that a word finds, in a page that the platform gives. */
+export async function pageOfMembers(
+  { platform, findings, enterpriseGlobalId }: Asked,
+  keyword?: string,
+): Promise<{ members: readonly Record_[]; total: number | undefined }> {
+  const pageSize = String(Math.min(LARGEST_PAGE, findings.readings.maxPageSize ?? LARGEST_PAGE));
+  const query = { keyword, pageNum: '1', pageSize };
+  const answer = await platform.ask('listMembers', { ids: { enterpriseGlobalId }, query });
+  if (answer.kind !== 'success')
+    throw new CannotAsk('The members of the enterprise cannot be read any more.');
+  const { list, total } = (answer.data ?? {}) as Record_;
+  return { members: itemsOf(list), total: countOf(total) };
 }
 
 /** The largest number below `refused` that is taken; 1 is. */
@@ -209,9 +235,9 @@ export function dataOf(answer: Answer): readonly Record_[] {
   return answer.kind === 'success' ? itemsOf(answer.data) : [];
 }
 
-/** An id as it was sent, a text or a number of any size. */
-export function idOf(value: unknown): string {
-  return numberText(value) ?? String(value);
+/** An id as it was sent, a text or a number of any size; undefined where there is none. */
+export function idOf(value: unknown): string | undefined {
+  return numberText(value) ?? (isJsonText(value) && value !== '' ? value : undefined);
 }
 
 function countOf(value: unknown): number | undefined {

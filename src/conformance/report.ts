@@ -8,15 +8,10 @@ export function exitCodeOf({ differing, gaps, remarks, left }: Findings): 0 | 1 
   return differing.length + gaps.length + remarks.length + left.length > 0 ? 1 : 0;
 }
 
-/** What `--profile` takes: the answers, and the questions that were not asked. */
-export function profileOf({ readings: known, notAsked }: Findings): object {
-  return { version: 1, readings: known, notAsked };
-}
-
 export function jsonReport(findings: Findings): string {
-  const { differing, gaps, remarks, left } = findings;
+  const { readings: known, notAsked, differing, gaps, remarks, left } = findings;
   return JSON.stringify(
-    { ...profileOf(findings), differing, gaps, remarks, left, exitCode: exitCodeOf(findings) },
+    { version: 1, readings: known, notAsked, differing, gaps, remarks, left, exitCode: exitCodeOf(findings) },
     null,
     2,
   );

@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import type { Answer } from './platform.ts';
-import { type Asked, dataOf, idOf, itemsOf, largest } from './questions.ts';
+import type { OperationName } from '../upstream/operations.ts';
+import { type Answer, CannotAsk } from './platform.ts';
+import { type Asked, dataOf, idOf, itemsOf, largest, pageOfMembers } from './questions.ts';
 
 const MADE = 'conformance';
 const MOST_LOCKS = 1_000;
-const PAGE = 50;
+/** So many assets are looked at for something to buy once more. */
+const MOST_ASSETS = 50;
 
 type Row = Readonly<Record<string, unknown>>;
-/** Something that was made; `remove` resolves with whether it is gone. */
+/** Something that is made; `remove` resolves with whether it is gone, also where it was never there. */
 interface Made {
   readonly what: string;
   readonly remove: () => Promise<boolean>;
 }
 
-/** How many members the enterprise has that no run of this command has made. */
-export async function foreignMembers({ platform, enterpriseGlobalId }: Asked): Promise<number> {
-  const query = { pageNum: '1', pageSize: '1' };
-  const answer = await platform.ask('listMembers', { ids: { enterpriseGlobalId }, query });
-  if (answer.kind !== 'success') return 1;
-  const members = itemsOf((answer.data as Row)['list']);
-  return members.filter(({ userName }) => !String(userName).startsWith(MADE)).length;
+/** Whether the enterprise has members that no run of this command has made, as far as a page shows them. */
+export async function hasMembersOfItsOwn(asked: Asked): Promise<boolean> {
+  const { members, total } = await pageOfMembers(asked);
+  const made = members.filter(({ userName }) => String(userName).startsWith(MADE)).length;
+  return made < Math.max(members.length, total ?? 0);
 }
 
 /** What can only be asked by making something: each is removed again, and what could not be removed is told. */
@@ -45,55 +45,56 @@ async function locks({ platform, findings }: Asked): Promise<void> {
   };
   if (!(await isTaken(1)))
     return findings.remark('The platform refuses to disable a lock that is not there.');
-  findings.found(
-    'maxLocksPerCall',
-    (await isTaken(MOST_LOCKS)) ? MOST_LOCKS : await largest(MOST_LOCKS, isTaken),
-  );
+  const most = (await isTaken(MOST_LOCKS)) ? MOST_LOCKS : await largest(MOST_LOCKS, isTaken);
+  findings.found('maxLocksPerCall', most);
 }
 
 async function numbers({ platform, findings }: Asked): Promise<void> {
   const answer = await platform.ask('obtainAssetNums', { body: { size: 1 } });
-  if (answer.kind !== 'success')
-    return findings.remark(`The platform refuses an asset number (${reasonOf(answer)}).`);
-  const [number] = answer.data as unknown[];
-  if (!/^\d{10}$/.test(idOf(number))) findings.remark('An asset number has another form than ten digits.');
+  if (answer.kind !== 'success') return refused(findings, 'obtainAssetNums', answer);
+  const [number] = Array.isArray(answer.data) ? (answer.data as unknown[]) : [];
+  if (!/^\d{10}$/.test(idOf(number) ?? ''))
+    findings.remark('An asset number has another form than ten digits.');
 }
 
-async function member({ platform, findings, enterpriseGlobalId }: Asked, made: Made[]): Promise<void> {
+async function member(asked: Asked, made: Made[]): Promise<void> {
+  const { platform, findings, enterpriseGlobalId } = asked;
   if (!platform.hasUser) return;
   const userName = MADE + randomBytes(4).toString('hex');
   const name = `${MADE}-${userName.slice(-8)}`;
-  const given = { userName, name, password: `Aa1${randomBytes(9).toString('hex')}`, remark: MADE };
   const ids = { enterpriseGlobalId };
-  const added = await platform.ask('addMembers', { ids, body: { userList: [given] } });
-  if (added.kind !== 'success') return findings.remark(`The platform refuses a member (${reasonOf(added)}).`);
-  const pageSize = String(Math.min(PAGE, findings.readings.maxPageSize ?? PAGE));
   const find = async () => {
-    const found = await platform.ask('listMembers', {
-      ids,
-      query: { keyword: userName, pageNum: '1', pageSize },
-    });
-    if (found.kind !== 'success') throw new Error('the list of members cannot be read');
-    const list = itemsOf((found.data as Row)['list']);
-    return list.find((each) => String(each['userName']).startsWith(userName));
+    const { members } = await pageOfMembers(asked, userName);
+    return members.find((each) => String(each['userName']).startsWith(userName));
   };
-  const [row] = itemsOf((added.data as Row)['succeeded']);
-  const memberGlobalId = idOf(row?.['globalId']);
-  const own = { ...ids, memberGlobalId };
+  // Before the call: its answer may be lost.
   made.push({
     what: `the member ${name}`,
     remove: async () => {
-      const gone = await platform.ask('deleteMember', { ids: own });
-      const again = await platform.ask('deleteMember', { ids: own });
-      if (gone.kind === 'success')
-        findings.found('deletedTwice', again.kind === 'success' ? 'success' : 'code');
+      const memberGlobalId = idOf((await find())?.['globalId']);
+      if (memberGlobalId === undefined) return true;
+      const own = { ids: { ...ids, memberGlobalId } };
+      const gone = await platform.ask('deleteMember', own);
+      if (gone.kind !== 'success') return false;
+      const again = await platform.ask('deleteMember', own);
+      findings.found('deletedTwice', again.kind === 'success' ? 'success' : 'code');
       return (await find()) === undefined;
     },
   });
-  const edited = await platform.ask('editMember', { ids: own, body: { userName, name } });
-  if (edited.kind !== 'success')
-    return findings.remark(`The platform refuses an edit of a member (${reasonOf(edited)}).`);
-  findings.found('memberEdit', (await find())?.['remark'] === MADE ? 'keeps' : 'clears');
+  const row = { userName, name, password: `Aa1${randomBytes(9).toString('hex')}`, remark: MADE };
+  const added = await platform.ask('addMembers', { ids, body: { userList: [row] } });
+  if (added.kind !== 'success') return refused(findings, 'addMembers', added);
+  const memberGlobalId = idOf((await find())?.['globalId']);
+  if (memberGlobalId === undefined)
+    return findings.remark('A new member does not show at once in the list of members.');
+  const edit = { userName, name: `${name}-2` };
+  const edited = await platform.ask('editMember', { ids: { ...ids, memberGlobalId }, body: edit });
+  if (edited.kind !== 'success') return refused(findings, 'editMember', edited);
+  const shown = await find();
+  // A list that does not show the new name does not show what became of the remark.
+  if (shown?.['name'] !== edit.name)
+    return findings.remark('An edit of a member does not show at once in the list of members.');
+  findings.found('memberEdit', shown['remark'] === MADE ? 'keeps' : 'clears');
 }
 
 /** Something that the enterprise has bought before: a package where there is one. */
@@ -115,69 +116,99 @@ async function order(asked: Asked, made: Made[]): Promise<void> {
     enterpriseGlobalId,
     licenseType: asset['licenseType'],
   };
-  const place = (what: object) => {
-    const body = {
-      channelCode,
-      channelOrderId: `${MADE}-${Date.now()}-${randomBytes(3).toString('hex')}`,
-      syncMode: 'sync',
-      orderList: [{ sequence: 1, ...item, ...what }],
-    };
+  const number = `${MADE}-${Date.now()}-${randomBytes(3).toString('hex')}`;
+  const place = (what: object, channelOrderId: string) => {
+    const orderList = [{ sequence: 1, ...item, ...what }];
+    const body = { channelCode, channelOrderId, syncMode: 'sync', orderList };
     return platform.ask('batchOrder', { query: { appKey: config.appKey.reveal() }, body });
   };
   const products = [{ productUri: product['productUri'], limitConcurrent: 1 }];
   const merchandiseNum = merchandise?.['merchandiseNum'];
   const packages = [{ merchandiseNum, children: null, licenseOrderProductList: products }];
-  const content = merchandise ? { merchandises: packages, products: [] } : { products };
-  const placed = await place({ orderType: 'new_buy', assets: [{ ...content }] });
-  if (placed.kind !== 'success')
-    return findings.remark(`The platform refuses an order (${reasonOf(placed)}).`);
-  const [result] = dataOf(placed);
-  const srcLicenseOrderId = idOf(result?.['licenseOrderId']);
   const known = new Set(before.map(({ id }) => idOf(id)));
-  const fresh = async () => (await assetsOf(asked)).filter(({ id }) => !known.has(idOf(id)));
-  const assetNos = (await fresh()).map(({ assetNum }) => idOf(assetNum));
-  made.push({
-    what: `the licence order ${srcLicenseOrderId} of channel ${channelCode}, with the asset ${assetNos.join(', ')}`,
-    remove: async () => {
-      if (merchandise) {
-        const alone = {
-          orderType: 'delete_product',
-          srcLicenseOrderId,
-          assets: [{ assetNos, merchandises: [{ merchandiseNum, children: null }] }],
-        };
-        const taken = (await place(alone)).kind === 'success' && (await fresh()).length === 0;
-        findings.found('packagesInDeletion', taken ? 'taken' : 'refused');
-      }
-      if ((await fresh()).length > 0)
-        await place({ orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] });
-      return assetNos.length > 0 && (await fresh()).length === 0;
-    },
-  });
-  if (assetNos.length !== 1)
-    findings.remark('The asset of an order does not show at once among the assets of the enterprise.');
+  /** The assets that this order made: those of others that are new, too, are left alone. */
+  const own = async () => {
+    const fresh: Row[] = [];
+    for (const each of await assetsOf(asked))
+      if (!known.has(idOf(each['id'])) && (await hasFrom(asked, each, number))) fresh.push(each);
+    return fresh;
+  };
+  const remove = async () => {
+    const [only, ...others] = await own();
+    if (!only) return true;
+    const assetNos = [idOf(only['assetNum'])];
+    const srcLicenseOrderId = idOf(await licenseOrderOn(asked, only, number));
+    if (others.length > 0 || assetNos[0] === undefined || srcLicenseOrderId === undefined) return false;
+    if (merchandise) {
+      const alone = { assetNos, merchandises: [{ merchandiseNum, children: null }] };
+      const taken = await place(
+        { orderType: 'delete_product', srcLicenseOrderId, assets: [alone] },
+        `${number}-package`,
+      );
+      if (taken.kind === 'refused') findings.found('packagesInDeletion', 'refused');
+      else if (taken.kind === 'success' && (await own()).length === 0)
+        findings.found('packagesInDeletion', 'taken');
+    }
+    if ((await own()).length > 0)
+      await place(
+        { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] },
+        `${number}-removal`,
+      );
+    return (await own()).length === 0;
+  };
+  // Before the call: its answer may be lost.
+  made.push({ what: `the order ${number} of channel ${channelCode}`, remove });
+  const content = merchandise ? { merchandises: packages, products: [] } : { products };
+  const placed = await place({ orderType: 'new_buy', assets: [content] }, number);
+  if (placed.kind !== 'success') return refused(findings, 'batchOrder', placed);
+  if ((await own()).length !== 1) {
+    made.pop();
+    findings.left.push(`the order ${number} of channel ${channelCode}, which shows on no asset of its own`);
+  }
 }
 
 async function assetsOf({ platform, enterpriseGlobalId }: Asked): Promise<readonly Row[]> {
-  return dataOf(await platform.ask('listAssets', { ids: { enterpriseGlobalId } }));
+  const answer = await platform.ask('listAssets', { ids: { enterpriseGlobalId } });
+  if (answer.kind !== 'success') throw new CannotAsk('The assets of the enterprise cannot be read any more.');
+  return dataOf(answer);
 }
 
-async function somethingBought({ platform }: Asked, assets: readonly Row[]): Promise<Bought | undefined> {
+/** The products and packages on an asset, with those in the outer packages. */
+async function contentsOf({ platform }: Asked, asset: Row): Promise<readonly Row[]> {
+  const assetId = idOf(asset['id']);
+  if (assetId === undefined) return [];
+  const answer = await platform.ask('listAssetProducts', { ids: { assetId } });
+  if (answer.kind !== 'success') return [];
+  const { productInstanceList, children } = (answer.data ?? {}) as Row;
+  const packages = itemsOf(children);
+  const inside = packages.flatMap((each) => itemsOf(each['productInstanceList']));
+  return [...itemsOf(productInstanceList), ...packages, ...inside];
+}
+
+async function hasFrom(asked: Asked, asset: Row, channelOrderId: string): Promise<boolean> {
+  return (await contentsOf(asked, asset)).some((each) => each['channelOrderId'] === channelOrderId);
+}
+
+async function licenseOrderOn(asked: Asked, asset: Row, channelOrderId: string): Promise<unknown> {
+  const own = (await contentsOf(asked, asset)).find((each) => each['channelOrderId'] === channelOrderId);
+  return own?.['licenseOrderId'];
+}
+
+async function somethingBought(asked: Asked, assets: readonly Row[]): Promise<Bought | undefined> {
   let plain: Bought | undefined;
-  for (const asset of assets) {
-    const answer = await platform.ask('listAssetProducts', { ids: { assetId: idOf(asset['id']) } });
-    if (answer.kind !== 'success') continue;
-    const { productInstanceList, children } = answer.data as Row;
-    const [merchandise] = itemsOf(children);
+  for (const asset of assets.slice(0, MOST_ASSETS)) {
+    const contents = await contentsOf(asked, asset);
+    const merchandise = contents.find((each) => itemsOf(each['productInstanceList']).length > 0);
     const [inside] = itemsOf(merchandise?.['productInstanceList']);
     if (merchandise && inside) return { asset, product: inside, merchandise };
-    const [product] = itemsOf(productInstanceList);
+    const product = contents.find((each) => typeof each['productUri'] === 'string');
     if (product) plain ??= { asset, product, merchandise: undefined };
   }
   return plain;
 }
 
-function reasonOf(answer: Answer): string {
-  if (answer.kind === 'success') return 'success';
-  const { code, message } = answer.details;
-  return [code ?? answer.kind, message].filter((each) => each !== undefined).join(': ');
+/** Only the code: the platform's words may have anything in them. */
+function refused(findings: Asked['findings'], name: OperationName, answer: Answer): void {
+  const code = answer.kind === 'success' ? 'success' : (answer.details.code ?? answer.kind);
+  findings.remark(`The platform refuses ${name} (${code}).`);
 }

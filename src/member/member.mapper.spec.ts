@@ -77,9 +77,9 @@ describe('a page of members', () => {
   const member = { globalId: 'g' };
   const page = (list: unknown, more: object = {}) => ({ total: 3, pages: 2, list, ...more });
   it('is what the platform says of it, and what came', () => {
-    expect(toMemberPage(page([member], { pageSize: 2, isLastPage: true }), 'ms')).toEqual({
+    expect(toMemberPage(page([member], { pageNum: 1, pageSize: 2, isLastPage: true }), 'ms')).toEqual({
       items: [expect.objectContaining({ memberGlobalId: 'g' })],
-      ...{ came: 1, pageSize: 2, total: 3, isLast: true },
+      ...{ came: 1, pageNum: 1, pageSize: 2, total: 3, isLast: true },
     });
   });
 

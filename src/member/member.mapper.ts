@@ -39,7 +39,7 @@ export function readMember(wire: Reader<MemberField>, unit: TimestampUnit): Memb
     userName: wire.text('userName'),
     name: wire.text('name'),
     remark: wire.text('remark'),
-    passwordMobile: wire.text('passwordMobile'),
+    passwordMobile: wire.id('passwordMobile'),
     assetNums: wire.ids('assetNums'),
     lentLockNum: wire.id('borrowNum'),
     online: wire.boolean('onlineFlag'),

@@ -18,6 +18,8 @@ import {
 import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 
+/** A long on the wire. */
+const LONG = /^(0|[1-9]\d{0,18})$/;
 /** They take about 2 MB. A day has only a few deletes with an unknown outcome. */
 const MAX_REMEMBERED = 10_000;
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -94,6 +96,11 @@ export class MemberService {
       if ((found = items.find((each) => each.memberGlobalId === memberGlobalId))) break;
     const { departmentId, remark, passwordMobile } =
       found ?? (await this.search.getMember({ ...call, fresh: true }, ids));
+    if (departmentId !== null && !LONG.test(departmentId))
+      throw new ProblemException('upstream-contract-violation', {
+        outcome: 'not_processed',
+        detail: 'The department of the member cannot be sent again: it is no number of 64 bits. Name one.',
+      });
     return { departmentId, remark, passwordMobile };
   }
 

@@ -62,17 +62,20 @@ export class LicenseOrderService {
     const write = {
       caller: call.caller.name,
       order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search: searchOf(order) },
-      // The application's key is left out, because a new key does not make it another order.
-      payloadText: `{"body":${bodyText}}`,
+      // The application's key is left out, because a new key does not make it another order; nor does another form of a date.
+      payloadText: `{"body":${this.#isDated ? JSON.stringify(this.#bodyOf(order, 'long')) : bodyText}}`,
       idempotencyKey,
       deadlineMs: this.config.orderDeadlineMs,
     };
     const { result, replayed } = await this.ledger.order(write, (sendOnce) =>
-      this.#withNumbersBound(call, order, () =>
-        this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
+      this.#withNumbersBound(call, order, () => {
+        // A number whose order was refused before may come with another one.
+        const notTaken = this.#notTaken(order);
+        if (notTaken) throw notTaken;
+        return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
           toPlacedItems(data, body, notes),
-        ),
-      ),
+        );
+      }),
     );
     return { record: toOrderRecord(result), location: locationOf(result), replayed };
   }
@@ -107,8 +110,11 @@ export class LicenseOrderService {
     return { method, path: modulePrefix[module] + path, body, effects };
   }
 
-  #bodyOf(order: PlaceOrderDto) {
-    const featureTrialEnd = this.readings.of('featureTrialEnd');
+  get #isDated(): boolean {
+    return this.readings.of('featureTrialEnd') === 'text';
+  }
+
+  #bodyOf(order: PlaceOrderDto, featureTrialEnd = this.readings.of('featureTrialEnd')) {
     return toBatchOrder(order, { unit: this.config.timestampUnit, featureTrialEnd });
   }
 

@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
+import { asProblem, nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
@@ -19,15 +19,8 @@ import type {
   UpdateCustomerDto,
 } from './dto/customer.dto.ts';
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
-import type {
-  LockResultsDto,
-  LocksDto,
-  ReserveAssetNumsDto,
-  ReservedAssetNumDto,
-  ReservedAssetNumsDto,
-} from './dto/lock.dto.ts';
+import type { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import {
-  type LockResult,
   lockResultsOf,
   toAssets,
   toCustomer,
@@ -128,37 +121,46 @@ export class OrderService {
     const notFound = call.authorisedIds?.notFound;
     const sent = notFound ? assetNums.filter((assetNum) => !notFound.has(assetNum)) : assetNums;
     const most = this.readings.of('maxLocksPerCall') ?? sent.length;
-    const results: LockResult[] = [];
-    for (let from = 0; from < sent.length; from += most) {
-      const body: WireLockRequest = { assetNums: sent.slice(from, from + most), operatorIdentity };
-      try {
-        results.push(...(await this.upstream.call(operation, call, { body }, toLockResults)));
-      } catch (error) {
-        // The results of earlier calls are passed on; the status of the other locks is `unknown`.
-        if (results.length === 0) throw error;
-        break;
-      }
-    }
+    const parts = Array.from({ length: Math.ceil(sent.length / most) }, (_, part) =>
+      sent.slice(part * most, (part + 1) * most),
+    );
+    // Where a later call fails, the status of its locks is `unknown`.
+    const results = await this.#inTurn(parts, (part) => {
+      const body: WireLockRequest = { assetNums: part, operatorIdentity };
+      return this.upstream.call(operation, call, { body }, toLockResults);
+    });
     return lockResultsOf(assetNums, results, notFound);
   }
 
   /** By several calls where the platform gives fewer numbers at once. If a later one fails, there are fewer numbers. */
   async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<ReservedAssetNumsDto> {
     const most = this.readings.of('maxAssetNums') ?? size;
-    const items: ReservedAssetNumDto[] = [];
-    for (let left = size; left > 0; left -= most) {
-      const body = { size: Math.min(left, most) };
-      try {
-        items.push(...(await this.upstream.call('obtainAssetNums', call, { body }, toReservedAssetNums)));
-      } catch (error) {
-        if (items.length === 0) throw error;
-        break;
-      }
-    }
+    const sizes = Array.from({ length: Math.ceil(size / most) }, (_, part) =>
+      Math.min(most, size - part * most),
+    );
+    const items = await this.#inTurn(sizes, (part) =>
+      this.upstream.call('obtainAssetNums', call, { body: { size: part } }, toReservedAssetNums),
+    );
     const { name, grants } = call.caller;
     const numbers = items.map(({ keyShellNumber }) => keyShellNumber);
     if (isBound(grants)) await this.reservations.add(name, numbers);
     return { requested: size, items };
+  }
+
+  /** One call after the other. The results up to the first failure, or to the end of the time for one call; a failure of the first call. */
+  async #inTurn<Part, T>(parts: readonly Part[], send: (part: Part) => Promise<readonly T[]>): Promise<T[]> {
+    const until = performance.now() + this.config.deadlineMs;
+    const results: T[] = [];
+    for (const [index, part] of parts.entries()) {
+      if (index > 0 && performance.now() > until) break;
+      try {
+        results.push(...(await send(part)));
+      } catch (error) {
+        if (index === 0 || !(asProblem(error) instanceof ProblemException)) throw error;
+        break;
+      }
+    }
+    return results;
   }
 }
 

@@ -52,7 +52,7 @@ export class PlatformSearch {
     return holdings;
   }
 
-  /** Undefined where the channel does not show the customer, or it has no enterprise. */
+  /** Undefined where the channel does not show the customer, it has no enterprise, or its number is that of several. */
   async enterpriseOf(
     channelCode: string,
     { customerId, channelCustomerId }: SoughtCustomer,
@@ -64,7 +64,10 @@ export class PlatformSearch {
       customerId === undefined
         ? each.channelCustomerId === channelCustomerId
         : each.customerId === customerId;
-    return customers.find(isSought)?.enterpriseGlobalId ?? undefined;
+    const [enterprise, ...others] = new Set(
+      customers.filter(isSought).map((each) => each.enterpriseGlobalId),
+    );
+    return others.length === 0 ? (enterprise ?? undefined) : undefined;
   }
 
   /** Adds what is on the asset. False where something may be missing. */

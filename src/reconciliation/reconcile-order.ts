@@ -6,6 +6,7 @@ import {
   type LedgerRecord,
   type OrderDetails,
   type PlacedItem,
+  type SoughtCustomer,
 } from '../order-ledger/ledger-record.ts';
 import { Log } from '../observability/log.ts';
 import type { AttemptOutcome } from '../observability/metric-tables.ts';
@@ -62,22 +63,25 @@ export class OrderReconciler {
     const write = before.name;
     const { order } = before.details;
     if (!order || !isSought(before) || !this.platform.possible) return NOT_NEEDED;
-    const holdings = await this.#holdings(order, abandon);
-    const found = notOlder(ordersIn(holdings, order), before.submittedAt);
+    const places = await this.#places(order, abandon);
+    // An enterprise that is not known may have what was bought, or what is to be deleted.
+    if (!places) return { result: 'not_found' };
+    for (const place of places) place.found = notOlder(ordersIn(place.holdings, order), before.submittedAt);
+    const found: Found = new Map(places.flatMap((place) => [...place.found]));
     const licenseOrders = [...found.keys()];
     const bought = order.ordered.filter(({ orderType }) => orderType === 'new_buy');
-    if (found.size > bought.length) {
+    if (places.some((place) => place.found.size > place.bought)) {
       this.log.error(
         { event: 'order-placed-twice', write, items: bought.length, licenseOrders: licenseOrders.join(' ') },
         'An order stands at the platform more than once',
       );
       return { result: 'placed_twice', licenseOrders };
     }
-    if (found.size < bought.length)
+    if (places.some((place) => place.found.size < place.bought))
       return { result: found.size === 0 ? 'not_found' : 'incomplete', licenseOrders };
     const deletions = Object.values(order.search?.deletions ?? {}).flat();
-    // An enterprise that is not known may have what is to be deleted.
-    if (!holdings || !deletions.every((deletion) => isGone(deletion, holdings)))
+    const holdings = places.flatMap((place) => place.holdings);
+    if (!deletions.every((deletion) => isGone(deletion, holdings, order)))
       return { result: bought.length > 0 ? 'incomplete' : 'not_found', licenseOrders };
     // The attempt may have taken minutes. Meanwhile an operator may have settled the order, and a caller sent its number again.
     const now = await this.ledger.read(write);
@@ -101,51 +105,76 @@ export class OrderReconciler {
     return { result: 'settled', licenseOrders };
   }
 
-  /** What the enterprises of the order have; undefined where one of them is not known. */
-  async #holdings(order: OrderDetails, abandon: AbortSignal): Promise<Holding[] | undefined> {
-    const enterprises = new Set<string>();
-    for (const { sequence, enterpriseGlobalId } of order.ordered) {
-      const enterprise = enterpriseGlobalId ?? (await this.#enterpriseOf(order, sequence, abandon));
+  /** The enterprises of the order with what they have; undefined where one of them is not known. */
+  async #places(order: OrderDetails, abandon: AbortSignal): Promise<Place[] | undefined> {
+    const places = new Map<string, Place>();
+    const known = new Map<string, Promise<string | undefined>>();
+    for (const { sequence, orderType, enterpriseGlobalId } of order.ordered) {
+      const customer = this.#customerOf(order, sequence);
+      const key = JSON.stringify(customer);
+      if (enterpriseGlobalId === null && customer && !known.has(key))
+        known.set(key, this.platform.enterpriseOf(order.channelCode, customer, abandon));
+      const enterprise = enterpriseGlobalId ?? (await known.get(key));
       if (enterprise === undefined) return undefined;
-      enterprises.add(enterprise);
+      const place = places.get(enterprise) ?? { bought: 0, holdings: [], found: new Map() };
+      places.set(enterprise, place);
+      if (orderType === 'new_buy') place.bought++;
     }
-    const all: Holding[] = [];
-    for (const enterprise of enterprises) all.push(...(await this.platform.holdings(enterprise, abandon)));
-    return all;
+    for (const [enterprise, place] of places)
+      place.holdings = await this.platform.holdings(enterprise, abandon);
+    return [...places.values()];
   }
 
-  /** By the customer that the platform named when it accepted the order, or that the order names. */
-  async #enterpriseOf(
-    order: OrderDetails,
-    sequence: number,
-    abandon: AbortSignal,
-  ): Promise<string | undefined> {
-    const sought = order.search?.customers?.[sequence];
-    const named = order.items.find((item) => item.sequence === sequence)?.customerId ?? undefined;
-    const customer = { ...sought, customerId: sought?.customerId ?? named };
-    if (customer.customerId === undefined && customer.channelCustomerId === undefined) return undefined;
-    return this.platform.enterpriseOf(order.channelCode, customer, abandon);
+  /** The customer that the order names, or the platform when it accepted the order; undefined where neither did. */
+  #customerOf({ search, items }: OrderDetails, sequence: number): SoughtCustomer | undefined {
+    const { customerId, channelCustomerId } = search?.customers?.[sequence] ?? {};
+    const named = items.find((item) => item.sequence === sequence)?.customerId ?? undefined;
+    if (customerId === undefined && named === undefined && channelCustomerId === undefined) return undefined;
+    return { customerId: customerId ?? named, channelCustomerId };
   }
+}
+
+/** An enterprise of an order: how many purchases are for it, and what it has. */
+interface Place {
+  bought: number;
+  holdings: readonly Holding[];
+  found: Found;
 }
 
 /** What the platform has of a channel's order, by the ids of the licence orders. */
 type Found = ReadonlyMap<string, readonly Instance[]>;
 
-function ordersIn(holdings: readonly Holding[] | undefined, order: OrderDetails): Found {
-  const placed = (holdings ?? []).flatMap(({ contents }) => contents.filter((each) => isFrom(each, order)));
+function ordersIn(holdings: readonly Holding[], order: OrderDetails): Found {
+  const placed = holdings.flatMap(({ contents }) => contents.filter((each) => isFrom(each, order)));
   const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
   orders.delete('');
   return orders;
 }
 
-/** Whether nothing is there any more of what the deletion names. */
-function isGone({ assetNums, licenseOrderId, named }: Deletion, holdings: readonly Holding[]): boolean {
-  const assets = holdings.filter(({ assetNum }) => assetNum !== null && assetNums.includes(assetNum));
+/** Whether nothing is there any more of what the deletion names. What cannot be read may be that; what the order itself bought is not. */
+function isGone(
+  { assetNums, licenseOrderId, named }: Deletion,
+  holdings: readonly Holding[],
+  order: OrderDetails,
+): boolean {
+  const assets = holdings.filter(({ assetNum }) => assetNum === null || assetNums.includes(assetNum));
   if (named === undefined && licenseOrderId === undefined) return assets.length === 0;
-  const isLeft = (each: Instance) =>
-    (licenseOrderId === undefined || each.licenseOrderId === licenseOrderId) &&
-    (named === undefined || named.some((name) => isMeantBy(each, name)));
+  // A package without a number cannot be told from others.
+  if (named?.length === 0) return false;
+  const isLeft = (each: Instance) => {
+    if (isFrom(each, order)) return false;
+    if (isUnreadable(each)) return true;
+    return (
+      (licenseOrderId === undefined || each.licenseOrderId === licenseOrderId) &&
+      (named === undefined || named.some((name) => isMeantBy(each, name)))
+    );
+  };
   return assets.every(({ contents, isWhole }) => isWhole && !contents.some(isLeft));
+}
+
+function isUnreadable({ licenseOrderId, product }: Instance): boolean {
+  const names = product ? [product.productUri, product.gmsPid, product.appKey] : [''];
+  return licenseOrderId === null || names.every((name) => name === null);
 }
 
 /** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older order for it. */

@@ -97,7 +97,9 @@ export class MemberList {
     { from, to, again, pagesAtATime }: Span,
     seen: Map<string, boolean>,
   ): AsyncGenerator<Part<T>, End> {
-    const pages = new MemberPages(ask, again, Math.min(await this.limit.size(), to - from));
+    const size = Math.min(await this.limit.size(), to - from);
+    // A list without a fixed order shows others in pages of another size.
+    const pages = new MemberPages(ask, again, again && to === Infinity ? Math.max(1, size - 1) : size);
     let next = from;
     let maxTotal = 0;
     let hasShrunk = false;
@@ -121,13 +123,18 @@ export class MemberList {
       if (at === undefined && (total === null || next < total)) continue;
       const shown = at === undefined ? [] : page.items.slice(Math.max(0, from - at), to - at);
       const named = shown.filter((item) => item !== null);
-      const fresh = named.filter(({ memberGlobalId }) => seen.get(memberGlobalId) !== again);
-      const isNew = new Set(fresh);
+      const isNew = new Set<T>();
+      const ids = new Set<string>();
+      for (const item of named) {
+        if (seen.get(item.memberGlobalId) !== again && !ids.has(item.memberGlobalId)) isNew.add(item);
+        ids.add(item.memberGlobalId);
+      }
+      const fresh = [...isNew];
       // Some platforms repeat their last page beyond the end of the list.
       const repeated = named.filter((item) => !isNew.has(item) && !last.has(item.memberGlobalId));
       const overlaps = at !== undefined && at < next;
       hasRepeated ||= !overlaps && repeated.length > 0;
-      last = new Set(named.map(({ memberGlobalId }) => memberGlobalId));
+      last = ids;
       const items = fresh.filter(({ memberGlobalId }) => !seen.has(memberGlobalId));
       for (const { memberGlobalId } of fresh) seen.set(memberGlobalId, again);
       if (fresh.length > 0) nameless += shown.length - named.length;

@@ -110,7 +110,7 @@ export class MemberPages<T> {
     const { size } = this;
     const number = Math.floor(position / size) + 1;
     try {
-      const page = await (this.#ahead.get(number) ?? this.#ask(number));
+      const page = asNumbered(await (this.#ahead.get(number) ?? this.#ask(number)), number, size);
       this.#ahead.delete(number);
       if (page.came > this.#maxItems) throw violation();
       const unit = await this.#unitOf(page, number);
@@ -165,6 +165,15 @@ export class MemberPages<T> {
     this.size = size;
     this.#ahead.clear();
   }
+}
+
+/** Some platforms answer with their last page where one beyond the end is asked for. Then the page that was asked for is empty. */
+function asNumbered<T>(page: MemberPage<T>, number: number, size: number): MemberPage<T> {
+  const { pageNum, total } = page;
+  const isBeyond =
+    total !== null && number > 1 && (number - 1) * Math.min(size, page.pageSize ?? size) >= total;
+  const isOther = pageNum !== null && pageNum < number;
+  return isBeyond || isOther ? { ...page, items: [], came: 0 } : page;
 }
 
 /** How many members a page of the platform has: as many as the response says, else as many as came. */

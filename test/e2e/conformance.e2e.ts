@@ -11,6 +11,7 @@ import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { COMPILE_CACHE, NODE_PATH } from '../support/gateway-process.ts';
+import { orderOf } from '../support/order-body.ts';
 import { freePort, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
@@ -33,7 +34,10 @@ const file = (name: string, content: object) => {
 
 const sandbox = useSandbox();
 const { ended, atEnd } = endings();
-beforeEach(() => sandbox.reset());
+beforeEach(() => {
+  rmSync(profileFile, { force: true });
+  return sandbox.reset();
+});
 
 function environment(): Record<string, string> {
   const user = { username: 'admin@harbour', password: sandbox.seedPassword };
@@ -140,6 +144,7 @@ describe('a platform that reads the interface otherwise', () => {
   it.each<[object, string?]>([
     [{ maxPageSize: 3 }],
     [{ maxPageSize: 3, largerPages: 'cut' }],
+    [{ pagesBeyond: 'last' }],
     [{ pageNumbers: 'text' }],
     [{ pageTotal: 'absent' }],
     [{ pageFlags: 'next' }],
@@ -194,6 +199,17 @@ describe('a platform that reads the interface otherwise', () => {
     await sandbox.fault({ operation: 'listLentLocks', action: { odd: { pointer: '/data', value: 'x' } } });
     const { remarks, code } = await reported(ofHarbour());
     expect([remarks, code]).toEqual([[{ what: expect.stringContaining('listLentLocks'), isWrong: true }], 2]);
+  });
+
+  it('keeps in the profile what this run did not ask', async () => {
+    writeFileSync(
+      profileFile,
+      JSON.stringify({ version: 1, readings: { maxOrdersPerBatch: 20, memberEdit: 'clears' } }),
+    );
+    await run(ofHarbour());
+    const { readings, notAsked } = JSON.parse(readFileSync(profileFile, 'utf8')) as Report;
+    expect(readings).toMatchObject({ maxOrdersPerBatch: 20, memberEdit: 'clears', timestampUnit: 'ms' });
+    expect(notAsked).not.toContain('memberEdit');
   });
 
   it('is described by a profile with which another sandbox and a gateway answer alike', async () => {
@@ -257,9 +273,39 @@ describe('what was made', () => {
     expect([left, code]).toEqual([[expect.stringMatching(/^the member conformance-[0-9a-f]{8}$/)], 1]);
   });
 
+  it.each([
+    ['addMembers', 'after'],
+    ['batchOrder', 'after'],
+    ['editMember', 'before'],
+  ])(
+    'is removed though the answer of %s is lost, and the run says that it could not ask',
+    async (operation, phase) => {
+      const before = await live();
+      await sandbox.fault({ operation, phase, times: 1, action: { reset: 'before-headers' } });
+      const { code, err } = await run(ofHarbour(...WRITES));
+      expect([code, err]).toEqual([3, expect.stringContaining('UPSTREAM_BASE_URL cannot be reached')]);
+      expect(err).not.toContain('Could not be removed');
+      expect(await live()).toEqual(before);
+    },
+  );
+
+  it('is left alone where it is not its own: what others make meanwhile stays', async () => {
+    const others = ended(await TestGateway.start(sandbox));
+    await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 400 } });
+    const { run: end } = started(ofHarbour(...WRITES, '--json'));
+    await until('an order is on its way', async () => (await sandbox.journal('batchOrder')).length > 0);
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const [item] = orderOf('').items;
+    const order = orderOf('SO-other', { items: [{ ...item, customer }] });
+    expect((await others.post('/v1/license-orders', order)).status).toBe(201);
+    const { code, out } = await end;
+    expect([code, (JSON.parse(out) as Report).left]).toEqual([0, []]);
+    const made = await others.get('/v1/license-orders/crm/SO-other/assets');
+    expect((made.body['items'] as object[]).length).toBe(1);
+  });
+
   it('is removed at Ctrl-C, and no profile is written', async () => {
     const before = await live();
-    rmSync(profileFile, { force: true });
     await sandbox.fault({ operation: 'editMember', action: { delayMs: 500 } });
     const { child, run: end } = started(ofHarbour(...WRITES));
     await until('a member was made', async () => (await sandbox.journal('addMembers')).length > 0);
@@ -281,6 +327,12 @@ describe('a platform that cannot be asked', () => {
       '--enterprise must be 1 to 128',
     ],
     ['--order alone', ofHarbour('--order'), () => ({}), '--order needs --write'],
+    [
+      'a folder that is not there',
+      ofHarbour('--profile', '/nowhere/p.json'),
+      () => ({}),
+      'the folder of /nowhere/p.json',
+    ],
     ['an unknown option', ofHarbour('--force'), () => ({}), "Unknown option '--force'"],
     [
       'members of its own, without --yes',

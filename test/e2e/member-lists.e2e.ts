@@ -277,6 +277,34 @@ describe.each(PLATFORMS)('C30 a platform that $name', (platform) => {
   });
 });
 
+describe('C30 a platform that answers with its last page where there is none', () => {
+  let all: Employee[];
+
+  beforeAll(async () => {
+    fleet = await started();
+    all = await enlarge();
+  });
+  afterAll(() => fleet.stop());
+  beforeEach(() => restored({ pagesBeyond: 'last' }));
+
+  it.each([{ pageNum: null }, { total: null, pages: null }])(
+    'has no members beyond the end: %j',
+    async (patch) => {
+      await sandbox.fault({ operation: 'listMembers', action: { patch: { data: patch } } });
+      const last = await fleet.get(0, `${HARBOUR}/members?page=12&pageSize=20`);
+      expect((last.body['items'] as object[]).length).toBe(EMPLOYEES % 20);
+      for (const page of [13, 100]) {
+        const { status, body, headers } = await fleet.get(0, `${HARBOUR}/members?page=${page}&pageSize=20`);
+        expect([status, body['items']]).toEqual([200, []]);
+        expect([null, EMPLOYEES]).toContain(body['total']);
+        expect(headers.get('link') ?? '').not.toContain('rel="next"');
+      }
+      const file = await exported();
+      expect([file.status, file.isWhole, exportedIds(file)]).toEqual([200, true, idsOf(all)]);
+    },
+  );
+});
+
 describe('a platform that gives pages as asked', () => {
   let all: Employee[];
 

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 import { drawProfiles, missingPairs } from './draw.ts';
 import { enlarge, playProfile } from './story.ts';
@@ -11,15 +12,23 @@ const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 const profiles = drawProfiles(seed, COUNT);
 
 const sandbox = useSandbox();
-beforeAll(() => enlarge(sandbox));
+let redis: RunningRedis;
+beforeAll(async () => {
+  redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  await enlarge(sandbox);
+});
+afterAll(() => redis.stop());
 
 describe(`PROFILES_SEED=${seed}`, () => {
   it('has every pair of two values of two readings', () => {
     expect(missingPairs(profiles)).toEqual([]);
   });
 
-  it.each(profiles.map((profile, index) => ({ index, profile })))('platform $index', async ({ profile }) => {
-    const wrong = await playProfile(sandbox, profile);
-    expect({ profile, wrong }).toEqual({ profile, wrong: [] });
-  });
+  it.each(profiles.map((profile, index) => ({ index, profile })))(
+    'platform $index',
+    async ({ profile, index }) => {
+      const wrong = await playProfile(sandbox, profile, index === COUNT - 1 ? redis : undefined);
+      expect({ profile, wrong }).toEqual({ profile, wrong: [] });
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { drawProfiles, type Played } from './draw.ts';
 import { enlarge, playProfile } from './story.ts';
@@ -8,6 +9,8 @@ import { enlarge, playProfile } from './story.ts';
 
 const COUNT = 2_000;
 const AT_ONCE = 2;
+/** In each of so many stories a gateway is killed. */
+const KILL_EVERY = 100;
 const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 
 const sandboxes: TestSandbox[] = [];
@@ -23,10 +26,15 @@ afterAll(() => Promise.all(sandboxes.map((sandbox) => sandbox.close())));
 it(`PROFILES_SEED=${seed}: on every platform of ${COUNT} the story is true`, async () => {
   const profiles = drawProfiles(seed, COUNT);
   const wrong: { readonly profile: Played; readonly wrong: readonly string[] }[] = [];
-  const queue = profiles.values();
+  const queue = profiles.entries();
   const play = async (sandbox: TestSandbox) => {
-    for (const profile of queue) {
-      const faults = await playProfile(sandbox, profile);
+    for (const [index, profile] of queue) {
+      const isKilled = index % KILL_EVERY === KILL_EVERY - 1;
+      const redis = isKilled
+        ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'])
+        : undefined;
+      const faults = await playProfile(sandbox, profile, redis);
+      await redis?.stop();
       if (faults.length > 0) wrong.push({ profile, wrong: faults });
     }
   };

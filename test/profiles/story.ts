@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newSecret } from '../support/canary.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
+import { type RunningRedis, until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import type { Played } from './draw.ts';
 
@@ -37,24 +38,39 @@ export async function enlarge(sandbox: TestSandbox): Promise<void> {
   await sandbox.control('POST', '/snapshots/story');
 }
 
-/** Plays the story on a platform with this profile. Returns what is wrong, in words; nothing where all is true. */
-export async function playProfile(sandbox: TestSandbox, { isTold, ...played }: Played): Promise<string[]> {
+/**
+ * Plays the story on a platform with this profile. Returns what is wrong, in words; nothing where all is true. With a Redis the gateway is
+ * killed during its import, and another one goes on.
+ */
+export async function playProfile(
+  sandbox: TestSandbox,
+  { isTold, ...played }: Played,
+  redis?: RunningRedis,
+): Promise<string[]> {
   await sandbox.control('POST', '/snapshots/story/restore');
   for (const path of ['/journal', '/faults']) await sandbox.control('DELETE', path);
   await sandbox.control('PUT', '/profile', played);
   const folder = mkdtempSync(join(tmpdir(), 'played-'));
   const file = join(folder, 'profile.json');
   writeFileSync(file, JSON.stringify({ version: 1, readings: isTold === 'yes' ? played : {} }));
-  const environment = { UPSTREAM_TIMESTAMP_UNIT: played.timestampUnit, PLATFORM_PROFILE_FILE: file };
-  const bound = {
-    name: 'bound',
-    scopes: ['members:read', 'orders:read'],
-    enterprises: ['ent-harbour'],
-    users: ['default'],
+  const environment = {
+    ...{ UPSTREAM_TIMESTAMP_UNIT: played.timestampUnit, PLATFORM_PROFILE_FILE: file },
+    ...(redis && { REDIS_URL: redis.url, ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() }),
   };
-  const gateway = await TestGateway.start(sandbox, environment, [bound]);
+  const grants = { enterprises: ['ent-harbour'], users: ['default'] };
+  const gateway = new TestGateway([{ name: 'bound', scopes: ['members:read', 'orders:read'], ...grants }]);
+  let running: GatewayProcess | undefined;
+  const start = () =>
+    gateway.open(sandbox, environment, async (all) => (running = await startGatewayProcess(all)));
+  const kill = async () => {
+    await until('members are added', async () => (await sandbox.journal('addMembers')).length > 0);
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+    await start();
+  };
+  await start();
   try {
-    return await new Story(sandbox, gateway, played, isTold === 'yes').play();
+    return await new Story(sandbox, gateway, played, isTold === 'yes', redis && kill).play();
   } finally {
     await gateway.stop();
     rmSync(folder, { recursive: true });
@@ -69,6 +85,7 @@ class Story {
     private readonly gateway: TestGateway,
     private readonly played: Omit<Played, 'isTold'>,
     private readonly isTold: boolean,
+    private readonly kill: (() => Promise<void>) | undefined,
   ) {}
 
   async play(): Promise<string[]> {
@@ -264,6 +281,7 @@ class Story {
     });
     this.#expect('an import begins', begun.status === 202, begun.body);
     const job = `/v1/jobs/${String(begun.body['jobId'])}`;
+    await this.kill?.();
     let ended: TestAnswer | undefined;
     await until('the import has ended', async () => {
       ended = await this.gateway.get(job);

@@ -66,8 +66,11 @@ export function isMeantBy({ product, merchandiseNums }: Instance, named: NamedIn
   );
 }
 
-function isSameTime(one: string | null, other: string | null): boolean {
-  return one === other || (one !== null && other !== null && Date.parse(one) === Date.parse(other));
+/** A platform whose times are in seconds has lost the fraction that was ordered. */
+function isSameTime(installed: string | null, named: string | null): boolean {
+  if (installed === null || named === null) return installed === named;
+  const [there, wanted] = [Date.parse(installed), Date.parse(named)];
+  return there === wanted || there === wanted - (wanted % 1_000);
 }
 
 /** By the platform's own note of the channel's order, which may lack the channel. */

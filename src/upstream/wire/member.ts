@@ -54,6 +54,7 @@ export interface MemberPage<T> {
   /** How many items came, also those that are no members. */
   readonly came: number;
   /** What the platform says of the page; null where it says nothing. */
+  readonly pageNum: number | null;
   readonly pageSize: number | null;
   readonly total: number | null;
   readonly isLast: boolean | null;
@@ -80,6 +81,7 @@ export function readMemberPage<T>(
     return {
       items,
       came: wire.lengthOf('list'),
+      pageNum: wire.count('pageNum'),
       pageSize: wire.count('pageSize'),
       total: wire.count('total'),
       isLast: isLast === null && hasNext === null ? null : isLast === true || hasNext === false,
