@@ -97,7 +97,9 @@ async function main(argv: string[], redactor: Redactor): Promise<number> {
       true,
     );
   if (over.signal.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
-  const report = options.json ? `${jsonReport(findings)}\n` : textReport(findings, process.stdout.isTTY);
+  const report = options.json
+    ? `${jsonReport(findings, platform.lifetimes)}\n`
+    : textReport(findings, platform.lifetimes, process.stdout.isTTY);
   process.stdout.write(redactor.redact(report));
   const known = { ...before, ...findings.readings };
   const profile = {

@@ -20,8 +20,8 @@ export class CannotAsk extends Error {
 interface Question extends Pick<UpstreamRequest, 'ids' | 'query' | 'body'> {
   /** In place of a new one. */
   readonly nonce?: string;
-  /** In place of the user's token. */
-  readonly userToken?: string;
+  /** In place of the user's token; null: without one. */
+  readonly userToken?: string | null;
 }
 
 /** A response as the gateway reads it, and what the gateway reads over. */
@@ -45,6 +45,8 @@ export class Platform {
   readonly #http: UndiciHttpService;
   readonly #endpoint: TokenEndpoint;
   readonly #tokens = new Map<string, string>();
+  /** For how long a new token is used, in seconds, by its name. */
+  readonly lifetimes = new Map<string, number>();
 
   constructor(
     private readonly config: UpstreamConfig,
@@ -83,8 +85,7 @@ export class Platform {
     const { scopes } = this.config;
     const isMember = operation.module === 'member';
     const token = await this.#token({ kind: 'application', scope: isMember ? scopes.member : scopes.order });
-    const userToken =
-      isMember && this.user ? (question.userToken ?? (await this.#token(this.user))) : undefined;
+    const { userToken = isMember && this.user ? await this.#token(this.user) : null } = question;
     const response = await this.#reached('UPSTREAM_BASE_URL', () =>
       firstValueFrom(
         this.#http.request<Buffer>({
@@ -97,7 +98,8 @@ export class Platform {
             'accept-encoding': 'identity',
             authorization: `Bearer ${token}`,
             'content-type': 'application/json',
-            ...(userToken !== undefined && { clientToken: token, userToken }),
+            ...(isMember && { clientToken: token }),
+            ...(userToken !== null && { userToken }),
           },
           data: body && JSON.stringify(body),
           timeout: operation.placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs,
@@ -137,11 +139,9 @@ export class Platform {
     const name = principalName(principal);
     const known = this.#tokens.get(name);
     if (known !== undefined) return known;
-    const { value } = await this.#reached(
-      'UPSTREAM_TOKEN_URL',
-      () => this.#endpoint.request(principal),
-      principal,
-    );
+    const ask = () => this.#endpoint.request(principal);
+    const { value, usableMs } = await this.#reached('UPSTREAM_TOKEN_URL', ask, principal);
+    this.lifetimes.set(name, Math.round(usableMs / 1_000));
     this.#tokens.set(name, value);
     return value;
   }

@@ -100,15 +100,17 @@ async function memberReads(asked: Asked, assets: readonly Record_[]): Promise<An
       toAssetProducts(data, unit, notes),
     );
   await pages(asked);
-  const answers = [
-    await platform.ask('listAssetProducts', { ids: { assetId: UNKNOWN } }),
-    await platform.ask('listLentLocks', {
-      ids: { enterpriseGlobalId: asked.enterpriseGlobalId },
-      userToken: UNKNOWN,
-    }),
-  ];
-  if (answers[1]?.kind === 'success')
-    findings.remark('The platform answers without a valid userToken.', true);
+  const ids = { enterpriseGlobalId: asked.enterpriseGlobalId };
+  const answers = [await platform.ask('listAssetProducts', { ids: { assetId: UNKNOWN } })];
+  for (const userToken of [UNKNOWN, null]) {
+    const answer = await platform.ask('listLentLocks', { ids, userToken });
+    if (answer.kind === 'success')
+      findings.remark(
+        `The platform answers ${userToken === null ? 'without a' : 'to a wrong'} userToken.`,
+        true,
+      );
+    answers.push(answer);
+  }
   if (assets.some((each) => [each['id'], each['customerId']].some((id) => numberText(id) !== undefined)))
     findings.found('otherIds', 'number');
   else if (assets.some((each) => /^\d+$/.test(String(each['id'])))) findings.found('otherIds', 'text');

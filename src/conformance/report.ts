@@ -8,17 +8,32 @@ export function exitCodeOf({ differing, gaps, remarks, left }: Findings): 0 | 1 
   return differing.length + gaps.length + remarks.length + left.length > 0 ? 1 : 0;
 }
 
-export function jsonReport(findings: Findings): string {
+/** `lifetimes`: for how many seconds a new token is used, by its name. */
+export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, number>): string {
   const { readings: known, notAsked, differing, gaps, remarks, left } = findings;
   return JSON.stringify(
-    { version: 1, readings: known, notAsked, differing, gaps, remarks, left, exitCode: exitCodeOf(findings) },
+    {
+      version: 1,
+      readings: known,
+      notAsked,
+      tokens: Object.fromEntries(lifetimes),
+      differing,
+      gaps,
+      remarks,
+      left,
+      exitCode: exitCodeOf(findings),
+    },
     null,
     2,
   );
 }
 
 /** A table for people. */
-export function textReport(findings: Findings, isTerminal: boolean): string {
+export function textReport(
+  findings: Findings,
+  lifetimes: ReadonlyMap<string, number>,
+  isTerminal: boolean,
+): string {
   const { readings: known, differing, gaps, remarks, left, notAsked } = findings;
   const style = (format: 'green' | 'yellow' | 'red', text: string) =>
     isTerminal ? styleText(format, text) : text;
@@ -38,6 +53,7 @@ export function textReport(findings: Findings, isTerminal: boolean): string {
   );
   const parts: [string, readonly string[]][] = [
     ['', rows],
+    ['Tokens', [...lifetimes].map(([name, seconds]) => `  ${name} is used for ${seconds} s`)],
     ['Otherwise than the interface suggests', explained],
     ['Departures from the interface (operation, field, kind)', gaps.map((gap) => `  ${gap}`)],
     ['Remarks', remarks.map(({ what, isWrong }) => (isWrong ? style('red', `  ! ${what}`) : `  ${what}`))],

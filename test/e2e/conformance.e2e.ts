@@ -77,6 +77,7 @@ const run = (options: readonly string[], over?: Record<string, string>) => start
 interface Report {
   readonly readings: Readonly<Record<string, unknown>>;
   readonly notAsked: readonly string[];
+  readonly tokens: Readonly<Record<string, number>>;
   readonly differing: readonly string[];
   readonly gaps: readonly string[];
   readonly remarks: readonly { readonly what: string; readonly isWrong: boolean }[];
@@ -114,6 +115,7 @@ describe('a platform as the interface says', () => {
       ...{ differing: [], gaps: [], remarks: [], left: [], code: 0 },
     });
     expect(await live()).toEqual(before);
+    expect(Object.keys(found.tokens).toSorted()).toEqual(['app:auth_me', 'app:auth_order', 'user:default']);
     expect(JSON.parse(readFileSync(profileFile, 'utf8'))).toEqual({
       version: 1,
       readings: found.readings,
@@ -175,6 +177,21 @@ describe('a platform that reads the interface otherwise', () => {
     expect([found.code, found.remarks.map((each) => each.isWrong)]).toEqual([
       isWrong ? 2 : 1,
       isWrong ? [true] : [],
+    ]);
+  });
+
+  it('is wrong where it answers without a userToken', async () => {
+    const data = [{ assetId: 'a', assetNum: '1', borrowedFlag: false, cloudAccountGlobalId: null }];
+    const text = JSON.stringify({ code: 0, message: 'success', data });
+    await sandbox.fault({
+      operation: 'listLentLocks',
+      skip: 2,
+      action: { raw: { text, contentType: 'application/json' } },
+    });
+    const { remarks, code } = await reported(ofHarbour());
+    expect([remarks, code]).toEqual([
+      [{ what: 'The platform answers without a userToken.', isWrong: true }],
+      2,
     ]);
   });
 
