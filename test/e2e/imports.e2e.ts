@@ -754,6 +754,7 @@ describe('on two replicas', () => {
     const late = { phase: 'after', times: 2, action: { hang: true } };
     const rules = await sandbox.fault({ operation: 'addMembers', ...late });
     const answer = await importBy(gateway, NORTH, file(newRows('fence', 400)));
+    accepted(answer);
     await isCalled('addMembers', 2);
     await ask(shared.redis(), async (client) => {
       const [lock = ''] = await client.keys(`*:imports}:imports:${String(answer.body['jobId'])}:lock`);
@@ -771,6 +772,7 @@ describe('on two replicas', () => {
   it('J17 an import goes on whose task the order store has lost', async () => {
     const rules = await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
     const answer = await importBy(gateway, NORTH, file(newRows('queued', 250)));
+    accepted(answer);
     await isCalled('listMembers', 1);
     await ask(shared.redis(), async (client) => {
       const queue = await client.keys('*:imports}:imports:*');
