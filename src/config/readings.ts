@@ -129,7 +129,7 @@ export const readings = {
   refusalStatus: {
     question: 'With which status do refusals come?',
     values: ['299', '200', 'both'],
-    gateway: 'reads the code, whatever the status',
+    gateway: 'reads the code with any status',
     asked: 'reads',
   },
   refusalCode: {

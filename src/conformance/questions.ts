@@ -30,7 +30,7 @@ export interface Asked {
   readonly channelCode: string | undefined;
 }
 
-/** Whatever can be asked by reading: tokens, clock, nonce, every read of the enterprise, the forms of refusals, pages. */
+/** All that can be asked by reading: tokens, clock, nonce, every read of the enterprise, the forms of refusals, pages. */
 export async function askByReading(asked: Asked): Promise<void> {
   const { platform, findings } = asked;
   const refusals: Answer[] = [];
