@@ -396,7 +396,9 @@ class Story {
         gaps,
       );
     const { maxPageSize, pageNumbers, pageTotal, pageFlags } = this.played;
-    if (maxPageSize < 200 && !this.isTold) has('a smaller page', /^listMembers data\.pageSize limit$/);
+    // A page of a list that moves may bring nothing new, which is how the gateway learns that pages are smaller.
+    if (maxPageSize < 200 && !this.isTold && !this.#isMoving)
+      has('a smaller page', /^listMembers data\.pageSize limit$/);
     if (pageNumbers === 'text') has('a number in a text', /^listMembers data\.\w+ wrong-type$/);
     if (pageTotal === 'absent') has('a missing total', /^listMembers data\.total missing$/);
     if (pageFlags === 'none') has('missing flags', /^listMembers data\.hasNextPage missing$/);
