@@ -111,7 +111,9 @@ export class Platform {
     const answer = classify({ status, headers: headers as WireResponse['headers'], body: data });
     const code = answer.kind === 'success' ? undefined : answer.details.code;
     if (answer.kind === 'unauthorized' || (code !== undefined && EXPIRED.has(code))) {
-      const isFirst = this.#tokens.size > 0 && question.userToken === undefined && !isRepeated;
+      // A code says that nothing was done; a status says so of reads only.
+      const isUndone = code !== undefined || operation.effect === 'read';
+      const isFirst = isUndone && question.userToken === undefined && !isRepeated;
       this.#tokens.clear();
       if (isFirst) return this.ask(name, question, true);
       if (answer.kind === 'unauthorized')
