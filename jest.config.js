@@ -33,7 +33,7 @@ export default {
     { ...common, displayName: 'long', testMatch: ['**/*.long.ts'] },
   ],
   // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxWorkers: availableParallelism() * 2,
   // Modules of finished suites stay in a worker's memory: one with a large heap needs longer to end than jest waits for it.
   workerIdleMemoryLimit: '500MB',
   // A test that hangs fails; a test that is only slow on a busy machine does not.

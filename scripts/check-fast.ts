@@ -1,6 +1,6 @@
 /**
- * `npm run check:fast`: format, lint and types of what has changed since the last commit (or since the commit that is given), the unit tests
- * that it touches, and whether the generated files are still those of the code.
+ * `npm run check:fast`: what one waits for while one works. Format, lint and types, the unit tests that a change since the last commit
+ * (or since the commit that is given) touches, and whether the generated files are still those of the code.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -17,30 +17,6 @@ if (files.length === 0) {
   process.exit(0);
 }
 
-const bin = (name: string, ...args: string[]) => ['npx', '--no-install', name, ...args];
-/** The programs of tsc that a file belongs to, by the beginning of its path. */
-const PROGRAMS: readonly (readonly [beginning: string, folder: string])[] = [
-  ['src/', 'test'],
-  ['test/', 'test'],
-  ['sandbox/', 'sandbox'],
-  ['scripts/', 'test'],
-  ['bench/', 'test'],
-  ['client/src/', 'client'],
-  ['client/test/', 'test'],
-  ['examples/', 'examples/billing-service'],
-];
-const programs = new Set(
-  code.flatMap((path) =>
-    PROGRAMS.filter(([beginning]) => path.startsWith(beginning)).map(([, folder]) => folder),
-  ),
-);
-const typesOf = (folder: string): Step => {
-  const kept = `node_modules/.cache/types-${folder.replaceAll('/', '-')}`;
-  return {
-    name: `types of ${folder}`,
-    command: bin('tsc', '-p', folder, '--noEmit', '--incremental', '--tsBuildInfoFile', kept),
-  };
-};
 const RELATED_UNIT_TESTS = '-- --selectProjects unit --passWithNoTests --findRelatedTests'.split(' ');
 /** They read all of the product, so nothing that changes is related to them. */
 const ALWAYS = ['src/operation/openapi/document.spec.ts', 'test/support/house.spec.ts'];
@@ -52,9 +28,9 @@ const isGenerated = files.some((path) => /^(src|config|docs|client\/src|test\/fa
 
 const failed = await runRows([
   [
-    { name: 'format', command: bin('prettier', '--check', '--ignore-unknown', ...files) },
-    ...(code.length > 0 ? [{ name: 'lint', command: bin('oxlint', ...code) }] : []),
-    ...[...programs].map(typesOf),
+    script('check:format'),
+    // Of all files: what has changed may not fit what uses it.
+    ...(code.length > 0 ? [script('check:lint')] : []),
   ],
   ...(isGenerated ? [[script('build'), script('check:generated')]] : []),
   ...(code.length > 0 ? [[tests]] : []),

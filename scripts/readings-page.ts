@@ -1,5 +1,5 @@
 /** docs/readings.md, from the table of the readings (src/config/readings.ts). */
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { readings } from '../src/config/readings.ts';
 
 const ASKED = {
@@ -24,8 +24,8 @@ export async function withReadings(page: string): Promise<string> {
     '| --- | --- | --- |',
     ...rows,
   ].join('\n');
-  const formatted = await format(table, { parser: 'markdown' });
-  return `${page.slice(0, begin + MARKS[0].length)}\n\n${formatted}\n${page.slice(end)}`;
+  const { code } = await format('readings.md', table);
+  return `${page.slice(0, begin + MARKS[0].length)}\n\n${code}\n${page.slice(end)}`;
 }
 
 function valuesOf(values: (typeof readings)[keyof typeof readings]['values']): string {

@@ -23,7 +23,15 @@ const MAX_VERIFIED = 10_000;
 
 /** Why a token has no caller: its form, its header, its signature, a claim, or the name that it holds. */
 export type TokenFault =
-  'form' | 'header' | 'signature' | 'expired' | 'early' | 'issuer' | 'audience' | 'claims' | 'caller';
+  | 'form'
+  | 'header'
+  | 'signature'
+  | 'expired'
+  | 'early'
+  | 'issuer'
+  | 'audience'
+  | 'claims'
+  | 'caller';
 
 const OF_CLAIM: Readonly<Record<string, TokenFault>> = { iss: 'issuer', aud: 'audience', nbf: 'early' };
 

@@ -3,7 +3,14 @@ import { cleanText } from '../shared/clean-text.ts';
 
 /** Why a command failed, for metrics, logs and the decision whether Redis is away. */
 export type RedisErrorReason =
-  'timeout' | 'connection' | 'oom' | 'readonly' | 'denied' | 'wrongtype' | 'loading' | 'other';
+  | 'timeout'
+  | 'connection'
+  | 'oom'
+  | 'readonly'
+  | 'denied'
+  | 'wrongtype'
+  | 'loading'
+  | 'other';
 
 /** How Redis refuses a command that the user may not run; in a script in the words of Redis 7.0 and of later versions. */
 const NO_RIGHT = /^NOPERM |^ERR The user executing the script can't|ACL failure in script/;

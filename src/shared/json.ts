@@ -30,7 +30,13 @@ const KINDS = kindsOf({
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 export type JsonFaultKind =
-  'encoding' | 'syntax' | 'depth' | 'values' | 'keys' | 'duplicate-key' | 'refused-key';
+  | 'encoding'
+  | 'syntax'
+  | 'depth'
+  | 'values'
+  | 'keys'
+  | 'duplicate-key'
+  | 'refused-key';
 
 interface Limits {
   readonly maxDepth: number;

@@ -91,9 +91,11 @@ export function checkedPart(part: Part, value: unknown, type: Type<object>): obj
 
 export function declaredParts(controller: Type, method: string): DeclaredParts {
   const declared = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
-    Readonly<Record<string, { readonly index: number; readonly data?: unknown }>> | undefined;
+    | Readonly<Record<string, { readonly index: number; readonly data?: unknown }>>
+    | undefined;
   const types = Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) as
-    Type<object>[] | undefined;
+    | Type<object>[]
+    | undefined;
   const takes = new Set<Part>();
   const classes: { part: Part; type: Type<object> }[] = [];
   for (const [kind, part] of PARTS)

@@ -43,7 +43,8 @@ function fieldsOfController(controller: Type): RequestField[] {
   const prototype = controller.prototype as Record<string, unknown>;
   return Object.getOwnPropertyNames(prototype).flatMap((method) => {
     const policy = Reflect.getMetadata(OPERATION_POLICY, prototype[method] as object) as
-      OperationPolicy | undefined;
+      | OperationPolicy
+      | undefined;
     if (!policy) return [];
     const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<
       string,
