@@ -34,6 +34,7 @@ export default {
   ],
   // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
   maxWorkers: availableParallelism() * 2,
+  testSequencer: '<rootDir>/test/support/stories-first.sequencer.js',
   // Modules of finished suites stay in a worker's memory: one with a large heap needs longer to end than jest waits for it.
   workerIdleMemoryLimit: '500MB',
   // A test that hangs fails; a test that is only slow on a busy machine does not.
