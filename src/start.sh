@@ -2,6 +2,7 @@
 # Starts the gateway, with more options of Node where it gets some.
 # V8 reads the limit of its semi-spaces, where objects are young, when it starts, and never again. By itself it takes 1 MiB where the
 # memory is 512 MiB: it would copy what lives all the time. NODE_OPTIONS with a limit of its own is stronger.
+# It also begins with 1 MiB: a start that begins with 16 copies less, and takes a tenth less of the processor for 12 MiB more of memory.
 set -eu
 readonly GIB=1073741824
 
@@ -28,7 +29,7 @@ is_small() {
 
 case ${NODE_OPTIONS:-} in
   *--max-semi-space-size=*) ;;
-  *) if is_small; then set -- --max-semi-space-size=32 "$@"; else set -- --max-semi-space-size=64 "$@"; fi ;;
+  *) if is_small; then set -- --max-semi-space-size=32 "$@"; else set -- --min-semi-space-size=16 --max-semi-space-size=64 "$@"; fi ;;
 esac
 case $0 in */*) folder=${0%/*} ;; *) folder=. ;; esac
 exec node --enable-source-maps "$@" "$folder/gateway.js"

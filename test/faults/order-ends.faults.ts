@@ -18,8 +18,15 @@ let numbers = 0;
 const newNumber = () => `SO-E${++numbers}`;
 const placeOf = (number: string) => `${ORDERS}/crm/${number}`;
 const recordOf = async (number: string) => (await fleet.get(HASTY, placeOf(number))).body;
-const settle = (replica: number, number: string, settlement: object) =>
-  fleet.post(replica, `${placeOf(number)}/settlement`, settlement);
+/** As an operator who repeats what a busy store did not take. */
+async function settle(replica: number, number: string, settlement: object): Promise<FleetAnswer> {
+  let answer: FleetAnswer | undefined;
+  await until('the store takes a settlement', async () => {
+    answer = await fleet.post(replica, `${placeOf(number)}/settlement`, settlement);
+    return answer.status !== 503;
+  });
+  return answer as FleetAnswer;
+}
 const sends = async () => (await sandbox.journal('batchOrder')).length;
 const attentionOf = async (replica: number, alert: string) => {
   const state = await fetch(`${fleet.gateways[replica]?.managementUrl}/console/state`);
