@@ -36,7 +36,7 @@ export default {
   maxWorkers: availableParallelism() * 2,
   testSequencer: '<rootDir>/test/support/stories-first.sequencer.js',
   // Modules of finished suites stay in a worker's memory: one with a large heap needs longer to end than jest waits for it.
-  workerIdleMemoryLimit: '800MB',
+  workerIdleMemoryLimit: '500MB',
   // A test that hangs fails; a test that is only slow on a busy machine does not.
   testTimeout: 120_000,
   // The last looks through what the others print.

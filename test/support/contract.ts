@@ -43,20 +43,24 @@ interface Document {
   };
 }
 
-/** References to responses and examples are replaced by what they refer to; those to schemas stay. */
+/** References to responses and examples are replaced by what they refer to, which several places then share; those to schemas stay. */
 export const document = ((): Document => {
-  const text = readFileSync('config/openapi.json', 'utf8');
-  const { components } = JSON.parse(text) as Document;
-  const shared: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-    responses: components.responses,
-    examples: components.examples,
+  const read = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as Document;
+  const shared: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+    responses: read.components.responses,
+    examples: read.components.examples,
   };
-  const resolve = (_: string, member: unknown): unknown => {
-    const [, , kind = '', name = ''] = (member as { $ref?: string } | null)?.$ref?.split('/') ?? [];
-    const found = shared[kind]?.[name];
-    return found === undefined ? member : (JSON.parse(JSON.stringify(found), resolve) as unknown);
+  const resolve = (part: object): void => {
+    for (const [key, member] of Object.entries(part) as [string, unknown][]) {
+      if (typeof member !== 'object' || member === null) continue;
+      const [, , kind = '', name = ''] = (member as { $ref?: string }).$ref?.split('/') ?? [];
+      const found = shared[kind]?.[name];
+      if (found === undefined) resolve(member);
+      else (part as Record<string, unknown>)[key] = found;
+    }
   };
-  return JSON.parse(text, resolve) as Document;
+  resolve(read);
+  return read;
 })();
 
 export interface DocumentedRoute {
@@ -78,7 +82,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
 // Of requests: what they refuse is tested with the rules.
 for (const format of ['id', 'text']) ajv.addFormat(format, true);
-ajv.addSchema({ $id: 'document', ...(closed(document) as typeof document) });
+ajv.addSchema({ $id: 'document', components: { schemas: closed(document.components.schemas) } });
 /** The schemas without additional properties: a response may not have a field that the document does not name. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
