@@ -25,6 +25,11 @@ function deletion(value: Members): Members {
     : { ...without(value, 'allOrders'), srcLicenseOrderId: value['srcLicenseOrderId'] ?? 'lic-1009' };
 }
 
+/** A platform that is not known to take packages in a deletion gets products beside them. */
+function withProducts(asset: Members): Members {
+  return listOf(asset['products']).length > 0 ? asset : { ...asset, products: [{ productUri: 'draft.pro' }] };
+}
+
 /** An asset of an order has something in it: what is bought, or what is deleted. */
 function notEmpty(value: Members): Members {
   const isEmpty = listOf(value['products']).length + listOf(value['merchandises']).length === 0;
@@ -45,7 +50,7 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
   ReducedAsset: notEmpty,
   RevokedProduct: (value) => (value['strictMatchWhenDelete'] === true ? { ...TERMS, ...value } : value),
   DeleteAsset: deletion,
-  DeleteProduct: deletion,
+  DeleteProduct: (value) => ({ ...deletion(value), assets: listOf(value['assets']).map(withProducts) }),
   PlaceOrder: (value) => ({
     ...value,
     channelCode: notDots(value['channelCode']),
