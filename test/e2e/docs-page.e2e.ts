@@ -90,6 +90,8 @@ it('a new reader opens, authorizes after wrong keys, buys, sees, revokes, and ma
   const { text } = await execute(made);
   const licenseOrderId = /"licenseOrderId": "(\w+)"/.exec(text)?.[1] as string;
   const assetNum = /"assetNum": "(\d+)"/.exec(text)?.[1] as string;
+  // The page draws all open operations again at each change.
+  await made.locator('.opblock-summary-control').click();
   const list = await openOperation('listAssets');
   expect((await execute(list)).text).toContain(assetNum);
 
