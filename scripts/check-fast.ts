@@ -29,8 +29,8 @@ const isGenerated = files.some((path) => /^(src|config|docs|client\/src|test\/fa
 const failed = await runRows([
   [
     script('check:format'),
-    // Of all files: what has changed may not fit what uses it.
-    ...(code.length > 0 ? [script('check:lint')] : []),
+    // Of all files: what has changed may not fit what uses it. The examples import the built client.
+    ...(code.length > 0 ? [script('build:client'), script('check:lint')] : []),
   ],
   ...(isGenerated ? [[script('build'), script('check:generated')]] : []),
   ...(code.length > 0 ? [[tests]] : []),
