@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { codePoint } from '../../test/support/code-point.ts';
 import { type UpstreamOperation, operationList, operations } from './operations.ts';
 import { upstreamPath } from './upstream.exchange.ts';
 
@@ -172,7 +173,7 @@ it('S4 the path is one of its own template for every id, or there is none', () =
   );
   const id = fc.oneof(
     fc.array(nasty, { maxLength: 12 }).map((parts) => parts.join('')),
-    fc.string({ unit: 'binary', maxLength: 80 }),
+    fc.string({ unit: codePoint, maxLength: 80 }),
     fc.string({ unit: 'grapheme-ascii', maxLength: 80 }),
     fc.stringMatching(/^[A-Za-z0-9_-]{1,70}$/),
     fc.webPath(),
@@ -203,7 +204,7 @@ describe('the query', () => {
       fc.property(
         fc.dictionary(
           fc.string({ minLength: 1 }),
-          fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
+          fc.string({ unit: codePoint }).map((text) => text.toWellFormed()),
         ),
         (query) => {
           const path = upstreamPath(operations.queryCustomers, { query });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { textOfChanged } from '../support/changed-json.ts';
+import { codePoint } from '../support/code-point.ts';
 import { type DocumentedRoute, validatorOf } from '../support/contract.ts';
 import type { Known } from './generate.ts';
 import { bodySchemaOf, toSent, validRequest } from './requests.ts';
@@ -65,7 +66,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
           fc.oneof(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), fc.constant(undefined)),
           fc.array(fc.webQueryParameters()),
           fc.dictionary(headerName, headerValue, { maxKeys: 4 }),
-          fc.string({ unit: 'binary', maxLength: 80 }),
+          fc.string({ unit: codePoint, maxLength: 80 }),
         )
         .map(([draft, body, query, headers, id]) => {
           const path = Object.fromEntries(
