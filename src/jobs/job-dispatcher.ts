@@ -39,7 +39,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     config: OrderStoreConfig,
     private readonly log: Log,
   ) {
-    const settings = { room: 'imports', name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 };
+    const settings = { room: 'guard', name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 };
     this.#queue = taskQueue<JobTask>(config, log, settings, ({ jobId }, hold) => this.#run(jobId, hold));
     if (!config.url)
       log.warn(

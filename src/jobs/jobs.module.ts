@@ -1,10 +1,9 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { MemberModule } from '../member/member.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
+import { MemoryMoveLog } from '../order-ledger/memory-move-log.ts';
 import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
-import { environmentName } from '../redis/key-names.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { JobDispatcher } from './job-dispatcher.ts';
 import { JobWatch } from './job-watch.ts';
@@ -30,9 +29,9 @@ import { RedisJobStore } from './store/redis-job-store.ts';
     JobsService,
     {
       provide: JOB_STORE,
-      inject: [OrderStoreRedis, UpstreamConfig],
-      useFactory: (redis: OrderStoreRedis, { baseUrl }: UpstreamConfig): JobStore =>
-        redis.configured ? new RedisJobStore(redis, environmentName(baseUrl)) : new MemoryJobStore(),
+      inject: [OrderStoreRedis, MemoryMoveLog],
+      useFactory: (redis: OrderStoreRedis, moves: MemoryMoveLog): JobStore =>
+        redis.configured ? new RedisJobStore(redis, redis.environment) : new MemoryJobStore(moves),
     },
   ],
   exports: [JOB_STORE, JobsService],

@@ -1,5 +1,6 @@
 import { Script } from '../kit/redis-script/redis-script.ts';
 import { released, states } from './ledger-record.ts';
+import { LOG_MOVE } from './move-log.ts';
 import { MAX_WRITES } from './order-ledger-store.ts';
 
 /*
@@ -7,14 +8,14 @@ import { MAX_WRITES } from './order-ledger-store.ts';
  *
  * A record is a hash: version, state, owner, fingerprint, submittedAt, settledAt, leaseUntil, and the sealed details. `listed` names
  * the indexes of an order besides the index of all orders (order-index.ts); the scripts that move a record also update its indexes.
- * Records that are being sent are indexed by the end of their lease. Times are those of Redis. Every script first compares the store
+ * Each move of an order is written into the log of moves (move-log.ts). Records that are being sent are indexed by the end of their lease. Times are those of Redis. Every script first compares the store
  * epoch: a store that lost the epoch has lost the records too.
  *
  * No record has an expiry of Redis (PEXPIRE): after a jump of the clock Redis would delete it at once, and the order could be sent again.
  * `ends` has the time at which a settled record may be deleted, counted from the later of two clocks, Redis' and the gateway's. The sweep
  * deletes the record when the earlier of the two clocks has reached that time.
  *
- * KEYS: epoch, record, leases, all orders, ends, then orders by state in the order of `states`, then count, seen, lost.
+ * KEYS: epoch, record, leases, all orders, ends, then orders by state in the order of `states`, then count, seen, lost, moves.
  * ARGV of every script begins with: epoch, the gateway's time, and the number of begun writes that this gateway knows of.
  *
  * `count` rises with every write that begins. If it is lower than what a gateway has seen, the store was restored to an older state and
@@ -31,7 +32,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- Indexes sort orders by the microsecond, so that two orders hardly ever have the same score.
 local micros = clock[1] * 1000000 + clock[2]
 local gatewayNow, expected = tonumber(ARGV[2]), tonumber(ARGV[3])
-local counter, seen, lost = unpack(KEYS, #KEYS - 2)
+local counter, seen, lost, moves = unpack(KEYS, #KEYS - 3)
 local count = tonumber(redis.call('GET', counter) or '0')
 if count < expected then
   if count >= 0 then redis.call('HSET', lost, 'count', count) end
@@ -39,6 +40,7 @@ if count < expected then
   redis.call('SET', counter, -1)
   return {'stopped'}
 end
+${LOG_MOVE}
 local function keep(key, keptMs)
   redis.call('ZADD', ends, math.max(now, gatewayNow) + keptMs, key)
 end
@@ -64,6 +66,7 @@ local function put(key, from, to, keptMs)
     relist(key, listed, from, to, redis.call('ZSCORE', index[from], key) or submittedAt * 1000)
   end
   if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
+  if listed and listed ~= '' then logMove(moves, 'order', key, fields(key)) end
 end
 -- Removes a record from every index, its alias, and the record; or an alias alone.
 local function remove(key)

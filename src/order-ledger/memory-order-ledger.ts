@@ -9,6 +9,8 @@ import {
   transitions,
   unsettled,
 } from './ledger-record.ts';
+import type { MemoryMoveLog } from './memory-move-log.ts';
+import type { LoggedMove } from './move-log.ts';
 import {
   type Begin,
   type Begun,
@@ -43,7 +45,10 @@ export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #writes = new Map<string, number>();
   #forgottenAt = -Infinity;
 
-  constructor(private readonly now: () => number = monotonicNow) {}
+  constructor(
+    private readonly moves: MemoryMoveLog,
+    private readonly now: () => number = monotonicNow,
+  ) {}
 
   /** Orders that arrive in one turn of the event loop continue together, which takes less of the processor than one after the other. */
   async begin(write: Begin): Promise<Begun> {
@@ -86,6 +91,10 @@ export class MemoryOrderLedger implements OrderLedgerStore {
       .filter((kept) => kept !== undefined && matches(query, kept)) as Kept[];
     const records = all.slice(offset, offset + count).map(recordOf);
     return Promise.resolve({ records, total: all.length });
+  }
+
+  recordIn({ record }: LoggedMove): LedgerRecord {
+    return record as LedgerRecord;
   }
 
   sweep(): Promise<readonly string[]> {
@@ -167,6 +176,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const settledAt = state === 'in_doubt' ? null : now;
     const next = { ...kept, state, details, settledAt, until };
     this.#keep(next);
+    if (details.order) this.moves.add('order', kept.name, recordOf(next), now);
     return next;
   }
 

@@ -4,6 +4,7 @@ import { inSpan } from '../observability/tracing.ts';
 import type { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
 import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
+import type { LoggedMove } from './move-log.ts';
 import type {
   Begin,
   Begun,
@@ -66,6 +67,10 @@ export class ObservedOrderLedger implements OrderLedgerStore {
 
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
     return this.store.list(query, offset, count, abandon);
+  }
+
+  recordIn(move: LoggedMove): LedgerRecord {
+    return this.store.recordIn(move);
   }
 
   waiting(): Promise<WaitingOrders> {

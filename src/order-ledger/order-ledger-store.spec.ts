@@ -17,6 +17,7 @@ import {
   OrderLedgerUnavailable,
   type OrderQuery,
 } from './order-ledger-store.ts';
+import { MemoryMoveLog } from './memory-move-log.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
 import { RedisOrderLedger } from './redis-order-ledger.ts';
 import { storeKeys } from './store-keys.ts';
@@ -83,7 +84,7 @@ const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
 
 describe.each<[string, () => Promise<OrderLedgerStore>]>([
   ['in Redis', () => redisLedger()],
-  ['in the process', () => Promise.resolve(new MemoryOrderLedger())],
+  ['in the process', () => Promise.resolve(new MemoryOrderLedger(new MemoryMoveLog()))],
 ])('an order ledger %s', (_, start) => {
   let store: OrderLedgerStore;
   beforeEach(async () => {
@@ -542,7 +543,7 @@ describe('in Redis', () => {
 describe('in the process', () => {
   it('time is the process’ own: records end with it, open ones do not', async () => {
     let now = 1_000_000;
-    const store = new MemoryOrderLedger(() => now);
+    const store = new MemoryOrderLedger(new MemoryMoveLog(), () => now);
     const [done, open] = [newOrder(), newOrder()];
     for (const each of [done, open]) await store.begin(each);
     await store.move(byOwner(done, 'succeeded'));

@@ -1,4 +1,5 @@
 import { ProblemException } from '../problem/problem.exception.ts';
+import type { LoggedMove } from './move-log.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
@@ -87,6 +88,8 @@ export interface OrderLedgerStore {
   read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined>;
   /** Its time does not depend on the number of orders. `abandon` ends it. */
   list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
+  /** The order as it was after that move. */
+  recordIn(move: LoggedMove): LedgerRecord;
   /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   sweep(): Promise<readonly string[]>;
   waiting(): Promise<WaitingOrders>;

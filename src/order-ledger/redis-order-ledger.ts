@@ -27,6 +27,7 @@ import {
   type WaitingOrders,
 } from './order-ledger-store.ts';
 import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, WAITING } from './ledger-scripts.ts';
+import type { LoggedMove } from './move-log.ts';
 import { OrderIndex, type RunStep } from './order-index.ts';
 import { storeKeys } from './store-keys.ts';
 
@@ -45,10 +46,10 @@ export class RedisOrderLedger implements OrderLedgerStore {
     environment: string,
     private readonly known: KnownStore,
   ) {
-    const { prefix, count, seen, lost, ordersIn } = storeKeys(environment);
+    const { prefix, count, seen, lost, moves, ordersIn } = storeKeys(environment);
     this.#prefix = prefix;
     const indexes = ['leases', 'orders', 'orders:ends'].map((name) => this.#key(name));
-    this.#commonKeys = [...indexes, ...states.map(ordersIn), count, seen, lost];
+    this.#commonKeys = [...indexes, ...states.map(ordersIn), count, seen, lost, moves];
     this.#acknowledged = new AcknowledgedScripts(redis, () => known.server.acknowledgements);
   }
 
@@ -124,6 +125,10 @@ export class RedisOrderLedger implements OrderLedgerStore {
       }
     }
     return { records, total };
+  }
+
+  recordIn({ name, record }: LoggedMove): LedgerRecord {
+    return this.#opened(this.#nameOf(name), record as Fields);
   }
 
   async sweep(): Promise<readonly string[]> {

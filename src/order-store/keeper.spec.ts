@@ -10,6 +10,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { orderName } from '../order-ledger/ledger-record.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { RedisMoveLog } from '../order-ledger/redis-move-log.ts';
 import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
 import { storeKeys } from '../order-ledger/store-keys.ts';
 import { environmentName } from '../redis/key-names.ts';
@@ -54,7 +55,14 @@ async function keeperOf(
   const store = new RedisOrderLedger(redis, redis.environment, watch);
   const generations = new Generations(config.upstream, config.cache, shared, recorded.log, metrics);
   const ledger = new ObservedOrderLedger(store, recorded.log, metrics, generations);
-  const keeper = new OrderStoreKeeper(redis, watch, ledger, recorded.log, metrics);
+  const keeper = new OrderStoreKeeper(
+    redis,
+    watch,
+    ledger,
+    new RedisMoveLog(redis, redis.environment, watch),
+    recorded.log,
+    metrics,
+  );
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();
   return { keeper, ledger, recorded };

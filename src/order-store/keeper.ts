@@ -1,6 +1,7 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { MOVE_LOG, type MoveLog } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { edge, inBackground } from '../shared/edge.ts';
 import { OrderStoreRedis } from './order-store-redis.ts';
@@ -8,16 +9,20 @@ import { stopReasons, StoreWatch } from './watch.ts';
 
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
+/** Moves are kept for days. */
+const TRIM_MS = 60_000;
 
 /** Twice a second checks the order store, ends leases that have run out, and deletes records that are no longer kept. */
 @Injectable()
 export class OrderStoreKeeper implements OnModuleInit, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
+  #trimmedAt = -Infinity;
 
   constructor(
     private readonly redis: OrderStoreRedis,
     private readonly watch: StoreWatch,
     private readonly ledger: ObservedOrderLedger,
+    @Inject(MOVE_LOG) private readonly moves: MoveLog,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
@@ -64,5 +69,9 @@ export class OrderStoreKeeper implements OnModuleInit, OnApplicationShutdown {
     this.metrics.set('gateway_orders_in_doubt_oldest_seconds', {}, inDoubt.oldestMs / 1_000);
     this.metrics.set('gateway_orders_accepted', {}, accepted.count);
     this.metrics.set('gateway_orders_accepted_oldest_seconds', {}, accepted.oldestMs / 1_000);
+    if (performance.now() - this.#trimmedAt > TRIM_MS) {
+      this.#trimmedAt = performance.now();
+      await this.moves.trim();
+    }
   }
 }

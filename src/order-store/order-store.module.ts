@@ -2,9 +2,12 @@ import { Module } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
+import { MemoryMoveLog } from '../order-ledger/memory-move-log.ts';
 import { MemoryOrderLedger } from '../order-ledger/memory-order-ledger.ts';
+import { MOVE_LOG, type MoveLog } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
+import { RedisMoveLog } from '../order-ledger/redis-move-log.ts';
 import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
 import { WriteRecorder } from '../order-ledger/write-recorder.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
@@ -23,25 +26,41 @@ import { StoreWatch } from './watch.ts';
     StoreWatch,
     {
       provide: ObservedOrderLedger,
-      inject: [OrderStoreRedis, StoreWatch, Log, Metrics, Generations],
+      inject: [OrderStoreRedis, StoreWatch, MemoryMoveLog, Log, Metrics, Generations],
       useFactory: (
         redis: OrderStoreRedis,
         watch: StoreWatch,
+        moves: MemoryMoveLog,
         log: Log,
         metrics: Metrics,
         generations: Generations,
       ) => {
         const store = redis.configured
           ? new RedisOrderLedger(redis, redis.environment, watch)
-          : new MemoryOrderLedger();
+          : new MemoryOrderLedger(moves);
         return new ObservedOrderLedger(store, log, metrics, generations);
       },
+    },
+    MemoryMoveLog,
+    {
+      provide: MOVE_LOG,
+      inject: [OrderStoreRedis, StoreWatch, MemoryMoveLog],
+      useFactory: (redis: OrderStoreRedis, watch: StoreWatch, inProcess: MemoryMoveLog): MoveLog =>
+        redis.configured ? new RedisMoveLog(redis, redis.environment, watch) : inProcess,
     },
     OrderStoreKeeper,
     WriteRecorder,
     OrderLedger,
     KeyedWrites,
   ],
-  exports: [OrderStoreRedis, StoreWatch, ObservedOrderLedger, OrderLedger, KeyedWrites],
+  exports: [
+    OrderStoreRedis,
+    StoreWatch,
+    MOVE_LOG,
+    MemoryMoveLog,
+    ObservedOrderLedger,
+    OrderLedger,
+    KeyedWrites,
+  ],
 })
 export class OrderStoreModule {}

@@ -172,7 +172,7 @@ function resultText({ state, settledAt, details: { order } }: LedgerRecord): str
   ].join('');
 }
 
-function isVisible({ details: { order } }: LedgerRecord, grants: Grants): boolean {
+export function isVisible({ details: { order } }: LedgerRecord, grants: Grants): boolean {
   if (!order || !isGranted(grants.channels, order.channelCode)) return false;
   return order.ordered.every(({ enterpriseGlobalId }) =>
     isGranted(grants.enterprises, enterpriseGlobalId ?? ''),

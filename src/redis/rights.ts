@@ -24,7 +24,8 @@ const COMMON = [
 ];
 const ORDERS = [
   ...['wait 0 0', 'sadd KEY 0', 'sunion KEY', 'zrange KEY 0 0', 'zrem KEY 0', 'zrangebyscore KEY 0 0'],
-  ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0', 'hdel KEY 0'],
+  ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0', 'hdel KEY 0', 'hvals KEY'],
+  ...['xlen KEY', 'xrange KEY - +', 'xrevrange KEY + -', 'memory usage KEY'],
 ];
 /** Commands of the queue's library, which the reconciliation of orders in doubt and imports run on. */
 const QUEUE = [
@@ -41,12 +42,7 @@ export function sharedRights(environment: string): Rights {
 export function orderStoreRights(environment: string): Rights {
   return {
     commands: [...COMMON, ...ORDERS, ...QUEUE],
-    prefixes: [
-      `{${environment}:guard}:`,
-      `{${environment}:reconciliation}:`,
-      `{${environment}:imports}:`,
-      `${environment}:reserved:`,
-    ],
+    prefixes: [`{${environment}:guard}:`, `{${environment}:reconciliation}:`, `${environment}:reserved:`],
   };
 }
 
@@ -100,5 +96,5 @@ async function errorsOf(node: Redis, commands: readonly string[]): Promise<(Erro
 /** As access lists name it: `client|setname` is a command of its own. */
 function nameOf(command: string): string {
   const [name = '', second] = command.split(' ');
-  return name === 'client' ? `${name}|${second}` : name;
+  return name === 'client' || name === 'memory' ? `${name}|${second}` : name;
 }

@@ -201,7 +201,7 @@ describe('R25 the user of Redis lacks a right', () => {
       const missing = async () => (await refusalsOf(client, needed)).missing;
       expect(await refusalsOf(client, needed)).toEqual({ missing: [] });
       for (const command of [...needed.commands, 'multi']) {
-        const right = command.startsWith('client ')
+        const right = /^(client|memory) /.test(command)
           ? command.split(' ').slice(0, 2).join('|')
           : (command.split(' ')[0] as string);
         await change(redis, name, `-${right}`);

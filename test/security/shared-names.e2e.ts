@@ -129,17 +129,21 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
     'an index of names; a list is cut to what the caller may see',
   ],
   [
-    form(`\\{${E}:imports\\}:(all|slots|unfinished)`),
+    form(`\\{${E}:guard\\}:jobs:(all|slots|unfinished)`),
     'an index of ids; a slot names caller, enterprise and request',
   ],
   [
-    form(`\\{${E}:imports\\}:(job|results|counts|waiting|calls):${ID}`),
+    form(`\\{${E}:guard\\}:jobs:(job|results|counts|waiting|calls):${ID}`),
     'an id of caller, enterprise, operation and key',
   ],
-  [form(`\\{${E}:imports\\}:of:[\\w-]+`), 'the enterprise', true],
+  [form(`\\{${E}:guard\\}:jobs:of:[\\w-]+`), 'the enterprise', true],
   [
-    form(`\\{${E}:(imports|reconciliation)\\}:(imports|reconciliation):.+`),
+    form(`\\{${E}:(guard|reconciliation)\\}:(imports|reconciliation):.+`),
     'tasks of ids that are apart already',
+  ],
+  [
+    form(`\\{${E}:guard\\}:moves`),
+    'each entry names its record; who may not see that does not see the entry',
   ],
 ];
 

@@ -1,5 +1,6 @@
 import { LEASE } from '../../kit/lease/lease.ts';
 import { Script } from '../../kit/redis-script/redis-script.ts';
+import { LOG_MOVE } from '../../order-ledger/move-log.ts';
 
 /*
  * Jobs as Redis has them, and their steps: each is one script, by the clock of the server. The hash of a job has its definition (sealed),
@@ -140,7 +141,7 @@ redis.call('HSET', KEYS[1], 'prepared', 1, 'chunks', ARGV[2], 'total', ARGV[3])
 changed(KEYS[1])
 return 'done'`);
 
-const END = `
+const END = `${LOG_MOVE}
 local function finish(id, state, problem, life)
   redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now, 'problem', problem, 'owner', '')
   redis.call('DEL', KEYS[2], KEYS[3])
@@ -152,9 +153,10 @@ local function finish(id, state, problem, life)
     redis.call('HSET', KEYS[4], id, cjson.encode(slot))
   end
   changed(KEYS[1])
+  logMove(KEYS[6], 'job', id, redis.call('HGETALL', KEYS[1]))
 end`;
 
-/** KEYS: job, waiting, calls, slots, unfinished. ARGV: owner, id, state, problem or '', life of the job. */
+/** KEYS: job, waiting, calls, slots, unfinished, moves. ARGV: owner, id, state, problem or '', life of the job. */
 export const FINISH = new Script(`${NOW}${OWNER}${END}
 if not owned(KEYS[1], ARGV[1]) then return 'lost' end
 finish(ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]))

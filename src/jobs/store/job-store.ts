@@ -1,4 +1,5 @@
 import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import type { LoggedMove } from '../../order-ledger/move-log.ts';
 import { type ProblemBody, ProblemException } from '../../problem/problem.exception.ts';
 import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
 
@@ -11,8 +12,6 @@ export const KEPT_MS = 7 * DAY_MS;
 export const WAITING_MS = DAY_MS;
 /** A caller may have this many unfinished imports. */
 export const MAX_OF_CALLER = 5;
-/** All jobs together may take this part of the store's memory. */
-export const PART_OF_STORE = 0.1;
 /** Room stays reserved for this time while the file is read, which takes less. The process may die meanwhile. */
 export const RESERVED_MS = 30_000;
 
@@ -83,6 +82,8 @@ export interface JobStore {
     rows: number,
   ): Promise<JobRecord>;
   read(jobId: string): Promise<JobRecord | undefined>;
+  /** The job at its end. Undefined where it is sealed under a key that this gateway does not have. */
+  recordIn(move: LoggedMove): JobRecord | undefined;
   list(query: JobQuery, offset: number, count: number): Promise<JobList>;
   chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined>;
   unfinished(): Promise<readonly UnfinishedJob[]>;

@@ -1,4 +1,6 @@
 import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import type { MemoryMoveLog } from '../../order-ledger/memory-move-log.ts';
+import type { LoggedMove } from '../../order-ledger/move-log.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import {
   type Counts,
@@ -46,6 +48,8 @@ interface Kept {
 export class MemoryJobStore implements JobStore {
   readonly #slots = new Map<string, Slot>();
   readonly #jobs = new Map<string, Kept>();
+
+  constructor(private readonly moves: MemoryMoveLog) {}
 
   async reserve(wanted: Reservation): Promise<Reserved> {
     this.#forgetOld();
@@ -105,6 +109,10 @@ export class MemoryJobStore implements JobStore {
 
   async read(jobId: string): Promise<JobRecord | undefined> {
     return this.#jobs.get(jobId)?.job;
+  }
+
+  recordIn({ record }: LoggedMove): JobRecord {
+    return record as JobRecord;
   }
 
   async list({ enterprises, state }: JobQuery, offset: number, count: number): Promise<JobList> {
@@ -173,7 +181,9 @@ export class MemoryJobStore implements JobStore {
     for (const [chunk, { results }] of kept.chunks) kept.chunks.set(chunk, { results });
     kept.calls.clear();
     this.#slots.delete(kept.job.definition.jobId);
-    this.#change(kept, { state, problem, finishedAt: Date.now() });
+    const finishedAt = Date.now();
+    this.#change(kept, { state, problem, finishedAt });
+    this.moves.add('job', kept.job.definition.jobId, kept.job, finishedAt);
   }
 
   #change(kept: Kept, change: Partial<JobRecord>): void {

@@ -17,7 +17,7 @@ it('J16 only the process that took the job last, with the lock of the queue, rec
   atEnd(() => connection.onApplicationShutdown());
   await connect(connection);
   const store = new RedisJobStore(connection, 'env');
-  const lock = '{env:imports}:imports:job-1:lock';
+  const lock = '{env:guard}:imports:job-1:lock';
   const holdOf = (owner: string) => ({ key: lock, owner, over: new AbortController().signal });
   const [first, second] = [holdOf('first'), holdOf('second')];
   const isLockedBy = (token: string) => ask(redis, (client) => client.set(lock, token));

@@ -1,8 +1,11 @@
 import type { RedisCommander } from 'ioredis';
 import type { Script } from '../../kit/redis-script/redis-script.ts';
 import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import { type LoggedMove, PART_OF_STORE } from '../../order-ledger/move-log.ts';
+import { storeKeys } from '../../order-ledger/store-keys.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import type { SharedRedis } from '../../redis/shared-redis.ts';
+import { memoryOf } from '../../redis/store-memory.ts';
 import {
   countList,
   type JobDefinition,
@@ -20,7 +23,6 @@ import {
   JobStoreUnavailable,
   KEPT_MS,
   MAX_OF_CALLER,
-  PART_OF_STORE,
   type Reservation,
   type Reserved,
   RESERVED_MS,
@@ -41,20 +43,22 @@ const SLOT_MS = WAITING_MS + 3_600_000;
 export class RedisJobStore implements JobStore {
   readonly #prefix: string;
   readonly #slots: string;
+  readonly #moves: string;
   readonly #unfinished: string;
 
   constructor(
     private readonly redis: SharedRedis,
     environment: string,
   ) {
-    // The braces put all keys in one slot of a cluster, as a script requires.
-    this.#prefix = `{${environment}:imports}:`;
-    this.#slots = `${this.#prefix}slots`;
+    const { jobs, importSlots, moves } = storeKeys(environment);
+    this.#prefix = jobs;
+    this.#slots = importSlots;
+    this.#moves = moves;
     this.#unfinished = `${this.#prefix}unfinished`;
   }
 
   async reserve({ jobId, owner, enterpriseGlobalId, caller, bytes }: Reservation): Promise<Reserved> {
-    const limit = Math.floor(PART_OF_STORE * (await this.#memory()));
+    const limit = Math.floor(PART_OF_STORE * (await this.#ask(memoryOf)));
     const [kind, detail] = await this.#run<[Reserved['kind'], string]>(
       scripts.RESERVE,
       [this.#slots],
@@ -133,8 +137,8 @@ export class RedisJobStore implements JobStore {
     const [waiting, results] = await this.#ask((client) =>
       Promise.all([keys.waiting, keys.results].map((key) => client.hgetBuffer(key, String(chunk)))),
     );
-    const opened = this.#opened(keys.results, chunk, results);
-    return opened && { results: opened, waiting: this.#opened(keys.waiting, chunk, waiting) };
+    const opened = this.#openedBytes(keys.results, chunk, results);
+    return opened && { results: opened, waiting: this.#openedBytes(keys.waiting, chunk, waiting) };
   }
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {
@@ -198,12 +202,20 @@ export class RedisJobStore implements JobStore {
   /** Without jobs that are gone, and those sealed under a key that this gateway does not have. */
   async #readAll(ids: readonly string[]): Promise<JobRecord[]> {
     const all = await this.#fieldsOf(ids);
-    return all.flatMap((fields, index) => {
-      const keys = this.#keys(ids[index] ?? '');
-      const definition = fields['definition'] && this.#sealer.open(fields['definition'], keys.job);
-      const problem = fields['problem'] && this.#sealer.open(fields['problem'], keys.problem);
-      return definition ? [recordOf(definition, fields, problem)] : [];
-    });
+    return all.flatMap((fields, index) => this.#opened(ids[index] ?? '', fields) ?? []);
+  }
+
+  recordIn({ name, record }: LoggedMove): JobRecord | undefined {
+    const flat = record as string[];
+    const pairs = flat.flatMap((field, at) => (at % 2 === 0 ? [[field, flat[at + 1] ?? '']] : []));
+    return this.#opened(name, Object.fromEntries(pairs) as JobFields);
+  }
+
+  #opened(jobId: string, fields: JobFields): JobRecord | undefined {
+    const keys = this.#keys(jobId);
+    const definition = fields['definition'] && this.#sealer.open(fields['definition'], keys.job);
+    const problem = fields['problem'] && this.#sealer.open(fields['problem'], keys.problem);
+    return definition ? recordOf(definition, fields, problem) : undefined;
   }
 
   async #fieldsOf(ids: readonly string[]): Promise<JobFields[]> {
@@ -213,12 +225,6 @@ export class RedisJobStore implements JobStore {
       all.push(...(await this.#ask((client) => Promise.all(keys.map((key) => client.hgetall(key))))));
     }
     return all;
-  }
-
-  async #memory(): Promise<number> {
-    const info = await this.#ask((client) => client.info('memory'));
-    const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
-    return bytes('maxmemory') || bytes('total_system_memory') || Infinity;
   }
 
   /** `problem` is no key: it is the name under which the problem in the hash is sealed. */
@@ -236,7 +242,7 @@ export class RedisJobStore implements JobStore {
 
   #keysOfEnd(jobId: string): string[] {
     const { job, waiting, calls } = this.#keys(jobId);
-    return [job, waiting, calls, this.#slots, this.#unfinished];
+    return [job, waiting, calls, this.#slots, this.#unfinished, this.#moves];
   }
 
   #listOf(enterpriseGlobalId: string | undefined): string {
@@ -253,7 +259,7 @@ export class RedisJobStore implements JobStore {
     return this.#sealer.sealBytes(bytes, `${key}:${chunk}`);
   }
 
-  #opened(key: string, chunk: number, value: Buffer | null | undefined): Buffer | undefined {
+  #openedBytes(key: string, chunk: number, value: Buffer | null | undefined): Buffer | undefined {
     return value ? this.#sealer.openBytes(value, `${key}:${chunk}`) : undefined;
   }
 

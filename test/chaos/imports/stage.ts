@@ -112,7 +112,7 @@ export class ImportStage extends ChaosStage {
   /** Chunks of the job that wait with their passwords. */
   async waitingChunks(jobId: string): Promise<number> {
     return ask(this.store, async (client) => {
-      const [key] = await client.keys(`*:imports}:waiting:${jobId}`);
+      const [key] = await client.keys(`*:guard}:jobs:waiting:${jobId}`);
       return key === undefined ? 0 : client.hlen(key);
     });
   }
@@ -120,11 +120,9 @@ export class ImportStage extends ChaosStage {
   /** What the store has of a job and of the tasks, for a person who looks for a fault. */
   async stored(jobId: string): Promise<object> {
     return ask(this.store, async (client) => {
-      const [key = ''] = await client.keys(`*:imports}:job:${jobId}`);
+      const [key = ''] = await client.keys(`*:guard}:jobs:job:${jobId}`);
       const { definition: _, ...fields } = await client.hgetall(key);
-      const tasks = (await client.keys('*:imports}:imports:*')).map((each) =>
-        each.replace(/.*:imports:/, ''),
-      );
+      const tasks = (await client.keys('*:guard}:imports:*')).map((each) => each.replace(/.*:imports:/, ''));
       return { fields, tasks };
     });
   }
@@ -148,7 +146,7 @@ export class ImportStage extends ChaosStage {
   async #keptPasswords(): Promise<string[]> {
     return ask(this.store, async (client) => {
       const kept: string[] = [];
-      for (const key of await client.keys('*:imports}:waiting:*')) {
+      for (const key of await client.keys('*:guard}:jobs:waiting:*')) {
         if ((await client.exists(key.replace(':waiting:', ':job:'))) === 1)
           kept.push(`${key} has ended and keeps its passwords`);
         else if ((await client.pttl(key)) === -1)

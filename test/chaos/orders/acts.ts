@@ -4,6 +4,7 @@ import type { Act } from '../engine.ts';
 import { isSuccess } from './check.ts';
 import { inParallel, numbered } from './desk.ts';
 import { type Fault, faults, LATE_MS, LEASE_MS, type OrderSizes, type PlannedKill, planOf } from './plan.ts';
+import { feedFaults } from './feed.ts';
 import type { OrderStage } from './stage.ts';
 
 /** Orders that are handed in at a time. */
@@ -269,6 +270,8 @@ export const acts = {
   emptied: async (stage) => {
     const names = numbered('emptied', 20);
     await handIn(stage, names, [0]);
+    // Afterwards nobody can read it.
+    const untrue = await feedFaults(stage.fleet);
     await stage.emptyStore();
     await looked(stage);
     const after = await Promise.all(
@@ -277,6 +280,6 @@ export const acts = {
       ),
     );
     const claimed = after.some(isSuccess) ? ['a success without a record'] : [];
-    return [...claimed, ...(await judged(stage, { lost: true }))];
+    return [...untrue, ...claimed, ...(await judged(stage, { lost: true }))];
   },
 } satisfies Record<string, Act<OrderStage, OrderSizes>>;

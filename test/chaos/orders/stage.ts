@@ -3,6 +3,7 @@ import type { GatewayProcess } from '../../support/gateway-process.ts';
 import { ask, type RunningRedis, startRedis, until } from '../../support/redis.ts';
 import { ChaosStage, type Parts, partsOf, type Setting } from '../stage.ts';
 import { OrderDesk } from './desk.ts';
+import { feedFaults } from './feed.ts';
 import { DEADLINE_MS, faultRules } from './plan.ts';
 import { Records } from './records.ts';
 
@@ -21,6 +22,7 @@ export class OrderStage extends ChaosStage {
   #replica: RunningRedis | undefined;
   #promoted: RunningRedis[] = [];
   #confirmed = 0;
+  #isEmptied = false;
 
   private constructor(parts: Parts, records: Records) {
     super(parts);
@@ -54,7 +56,7 @@ export class OrderStage extends ChaosStage {
     });
   }
 
-  /** Responses without exactly one line in the trail of writes. */
+  /** Responses without exactly one line in the trail of writes, and orders whose events do not fit their records. */
   override async atLast(): Promise<readonly string[]> {
     const expected = this.desk.answered.filter(({ by, ended, answer }) => {
       const killed = this.killed.get(by);
@@ -74,7 +76,10 @@ export class OrderStage extends ChaosStage {
     this.count('requests', this.desk.submits);
     this.count('responses looked for in the trail', expected.length);
     this.count('carried out by the platform', (await this.sandbox.commits()).length);
-    return wrong().map((id) => `the response ${id} is not once in the trail of writes`);
+    return [
+      ...wrong().map((id) => `the response ${id} is not once in the trail of writes`),
+      ...(this.#isEmptied ? [] : await feedFaults(this.fleet)),
+    ];
   }
 
   /** The store gets a replica, which from now on gets no more writes; the master cannot see that for a minute. */
@@ -132,6 +137,7 @@ export class OrderStage extends ChaosStage {
   }
 
   async emptyStore(): Promise<void> {
+    this.#isEmptied = true;
     await ask(this.store, (client) => client.flushall());
   }
 

@@ -150,6 +150,19 @@ export const variants = {
       Object.assign(transitions.owner, { not_placed: ['succeeded', 'accepted'] });
     },
   },
+  'move-without-its-event': {
+    act: 'orphans',
+    apply: () => inScripts(SCRIPTS, "then logMove(moves, 'order', key, fields(key)) end", 'then end'),
+  },
+  'event-before-the-move': {
+    act: 'each-fault',
+    apply: () =>
+      inScripts(
+        SCRIPTS,
+        'put(record, known[2], to, keptMs)',
+        "logMove(moves, 'order', record, fields(record)) put(record, known[2], to, keptMs)",
+      ),
+  },
   'finish-by-another-owner': {
     act: 'strangers',
     processes: 3,
