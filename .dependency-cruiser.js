@@ -23,6 +23,7 @@ const FLOORS = [
   ['operation'],
   ['order', 'member', 'session'],
   ['reconciliation', 'jobs'],
+  ['events'],
   ['http'],
   ['meta', 'console', 'conformance'],
 ];

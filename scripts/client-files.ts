@@ -108,7 +108,10 @@ function methodsOf(document: ApiDocument): Method[] {
         validates && kinds.length === 2 ? done.find(({ status }) => status === 200) : undefined;
       const of = kinds.filter((schema) => schema !== previewed?.schema);
       const items = components.schemas[of[0] ?? '']?.properties?.['items']?.items?.$ref;
-      const isPage = of[0]?.endsWith('Page') === true && items !== undefined;
+      const isPage =
+        of[0]?.endsWith('Page') === true &&
+        items !== undefined &&
+        operation.parameters?.some(({ name: parameter }) => parameter === 'page') === true;
       const input = inputOf(operation, components.schemas, previewed !== undefined);
       return {
         id: operation.operationId,
@@ -323,15 +326,10 @@ function operationsModule(methods: readonly Method[], document: ApiDocument): st
     .filter(({ operation }) => !speaksJson(operation))
     .map(({ path, http, operation }) => {
       const [group, name] = nameOf(operation.operationId);
-      const row = { group, name, method: http.toUpperCase(), path, ...actsFor(operation) };
-      return `  ${operation.operationId}: ${JSON.stringify(row)},`;
+      return rowOf(operation.operationId, group, name, `${http.toUpperCase()} ${path}`, actsFor(operation));
     });
   const rows = methods.map(({ id, group, name, http, path, operation, each, preview, query, answers }) => {
-    const row = {
-      group,
-      name,
-      method: http,
-      path,
+    return rowOf(id, group, name, `${http} ${path}`, {
       ...(each !== undefined && { each }),
       ...(preview !== undefined && { preview: 'preview' }),
       ...(query.length > 0 && { query }),
@@ -339,21 +337,26 @@ function operationsModule(methods: readonly Method[], document: ApiDocument): st
       ...actsFor(operation),
       ...(GUARDED.has(id) && { guarded: true }),
       ...((operation.security ?? []).length === 0 && { open: true }),
-    };
-    return `  ${id}: ${JSON.stringify(row)},`;
+    });
   });
   return `/** Written by \`npm run generate\` from config/openapi.json: the methods of the client as data. */
-import type { Operation } from './call-options.ts';
+import { tableOf } from './call-options.ts';
 
-export const operations: Readonly<Record<string, Operation>> = {
+export const operations = tableOf<string>({
 ${rows.join('\n')}
-};
+});
 
 /** Operations that carry files and events; their methods are in client/src/jobs.ts. */
-export const streams = {
+export const streams = tableOf({
 ${streams.join('\n')}
-} satisfies Readonly<Record<string, Operation>>;
+});
 `;
+}
+
+/** Short, since the client has a table of all of them. */
+function rowOf(id: string, group: string, name: string, call: string, more: object): string {
+  const row = [group, name, call, ...(Object.keys(more).length > 0 ? [more] : [])];
+  return `  ${id}: ${JSON.stringify(row)},`;
 }
 
 function actsFor({ parameters = [] }: Operation): { user?: true } {

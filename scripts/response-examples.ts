@@ -174,6 +174,8 @@ async function collect(
     ...operations.filter((each) => !onOrders(each) && !onJobs(each)),
   ]) {
     const { operationId, responses } = operation;
+    // A stream has no example, and may have no end.
+    if (responses['200']?.content && 'text/event-stream' in responses['200'].content) continue;
     const usual = requestOf(method, template, operation);
     const bodies = bodiesOf(operation);
     const found: Record<string, unknown> = {};
@@ -224,7 +226,7 @@ function requestOf(method: string, template: string, operation: Operation): Sent
   for (const { name, in: place, required, example } of parameters) {
     if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(String(example)));
     if (place === 'query' && required) query.set(name, String(example));
-    if (place === 'query' && name === 'pageSize') query.set(name, PAGE_SIZE);
+    if (place === 'query' && (name === 'pageSize' || name === 'limit')) query.set(name, PAGE_SIZE);
   }
   const [body] = Object.values(bodiesOf(operation));
   return {
@@ -233,6 +235,10 @@ function requestOf(method: string, template: string, operation: Operation): Sent
     ...(body && { body }),
   };
 }
+
+/** The cursor of an event, by its place. */
+const cursorAt = (place: number) =>
+  `${String(NOW.getTime()).padStart(15, '0')}-${String(place).padStart(10, '0')}`;
 
 /** The platform once sends a field that its interface does not allow. */
 async function departFromInterface(
@@ -244,10 +250,14 @@ async function departFromInterface(
   await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
 }
 
-/** Without what differs in every run: ids of sessions and jobs, and times by the order ledger's own clock. Of the long list of problems the first two. */
+/** Without what differs in every run: ids of sessions, jobs and events, and times by the order ledger's own clock. Of the long list of problems the first two. */
 function presentable(operationId: string, body: unknown): unknown {
   if (operationId === 'listProblems') return { items: (body as { items: unknown[] }).items.slice(0, 2) };
+  let events = 0;
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
+    if (operationId === 'listEvents' && (key === 'id' || key === 'next'))
+      return cursorAt(key === 'id' ? events++ : events - 1);
+    if (operationId === 'listEvents' && key === 'time') return NOW.toISOString();
     if (key === 'sessionId') return 'example-session';
     if (key === 'jobId') return EXAMPLE_JOB;
     return value !== null && (key === 'submittedAt' || key === 'settledAt') ? NOW.toISOString() : value;

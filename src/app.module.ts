@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { ConsoleModule } from './console/console.module.ts';
+import { EventsModule } from './events/events.module.ts';
 import { HttpModule } from './http/http.module.ts';
 import { JobsModule } from './jobs/jobs.module.ts';
 import { MemberModule } from './member/member.module.ts';
@@ -29,6 +30,7 @@ export class AppModule {
         // Before the members: its routes are more particular than theirs.
         JobsModule,
         MemberModule,
+        EventsModule,
         ReconciliationModule,
         ConsoleModule,
       ],

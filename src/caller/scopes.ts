@@ -10,6 +10,7 @@ export const scopes = [
   'members:write',
   'sessions:write',
   'gaps:read',
+  'events:read',
 ] as const;
 
 export type Scope = (typeof scopes)[number];

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream';
-import { Controller, Delete, Get, Param, Post, Query, Req, Res, StreamableFile } from '@nestjs/common';
+import { Controller, Delete, Get, Param, Post, Query, Req, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
@@ -12,6 +11,7 @@ import {
   type RequestFile,
   UploadedFile,
 } from '../operation/request-stages.ts';
+import { Watchers } from '../operation/watchers.ts';
 import { type CallContext, isGranted } from '../upstream/call-context.ts';
 import {
   JobDto,
@@ -38,6 +38,7 @@ export class JobsController {
     private readonly jobs: JobsService,
     private readonly imports: ImportsService,
     private readonly watch: JobWatch,
+    private readonly watchers: Watchers,
     private readonly callers: CallerAuthentication,
   ) {}
 
@@ -100,14 +101,13 @@ export class JobsController {
     @HeaderValue('last-event-id') last?: string,
   ): Promise<StreamableFile> {
     const job = await this.jobs.find(jobId, caller.grants);
-    this.watch.count(caller.name, reply.raw);
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
     const { enterpriseGlobalId } = job.definition;
     const events = this.watch.events(job, seen, async () => {
       const now = await this.callers.current(headers);
       return now?.scopes.has(WATCH_SCOPE) === true && isGranted(now.grants.enterprises, enterpriseGlobalId);
     });
-    return new StreamableFile(Readable.from(events, { objectMode: false }), { type: 'text/event-stream' });
+    return this.watchers.stream(caller.name, reply.raw, events);
   }
 
   @Get(':jobId/rows')

@@ -94,5 +94,11 @@ export class ProblemDto {
   })
   conflicts?: ConflictDto[];
 
+  @ApiProperty({
+    required: false,
+    description: 'Of `events-expired`: the cursor from which nothing is missed',
+  })
+  oldest?: string;
+
   requestId!: string;
 }

@@ -41,6 +41,8 @@ export interface ProblemBody {
   readonly upstream?: UpstreamResponse;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
+  /** The oldest cursor of events from which nothing is missed. */
+  readonly oldest?: string;
   readonly requestId?: string;
 }
 
@@ -52,6 +54,7 @@ interface ProblemDetails {
   readonly upstream?: UpstreamResponse;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
+  readonly oldest?: string;
   /** Seconds, for `Retry-After`. */
   readonly retryAfter?: number;
   readonly allow?: readonly string[];
@@ -82,6 +85,7 @@ export class ProblemException extends HttpException {
       upstream: details.upstream,
       errors: details.errors,
       conflicts: details.conflicts,
+      oldest: details.oldest,
     };
     super(body, status, { cause: details.cause });
     this.headers = {

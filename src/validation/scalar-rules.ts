@@ -3,6 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { isJsonText, numberText } from '../shared/json.ts';
 import { LONG_DIGITS, longText } from '../upstream/wire/scalars.ts';
+import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { type FieldDoc, Flag, rule, WholeNumber, Word } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;
@@ -94,5 +95,22 @@ export function WholeNumberParameter(min: number, max: number, doc: FieldDoc = {
   return applyDecorators(
     Transform(({ value }) => fromDigits(value)),
     WholeNumber(min, max, doc),
+  );
+}
+
+/** One or more words of an enumeration in a query, separated by commas. */
+export function ListParameter(of: Enumeration, doc: FieldDoc = {}): PropertyDecorator {
+  const isList = (value: unknown) => Array.isArray(value) && value.every((word) => of.words.includes(word));
+  return applyDecorators(
+    Transform(({ value }) => (isJsonText(value) ? value.split(',') : (value as unknown))),
+    rule('list', isList, `must be one or more of ${of.words.join(', ')}, separated by commas`),
+    ApiProperty({
+      type: 'array',
+      items: enumerationSchema(of),
+      minItems: 1,
+      // Parts of the parameter, beside its schema.
+      ...{ style: 'form', explode: false },
+      ...doc,
+    }),
   );
 }

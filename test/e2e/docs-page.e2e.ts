@@ -136,6 +136,8 @@ it('a kept key that is dead is named and replaced; sessions and idempotency keys
     const { status } = await execute(await openOperation(id));
     expect([id, status]).toEqual([id, expected]);
   }
+  const { status: streamed, text } = await execute(await openOperation('watchEvents'));
+  expect([streamed, text]).toEqual(['200', expect.stringMatching(/^id: \d/m)]);
   const create = await openOperation('createEnterprise');
   expect((await execute(create)).status).toBe('201');
   const another = { crmCustomerId: 'CRM-3999', customerName: 'Another Design' };

@@ -579,7 +579,7 @@ it('J14 an import whose rows the order store has lost fails with them unknown, a
   /** What the store has of the job, of this kind. */
   const keyOf = ({ body }: TestAnswer, kind: string) =>
     ask(shared.redis(), async (client) => {
-      const found = await client.keys(`*:imports}:${kind}:${String(body['jobId'])}`);
+      const found = await client.keys(`*:guard}:jobs:${kind}:${String(body['jobId'])}`);
       expect(found).toHaveLength(1);
       return String(found[0]);
     });
@@ -757,7 +757,7 @@ describe('on two replicas', () => {
     accepted(answer);
     await isCalled('addMembers', 2);
     await ask(shared.redis(), async (client) => {
-      const [lock = ''] = await client.keys(`*:imports}:imports:${String(answer.body['jobId'])}:lock`);
+      const [lock = ''] = await client.keys(`*:guard}:imports:${String(answer.body['jobId'])}:lock`);
       expect(await client.del(lock)).toBe(1);
     });
     const job = await ended(answer);
@@ -775,7 +775,7 @@ describe('on two replicas', () => {
     accepted(answer);
     await isCalled('listMembers', 1);
     await ask(shared.redis(), async (client) => {
-      const queue = await client.keys('*:imports}:imports:*');
+      const queue = await client.keys('*:guard}:imports:*');
       expect(queue.length).toBeGreaterThan(2);
       await client.del(queue);
     });

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Pool } from 'undici';
 import { Stage } from '../chaos/stage.ts';
 import type { Answer } from '../support/contract.ts';
+import { textOf } from '../support/endless.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -77,7 +78,7 @@ export class FuzzStage extends Stage {
       headers: { 'x-api-key': this.fleet.key, ...headers },
       body: body ?? null,
     });
-    const text = await response.body.text();
+    const text = await textOf(target, response.body, [response.headers['content-type']].flat()[0]);
     const pairs = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
     return { status: response.statusCode, headers: new Headers(pairs as [string, string][]), text };
   }

@@ -109,10 +109,12 @@ const NAMING_NOBODY = [
   'getJob',
   'getJobRows',
   'getSession',
+  'listEvents',
   'listGaps',
   'listOrders',
   'reserveAssetNums',
   'updateCustomer',
+  'watchEvents',
   'watchJob',
 ];
 

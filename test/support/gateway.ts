@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { scopes } from '../../src/caller/scopes.ts';
 import { keep, newApiKey } from './canary.ts';
 import { assertDeclared } from './contract.ts';
+import { textOf } from './endless.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { until } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -151,7 +152,8 @@ export class TestGateway {
       },
       body: raw ? (body as string | undefined) : JSON.stringify(body),
     });
-    const text = await response.text();
+    const stream = response.body as unknown as AsyncIterable<Uint8Array> | null;
+    const text = await textOf(path, stream, response.headers.get('content-type'));
     const answer = { status: response.status, headers: response.headers, text };
     assertDeclared(method, path, answer, undocumented);
     const isJson = text !== '' && /[/+]json/.test(response.headers.get('content-type') ?? '');

@@ -12,6 +12,20 @@ const api = await (await fetch('/openapi.json')).json();
 const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
 const credential = new Credential(acceptsTokens);
 
+/** How long Swagger UI reads a stream of events, of which it shows nothing before the end. */
+const STREAM_MS = 3_000;
+
+/** As `fetch`, but a stream of events, which may have no end, ends here after a time. */
+async function fetchBeginning(url, init) {
+  const response = await fetch(url, init);
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+  const reader = response.body.getReader();
+  setTimeout(() => void reader.cancel(), STREAM_MS);
+  const parts = [];
+  for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
+  return Object.defineProperty(new Response(new Blob(parts), response), 'url', { value: url });
+}
+
 const ui = globalThis.SwaggerUIBundle({
   spec: prepare(api),
   dom_id: '#swagger-ui',
@@ -25,6 +39,7 @@ const ui = globalThis.SwaggerUIBundle({
   plugins: [pagePlugin(api, credential)],
   requestInterceptor: (request) => {
     Object.assign(request.headers, credential.headers);
+    request.userFetch = fetchBeginning;
     return request;
   },
   responseInterceptor: (response) => {

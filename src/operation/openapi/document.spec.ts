@@ -55,6 +55,7 @@ const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
 const OF_GATEWAY = [
   ...['getOrder', 'listOrders', 'settleOrder', 'listGaps', 'getCaller'],
   ...['listJobs', 'getJob', 'watchJob', 'getJobRows', 'cancelJob'],
+  ...['listEvents', 'watchEvents'],
 ];
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as unknown;
@@ -199,7 +200,9 @@ describe('the document', () => {
   it('writes times as date-time in fields that end in At, and 64-bit quantities as text', () => {
     for (const { at, field, schema } of fields) {
       const isTime = schema.format === 'date-time';
-      expect([at, isTime]).toEqual([at, field.endsWith('At')]);
+      // CloudEvents names this one.
+      const isNamedSo = field.endsWith('At') || at.startsWith('Event.time');
+      expect([at, isTime]).toEqual([at, isNamedSo]);
       if (schema.format === 'int64')
         expect([at, [schema.type].flat()]).toEqual([at, expect.arrayContaining(['string'])]);
     }

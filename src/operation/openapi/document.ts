@@ -64,6 +64,7 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
       'Jobs',
       'Imports that run for longer than a request: their progress and the results of their rows',
     )
+    .addTag('Events', 'What became of orders and jobs, as one feed')
     .addTag('Gateway', 'What a key may do, and where the platform departs from its interface')
     .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');

@@ -140,6 +140,7 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
       slug === 'asset-assigned-twice'
         ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
+    oldest: slug === 'events-expired' ? '001779264000000-0000000000' : undefined,
   }).bodyFor('example-1');
   // JSON leaves out absent members, as the response does.
   return { summary: sent.title, value: JSON.parse(JSON.stringify(sent)) as object };

@@ -1,0 +1,82 @@
+import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { JobDto } from '../../jobs/dto/job.dto.ts';
+import { OpenWord, Time } from '../../operation/response-fields.ts';
+import { OrderRecordDto } from '../../order/dto/order-record.dto.ts';
+import { CURSOR } from '../../order-ledger/move-log.ts';
+import { Names } from '../../tenancy/names.ts';
+import { ListParameter, WholeNumberParameter } from '../../validation/scalar-rules.ts';
+import { Identifier, Optional, Word } from '../../validation/rules.ts';
+import { type EventType, eventTypes } from '../event-types.ts';
+
+const EXAMPLE_CURSOR = '001779264000000-0000000000';
+
+/** What every reader of events may ask for. */
+export class WatchEventsQuery {
+  @Optional()
+  @Word(CURSOR, `must be a cursor: the id of an event, or \`next\`, such as ${EXAMPLE_CURSOR}`, {
+    example: EXAMPLE_CURSOR,
+    description: 'Only events after this one: its id, or `next` of a page',
+  })
+  after?: string;
+
+  @Optional()
+  @ListParameter(eventTypes, {
+    description: 'Only events of these types, separated by commas',
+    example: ['license-order.succeeded'],
+  })
+  type?: readonly EventType[];
+
+  @Optional()
+  @Identifier({ example: 'ent-harbour', description: 'Only events of orders and jobs of this enterprise' })
+  @Names('enterpriseFilter')
+  enterpriseGlobalId?: string;
+}
+
+export class ListEventsQuery extends WatchEventsQuery {
+  /** How many events a page has at most. */
+  @Optional()
+  @WholeNumberParameter(1, 1_000)
+  limit: number = 100;
+}
+
+@ApiExtraModels(OrderRecordDto, JobDto)
+@ApiSchema({ description: 'What became of an order or a job: CloudEvents 1.0, structured JSON' })
+export class EventDto {
+  /** The version of CloudEvents. */
+  @ApiProperty({ type: String, enum: ['1.0'] })
+  specversion!: '1.0';
+
+  /** Its cursor: later events have greater ids, compared as text. */
+  @ApiProperty({ pattern: CURSOR.source })
+  id!: string;
+
+  /** The path of the records that the subject is one of. */
+  source!: string;
+
+  @OpenWord(eventTypes, 'What became of the subject')
+  type!: EventType;
+
+  /** The channel and the number of the order, such as `crm/SO-2001`; or the id of the job. */
+  subject!: string;
+
+  @Time(undefined, 'When it was recorded')
+  time!: string;
+
+  /** The media type of `data`. */
+  @ApiProperty({ type: String, enum: ['application/json'] })
+  datacontenttype!: 'application/json';
+
+  /** The order as `getOrder` shows it, or the job as `getJob` does, as it was then. */
+  @ApiProperty({ oneOf: [OrderRecordDto, JobDto].map((each) => ({ $ref: getSchemaPath(each) })) })
+  data!: OrderRecordDto | JobDto;
+}
+
+@ApiSchema({ description: 'Events, oldest first' })
+export class EventPageDto {
+  /** May be fewer than asked for, also none, where `next` is not `after`: the rest may be seen by others only. */
+  items!: EventDto[];
+
+  /** The cursor for the next call. */
+  @ApiProperty({ pattern: CURSOR.source })
+  next!: string;
+}

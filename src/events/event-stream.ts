@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Watchers } from '../operation/watchers.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { Grants } from '../upstream/call-context.ts';
+import type { EventDto, WatchEventsQuery } from './dto/event.dto.ts';
+import { EventsService } from './events.service.ts';
+
+const LOOK_MS = 250;
+const COMMENT_MS = 15_000;
+/** A slow reader holds so many events in the process at most. */
+const PAGE = 100;
+
+/** Gives events as server-sent events (of the HTML standard). */
+@Injectable()
+export class EventStream {
+  #askedAt = -Infinity;
+  #newest: Promise<string | undefined> = Promise.resolve(undefined);
+
+  constructor(
+    private readonly events: EventsService,
+    private readonly watchers: Watchers,
+  ) {}
+
+  /**
+   * The events after `after`. `grantsNow`: those of the caller at this moment; without any the stream ends. It also ends where events were
+   * dropped that the reader has not had: when it connects again it is told so.
+   */
+  async *after(
+    after: string,
+    wanted: WatchEventsQuery,
+    grantsNow: () => Promise<Grants | undefined>,
+  ): AsyncGenerator<string> {
+    const { over } = this.watchers;
+    let next = after;
+    let quietSince = performance.now();
+    // At once, so that a reader that loses its stream before the first event misses none.
+    yield placeOf(next);
+    while (!over.aborted) {
+      const grants = await grantsNow();
+      if (!grants) return;
+      const newest = await this.#ask();
+      if (newest !== undefined && newest > next) {
+        const page = await this.#page({ ...wanted, after: next, limit: PAGE }, grants);
+        if (page === 'dropped') return;
+        for (const event of page?.items ?? []) yield textOf(event);
+        if ((page?.items ?? []).length > 0) quietSince = performance.now();
+        next = page?.next ?? next;
+        if (page) continue;
+      }
+      if (performance.now() - quietSince > COMMENT_MS) {
+        quietSince = performance.now();
+        yield `: no event\n${placeOf(next)}`;
+      }
+      await sleep(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+    }
+  }
+
+  /** One question for all streams of the process. While the store is away there is no newest event, and readers keep what they have. */
+  #ask(): Promise<string | undefined> {
+    if (performance.now() - this.#askedAt < LOOK_MS / 2) return this.#newest;
+    this.#askedAt = performance.now();
+    return (this.#newest = this.events.newest().catch(() => undefined));
+  }
+
+  async #page(query: WatchEventsQuery & { limit: number }, grants: Grants) {
+    try {
+      return await this.events.page(query, grants);
+    } catch (error) {
+      return error instanceof ProblemException && error.slug === 'events-expired' ? 'dropped' : undefined;
+    }
+  }
+}
+
+/** An id without data is no event, and the place from which the reader goes on. */
+function placeOf(cursor: string): string {
+  return `id: ${cursor}\n\n`;
+}
+
+function textOf(event: EventDto): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
