@@ -500,6 +500,46 @@ interface components {
             /** @description The employee's identity, as the platform gives it */
             readonly memberIdentity: string | null;
         };
+        /** @description What became of an order or a job: CloudEvents 1.0, structured JSON */
+        readonly Event: {
+            /** @description The order as `getOrder` shows it, or the job as `getJob` does, as it was then. */
+            readonly data: components["schemas"]["OrderRecord"] | components["schemas"]["Job"];
+            /**
+             * @description The media type of `data`.
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /** @description Its cursor: later events have greater ids, compared as text. */
+            readonly id: string;
+            /** @description The path of the records that the subject is one of. */
+            readonly source: string;
+            /**
+             * @description The version of CloudEvents.
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /** @description The channel and the number of the order, such as `crm/SO-2001`; or the id of the job. */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it was recorded
+             */
+            readonly time: string;
+            /** @description What became of the subject */
+            readonly type: components["schemas"]["EventType"] | (string & Record<never, never>);
+        };
+        /** @description Events, oldest first */
+        readonly EventPage: {
+            /** @description May be fewer than asked for, also none, where `next` is not `after`: the rest may be seen by others only. */
+            readonly items: readonly components["schemas"]["Event"][];
+            /** @description The cursor for the next call. */
+            readonly next: string;
+        };
+        /**
+         * @description What became of an order (`license-order`) or a job: the state that it moved to
+         * @enum {string}
+         */
+        readonly EventType: "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled";
         readonly ExportMembersInput: {
             /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
             readonly cells?: components["schemas"]["CellForm"];
@@ -973,6 +1013,19 @@ interface components {
             readonly page?: number;
             /** @description Items on a full page */
             readonly pageSize?: number;
+        };
+        readonly ListEventsInput: {
+            /** @description Only events after this one: its id, or `next` of a page */
+            readonly after?: string;
+            /**
+             * Format: id
+             * @description Only events of orders and jobs of this enterprise
+             */
+            readonly enterpriseGlobalId?: string;
+            /** @description How many events a page has at most. */
+            readonly limit?: number;
+            /** @description Only events of these types, separated by commas */
+            readonly type?: readonly components["schemas"]["EventType"][];
         };
         readonly ListGapsInput: {
             /** @description Number of the page, counted from 1 */
@@ -1677,6 +1730,8 @@ interface components {
             readonly detail?: string;
             /** @description One entry for each fault of the request */
             readonly errors?: readonly components["schemas"]["RequestFault"][];
+            /** @description Of `events-expired`: the cursor from which nothing is missed */
+            readonly oldest?: string;
             /** @description What is known about the effect on the platform; `not_processed` means that provably nothing happened */
             readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
             /** @description The `X-Request-Id` of the request, by which the operator finds it in the log */
@@ -1699,7 +1754,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -2159,7 +2214,7 @@ interface components {
          * @description What a caller may do; each operation names the scope that it needs
          * @enum {string}
          */
-        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read";
+        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read";
         /** @description A session */
         readonly Session: {
             /**
@@ -2350,6 +2405,17 @@ interface components {
             /** @description The HTTP status of the platform's answer */
             readonly status: number;
         };
+        readonly WatchEventsInput: {
+            /** @description Only events after this one: its id, or `next` of a page */
+            readonly after?: string;
+            /**
+             * Format: id
+             * @description Only events of orders and jobs of this enterprise
+             */
+            readonly enterpriseGlobalId?: string;
+            /** @description Only events of these types, separated by commas */
+            readonly type?: readonly components["schemas"]["EventType"][];
+        };
         readonly WatchJobInput: {
             /**
              * Format: text
@@ -2400,6 +2466,9 @@ export type DisableLocksInput = components['schemas']['DisableLocksInput'];
 export type EnableLocksInput = components['schemas']['EnableLocksInput'];
 export type Enterprise = components['schemas']['Enterprise'];
 export type EnterpriseMember = components['schemas']['EnterpriseMember'];
+export type Event = components['schemas']['Event'];
+export type EventPage = components['schemas']['EventPage'];
+export type EventType = components['schemas']['EventType'];
 export type ExportMembersInput = components['schemas']['ExportMembersInput'];
 export type Extension = components['schemas']['Extension'];
 export type FailedMember = components['schemas']['FailedMember'];
@@ -2437,6 +2506,7 @@ export type LicenseType = components['schemas']['LicenseType'];
 export type LimitType = components['schemas']['LimitType'];
 export type ListAssetNumsInput = components['schemas']['ListAssetNumsInput'];
 export type ListAssetsInput = components['schemas']['ListAssetsInput'];
+export type ListEventsInput = components['schemas']['ListEventsInput'];
 export type ListGapsInput = components['schemas']['ListGapsInput'];
 export type ListJobsInput = components['schemas']['ListJobsInput'];
 export type ListLentLocksInput = components['schemas']['ListLentLocksInput'];
@@ -2516,6 +2586,7 @@ export type UpdateCustomerInput = components['schemas']['UpdateCustomerInput'];
 export type UpdateMember = components['schemas']['UpdateMember'];
 export type UpdateMemberInput = components['schemas']['UpdateMemberInput'];
 export type UpstreamAnswer = components['schemas']['UpstreamAnswer'];
+export type WatchEventsInput = components['schemas']['WatchEventsInput'];
 export type WatchJobInput = components['schemas']['WatchJobInput'];
 
 export interface CallersMethods {
@@ -2658,6 +2729,11 @@ export interface LentLocksMethods {
   each(input: ListLentLocksInput, options?: CallOptions): Walk<LentLock>;
 }
 
+export interface EventsMethods {
+  /** What became of orders and jobs, oldest first (`listEvents`, GET /v1/events) */
+  list(input?: ListEventsInput, options?: CallOptions): Promise<EventPage>;
+}
+
 /** The methods of the client, by what they are about. */
 export interface Groups {
   readonly callers: CallersMethods;
@@ -2674,4 +2750,5 @@ export interface Groups {
   readonly jobs: JobsMethods;
   readonly members: MembersMethods;
   readonly lentLocks: LentLocksMethods;
+  readonly events: EventsMethods;
 }

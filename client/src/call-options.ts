@@ -38,3 +38,19 @@ export interface Operation {
   /** It needs no credentials. */
   readonly open?: boolean;
 }
+
+type Row = readonly [
+  group: string,
+  name: string,
+  call: string,
+  more?: Partial<Omit<Operation, 'group' | 'name' | 'method' | 'path'>>,
+];
+
+/** The operations of rows of group, name, method and path, and what else there is of them. */
+export function tableOf<Id extends string>(rows: Readonly<Record<Id, Row>>): Readonly<Record<Id, Operation>> {
+  const table = Object.entries<Row>(rows).map(([id, [group, name, call, more]]) => {
+    const [method, path] = call.split(' ');
+    return [id, { group, name, method, path, ...more }];
+  });
+  return Object.fromEntries(table) as Record<Id, Operation>;
+}

@@ -1,12 +1,14 @@
 import type {
+  Event,
   ImportMembersInput,
   ImportPlan,
   Job,
   JobRow,
   ExportMembersInput,
   GetJobRowsInput,
+  WatchEventsInput,
 } from './api.ts';
-import type { CallOptions } from './call-options.ts';
+import type { CallOptions, Walk } from './call-options.ts';
 import type { Acting, Exchange, Payload } from './exchange.ts';
 import { isGatewayUnreachable, isProblem } from './problem.ts';
 import { streams } from './operations.ts';
@@ -20,6 +22,10 @@ export interface ImportOptions extends CallOptions {
   readonly format?: RowFormat;
 }
 type ImportInput = Omit<ImportMembersInput, 'validateOnly'>;
+
+export interface EventsInput extends Omit<WatchEventsInput, 'type'> {
+  readonly types?: readonly Event['type'][];
+}
 
 /** Where the gateway does not say how long, a lost watch is taken up again after a time up to this. */
 const WAIT_MS = 2_000;
@@ -40,22 +46,10 @@ export class ImportJob implements AsyncIterable<Job> {
 
   /** How far the job is, at least each second while it changes, up to its end. A lost connection is taken up where it was. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Job, void, undefined> {
-    let lastEventId: string | undefined;
-    for (;;) {
-      try {
-        const { body } = await this.#calls.open('watchJob', { jobId: this.jobId }, { lastEventId });
-        for await (const { id, data } of events(body)) {
-          lastEventId = id ?? lastEventId;
-          const job = JSON.parse(data) as Job;
-          yield job;
-          if (ENDED.has(job.state)) return;
-        }
-      } catch (error) {
-        // Of a stream that breaks off, the error is not one of the gateway.
-        if (isProblem(error) && !error.retryable) throw error;
-        if (!isProblem(error) && !isGatewayUnreachable(error) && !isLost(error)) throw error;
-      }
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
+    for await (const data of this.#calls.watch('watchJob', { jobId: this.jobId })) {
+      const job = JSON.parse(data) as Job;
+      yield job;
+      if (ENDED.has(job.state)) return;
     }
   }
 
@@ -136,6 +130,38 @@ export class StreamCalls {
     return (await this.open('exportMembers', input, { accept: TYPES[format], ...options })).body;
   }
 
+  /** The events of the gateway from now on, or after `after`. A lost connection is taken up where it was, so each comes once. */
+  async *events({ after, types, ...input }: EventsInput = {}, options: CallOptions = {}): Walk<Event> {
+    const query = { ...input, ...(types && { type: types }) };
+    for await (const data of this.watch('watchEvents', query, after, options))
+      yield JSON.parse(data) as Event;
+  }
+
+  /** The data of server-sent events, without an end of its own. */
+  async *watch(
+    id: 'watchJob' | 'watchEvents',
+    input: object,
+    after?: string,
+    options: CallOptions = {},
+  ): AsyncGenerator<string, void, undefined> {
+    let lastEventId = after;
+    for (;;) {
+      try {
+        const { body } = await this.open(id, input, { ...options, lastEventId });
+        for await (const { id: place, data } of events(body, options.signal)) {
+          lastEventId = place ?? lastEventId;
+          if (data !== undefined) yield data;
+        }
+      } catch (error) {
+        // Of a stream that breaks off, the error is not one of the gateway.
+        if (isProblem(error) && !error.retryable) throw error;
+        if (!isProblem(error) && !isGatewayUnreachable(error) && !isLost(error)) throw error;
+      }
+      options.signal?.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
+    }
+  }
+
   send(
     id: keyof typeof streams,
     input: object,
@@ -170,8 +196,13 @@ function isLost(error: unknown): boolean {
 }
 
 /** The lines of a text, each of at most {@link LONGEST_LINE} characters. What was read before is not read again with each chunk. */
-async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
+async function* lines(
+  body: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
+  const end = () => void reader.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', end, { once: true });
   const decoder = new TextDecoder();
   let begun: string[] = [];
   let length = 0;
@@ -195,20 +226,22 @@ async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, 
       }
     }
   } finally {
+    signal?.removeEventListener('abort', end);
     // Ends the request where the caller stopped reading.
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/** Server-sent events with data; an event that is cut off is none. */
+/** Server-sent events: their data, and places without data; what is cut off is none. */
 async function* events(
   body: ReadableStream<Uint8Array>,
-): AsyncGenerator<{ id: string | undefined; data: string }, void, undefined> {
+  signal?: AbortSignal,
+): AsyncGenerator<{ id: string | undefined; data: string | undefined }, void, undefined> {
   let id: string | undefined;
   let data: string[] = [];
-  for await (const line of lines(body)) {
+  for await (const line of lines(body, signal)) {
     if (line === '') {
-      if (data.length > 0) yield { id, data: data.join('\n') };
+      yield { id, data: data.length > 0 ? data.join('\n') : undefined };
       data = [];
       continue;
     }

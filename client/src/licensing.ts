@@ -1,4 +1,6 @@
 import type {
+  Event,
+  EventsMethods,
   Groups,
   JobsMethods,
   MembersMethods,
@@ -6,16 +8,16 @@ import type {
   OrdersMethods,
   PlaceOrderInput,
 } from './api.ts';
-import type { CallOptions, Operation } from './call-options.ts';
+import type { CallOptions, Operation, Walk } from './call-options.ts';
 import { type Acting, Exchange, type LicensingOptions } from './exchange.ts';
-import { ImportJob, StreamCalls } from './jobs.ts';
+import { type EventsInput, ImportJob, StreamCalls } from './jobs.ts';
 import { operations } from './operations.ts';
 import { placeAndWait, type WaitOptions } from './place-and-wait.ts';
 
 export type * from './api.ts';
 export type { CallOptions, Walk } from './call-options.ts';
 export { type LicensingOptions, type ResponseFacts, responseOf } from './exchange.ts';
-export type { ImportJob, ImportOptions, RowFormat, Rows } from './jobs.ts';
+export type { EventsInput, ImportJob, ImportOptions, RowFormat, Rows } from './jobs.ts';
 export { OrderNotSettled, type WaitOptions } from './place-and-wait.ts';
 export { GatewayUnreachable, isGatewayUnreachable, isProblem, type OrderKey, Problem } from './problem.ts';
 
@@ -33,6 +35,11 @@ export interface Orders extends OrdersMethods {
 }
 
 export interface Members extends MembersMethods, Pick<StreamCalls, 'import' | 'previewImport' | 'export'> {}
+
+export interface Events extends EventsMethods {
+  /** Every event from now on, or after the cursor `after`, without an end; each once, also where the connection is lost. */
+  each(input?: EventsInput, options?: CallOptions): Walk<Event>;
+}
 
 export interface Jobs extends JobsMethods {
   /** A job that runs already, also one of another process. */
@@ -64,6 +71,7 @@ const WithGroups = function (this: object, call: Call) {
 export class Licensing extends WithGroups {
   declare readonly orders: Orders;
   declare readonly members: Members;
+  declare readonly events: Events;
   declare readonly jobs: Jobs;
   readonly #exchange: Exchange;
 
@@ -82,6 +90,7 @@ export class Licensing extends WithGroups {
       previewImport: streams.previewImport.bind(streams),
       export: streams.export.bind(streams),
     } satisfies Partial<Members>);
+    this.events.each = streams.events.bind(streams);
     this.jobs.follow = (jobId) => new ImportJob(jobId, streams);
     this.orders.placeAndWait = (order, waitOptions) => placeAndWait(this.orders, order, waitOptions);
   }

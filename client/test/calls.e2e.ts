@@ -90,7 +90,7 @@ describe('the methods', () => {
       Object.values(path as Record<string, { operationId: string }>).map(({ operationId }) => operationId),
     );
     // Streams have methods of their own.
-    const streams = ['watchJob', 'getJobRows', 'retryJob', 'importMembers', 'exportMembers'];
+    const streams = ['watchJob', 'getJobRows', 'retryJob', 'importMembers', 'exportMembers', 'watchEvents'];
     expect([...Object.keys(operations), ...streams].sort()).toEqual(ids.sort());
     for (const { group, name, each, preview } of Object.values(operations)) {
       const methods = licensing[group as 'assets'] as unknown as Record<string, unknown>;

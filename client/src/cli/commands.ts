@@ -1,4 +1,4 @@
-import type { Licensing, OrderRecord, SettleOrder } from '../licensing.ts';
+import type { Event, Licensing, OrderRecord, SettleOrder } from '../licensing.ts';
 import { exportMembers, importMembers, retryJob, watchJob } from './members.ts';
 import { type Command, type Given, UsageError } from './arguments.ts';
 import { completion, shells } from './completion.ts';
@@ -131,6 +131,28 @@ export const commands: readonly Runnable[] = [
     options: {},
     run: async (given, world) =>
       show(given, world, await world.licensing().jobs.cancel({ jobId: given.places[0] ?? '' })),
+  },
+  {
+    name: 'events tail',
+    places: [],
+    about: 'what becomes of orders and jobs, as it is recorded, until it is ended',
+    options: {
+      after: { type: 'text', about: 'the id of the last event that you have had; else from now on' },
+      type: { type: 'text', about: 'only of these types, separated by commas' },
+      enterprise: { type: 'text', about: 'only of this enterprise' },
+    },
+    run: async ({ text: { after, type, enterprise: enterpriseGlobalId }, yes }, { licensing, write }) => {
+      const input = {
+        ...(after !== undefined && { after }),
+        ...(type !== undefined && { types: type.split(',') as Event['type'][] }),
+        ...(enterpriseGlobalId !== undefined && { enterpriseGlobalId }),
+      };
+      for await (const event of licensing().events.each(input))
+        write(
+          yes.has('json') ? `${JSON.stringify(event)}\n` : `${event.time}  ${event.type}  ${event.subject}\n`,
+        );
+      return exitCodes.done;
+    },
   },
   {
     name: 'orders list',

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, it } from '@jest/globals';
+import { endings } from '../../test/support/endings.ts';
+import { FaultProxy } from '../../test/support/fault-proxy.ts';
+import { orderOf } from '../../test/support/order-body.ts';
+import { until } from '../../test/support/redis.ts';
+import { useStack } from '../../test/support/stack.ts';
+import { type Event, Licensing } from '../src/licensing.ts';
+
+/** Events by the client and the command, in front of the shipped gateway. */
+
+const { gateway } = useStack();
+const { atEnd } = endings();
+
+let numbers = 0;
+/** Places an order; resolves to the subject of its event. */
+async function place(): Promise<string> {
+  const number = `watched-${++numbers}`;
+  expect((await gateway.post('/v1/license-orders', orderOf(number))).status).toBe(201);
+  return `crm/${number}`;
+}
+
+const newest = async (licensing: Licensing) => (await licensing.events.list({ limit: 1_000 })).next;
+
+it('each event comes once, from where one says, though the connection is lost again and again', async () => {
+  const proxy = await FaultProxy.start(Number(new URL(gateway.url).port));
+  atEnd(() => proxy.close());
+  const licensing = new Licensing({ baseUrl: proxy.url, apiKey: gateway.key });
+  const after = await newest(licensing);
+  const placed = [await place()];
+  const seen: Event[] = [];
+  const end = new AbortController();
+  const reading = (async () => {
+    for await (const event of licensing.events.each({ after }, { signal: end.signal })) seen.push(event);
+  })();
+  for (let round = 0; round < 4; round++) {
+    await until('all events so far have come', async () => seen.length === placed.length);
+    await proxy.drop();
+    placed.push(await place());
+  }
+  await until('all events have come', async () => seen.length === placed.length);
+  end.abort(new Error('enough'));
+  await expect(reading).rejects.toThrow('enough');
+  expect(seen.map(({ subject }) => subject)).toEqual(placed);
+  expect(seen.map(({ id }) => id)).toEqual(seen.map(({ id }) => id).toSorted());
+});
+
+it('without a cursor the events are those from now on, of the types that one wants', async () => {
+  const licensing = new Licensing({ baseUrl: gateway.url, apiKey: gateway.key });
+  await place();
+  const events = licensing.events.each({ types: ['license-order.succeeded', 'job.failed'] });
+  let value: Event | undefined;
+  const first = events.next().then((result) => (value = result.value ?? undefined));
+  // The stream begins a little after it was asked for.
+  const later: string[] = [];
+  await until('an event has come', async () => {
+    later.push(await place());
+    return value !== undefined;
+  });
+  await first;
+  await events.return();
+  expect(later).toContain(value?.subject);
+  expect([value?.type, value?.data.state]).toEqual(['license-order.succeeded', 'succeeded']);
+});
+
+it('licensing events tail prints them as they come', async () => {
+  const licensing = new Licensing({ baseUrl: gateway.url, apiKey: gateway.key });
+  const after = await newest(licensing);
+  for (const json of [true, false]) {
+    const options = ['events', 'tail', '--after', after, ...(json ? ['--json'] : [])];
+    const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), ...options], {
+      env: { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key },
+    });
+    const subject = await place();
+    const lines = createInterface(child.stdout);
+    for await (const line of lines) {
+      if (!line.includes(subject)) continue;
+      if (json) expect(JSON.parse(line)).toMatchObject({ subject, type: 'license-order.succeeded' });
+      else expect(line).toMatch(new RegExp(`^20\\S+Z  license-order\\.succeeded  ${subject}$`));
+      break;
+    }
+    child.kill('SIGINT');
+    await once(child, 'close');
+  }
+});
