@@ -92,16 +92,19 @@ export class ImportStage extends ChaosStage {
     }
   }
 
-  /** A new enterprise of the platform. */
+  /** A new enterprise of the platform. An attempt whose answer was lost may have made one, so the next one names another. */
   async enterprise(name: string): Promise<string> {
-    const body = JSON.stringify({ crmCustomerId: `CRM-${name}`, customerName: `Import ${name}` });
     const headers = { 'content-type': 'application/json' };
-    const made = await this.answer<{ enterpriseGlobalId: string }>('/v1/enterprises', {
-      method: 'POST',
-      body,
-      headers,
+    let attempts = 0;
+    let made: { enterpriseGlobalId?: string } = {};
+    await until(`the enterprise ${name} is made`, async () => {
+      const crmCustomerId = `CRM-${name}-${++attempts}`;
+      const body = JSON.stringify({ crmCustomerId, customerName: `Import ${name}` });
+      const response = await this.ask('/v1/enterprises', { method: 'POST', body, headers });
+      if (response?.status === 201) made = (await response.json()) as typeof made;
+      return response?.status === 201;
     });
-    return made.enterpriseGlobalId;
+    return made.enterpriseGlobalId ?? '';
   }
 
   /** All at the same moment. */
