@@ -77,7 +77,7 @@ export class EventsController {
       });
     const after = last ?? query.after;
     // Now, while the response can still be a problem.
-    if (after !== undefined) await this.events.page({ ...query, after, limit: 1 }, caller.grants);
+    if (after !== undefined) await this.events.assertKept(after);
     const from = after ?? (await this.events.newest());
     const events = this.stream.after(from, query, async () => {
       const now = await this.callers.current(headers);

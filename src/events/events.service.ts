@@ -33,6 +33,11 @@ export class EventsService {
     return this.moves.newest();
   }
 
+  /** Throws `events-expired` where events after this one were dropped. */
+  async assertKept(after: string): Promise<void> {
+    await this.#read(after, 1);
+  }
+
   async page(
     { after, type, enterpriseGlobalId, limit }: ListEventsQuery,
     grants: Grants,
