@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 
 /** Tests run as ES modules on the sources: swc strips the types and keeps the decorators' metadata. */
 const common = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/telling.environment.ts',
   roots: ['<rootDir>/src', '<rootDir>/sandbox', '<rootDir>/test', '<rootDir>/client', '<rootDir>/examples'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

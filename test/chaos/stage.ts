@@ -1,11 +1,10 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { freePort, type RunningRedis, startRedis } from '../support/redis.ts';
+import { freePort, type RunningRedis, serverFolder, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { changeableGateway } from './changeable.ts';
 
@@ -14,7 +13,7 @@ const LOG = 'appendonlydir';
 
 /** A Redis that keeps each write over a kill, and comes back at the same address. */
 export class DurableStore {
-  readonly folder = mkdtempSync(join(tmpdir(), 'order-store-'));
+  readonly folder = serverFolder('order-store-');
   running!: RunningRedis;
   readonly #clock = SteppedClock.make();
   #aheadMs = 0;

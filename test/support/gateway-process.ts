@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { keep, keepingAnswers } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
 import { until } from './redis.ts';
+import { tell } from './told.ts';
 
 export interface GatewayProcess {
   readonly url: string;
@@ -45,6 +46,8 @@ export const START_SCRIPT = 'dist/bundle/start.sh';
 /** With the Node of this process first. */
 export const NODE_PATH = `${dirname(process.execPath)}:${process.env['PATH']}`;
 
+/** A line of the log that an operator would look at. */
+const WARNING = /"level":"?(warn|error|fatal|[456]0)\b/;
 /** Longer than an end takes. */
 const GRACE_MS = 45_000;
 
@@ -83,7 +86,10 @@ export async function startGatewayProcess(
   });
   if (typeof sink === 'number') closeSync(sink);
   let piped = '';
-  child.stdout?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => {
+    piped += chunk.toString();
+    for (const line of chunk.toString().split('\n')) if (WARNING.test(line)) tell(line);
+  });
   child.stderr?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
   const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));
   let isOver = false;

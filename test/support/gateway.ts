@@ -9,6 +9,7 @@ import { textOf } from './endless.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { until } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
+import { tell } from './told.ts';
 
 export interface CallerEntry {
   name: string;
@@ -154,10 +155,12 @@ export class TestGateway {
     });
     const stream = response.body as unknown as AsyncIterable<Uint8Array> | null;
     const text = await textOf(path, stream, response.headers.get('content-type'));
+    const isJson = text !== '' && /[/+]json/.test(response.headers.get('content-type') ?? '');
+    const content = isJson ? (JSON.parse(text) as Record<string, unknown>) : {};
+    tell([method, path, 'got', response.status, content['code'], content['detail']].join(' ').trimEnd());
     const answer = { status: response.status, headers: response.headers, text };
     assertDeclared(method, path, answer, undocumented);
-    const isJson = text !== '' && /[/+]json/.test(response.headers.get('content-type') ?? '');
-    return { ...answer, body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {} };
+    return { ...answer, body: content };
   }
 
   get(path: string, options?: RequestOptions): Promise<TestAnswer> {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -30,6 +30,24 @@ const READY = 'Ready to accept connections';
 /** For the leak scan: its content is written down in plain text when it ends. */
 const TELLING = ['--shutdown-on-sigterm', 'save', 'now', 'force', '--rdbcompression', 'no'];
 const END_MS = 5_000;
+/** Linux keeps the files of this folder in memory. */
+const IN_MEMORY = '/dev/shm';
+/** All servers of a run together need less. */
+const ROOM_BYTES = 1024 ** 3;
+
+/**
+ * A new folder for a server's files, in memory where the machine has room for it: beside other work, a disk may take longer for one
+ * write than a gateway waits for a command.
+ */
+export function serverFolder(prefix: string): string {
+  return mkdtempSync(join(hasRoomInMemory() ? IN_MEMORY : tmpdir(), prefix));
+}
+
+function hasRoomInMemory(): boolean {
+  if (!existsSync(IN_MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(IN_MEMORY);
+  return bavail * bsize > ROOM_BYTES;
+}
 
 /**
  * A redis-server on a free port; `args` are further settings such as `--maxmemory 1mb`, and override the defaults here. `ready` is the
@@ -43,7 +61,7 @@ export async function startRedis(
 ): Promise<RunningRedis> {
   const dataFolder = args.includes('--dir') ? args[args.lastIndexOf('--dir') + 1] : undefined;
   // A folder that is given outlives the server.
-  const own = dataFolder === undefined ? mkdtempSync(join(tmpdir(), 'redis-test-')) : undefined;
+  const own = dataFolder === undefined ? serverFolder('redis-test-') : undefined;
   const folder = own ?? String(dataFolder);
   const given = args.lastIndexOf('--port');
   const port = given < 0 ? await freePort() : Number(args[given + 1]);
@@ -92,7 +110,7 @@ export interface RunningSentinel {
 export async function startSentinel(): Promise<RunningSentinel> {
   const master = await startRedis();
   const replica = await startRedis(['--replicaof', '127.0.0.1', String(master.port)]);
-  const folder = mkdtempSync(join(tmpdir(), 'redis-test-'));
+  const folder = serverFolder('redis-test-');
   const port = await freePort();
   const file = join(folder, 'sentinel.conf');
   const settings = [

@@ -1,12 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { newSecret } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
-import { freePort, type RunningRedis, startConfigured, startServer, until } from '../support/redis.ts';
+import {
+  freePort,
+  type RunningRedis,
+  serverFolder,
+  startConfigured,
+  startServer,
+  until,
+} from '../support/redis.ts';
 import type { Host, Network } from './network.ts';
 
 /** As `until`, for as long as some elections in a row may take on a slow machine. */
@@ -15,7 +21,7 @@ export const untilElected = (what: string, isSo: () => boolean | Promise<boolean
 
 /** The credentials of one order store's servers and users. */
 export class Credentials {
-  readonly folder = mkdtempSync(join(tmpdir(), 'redis-identity-'));
+  readonly folder = serverFolder('redis-identity-');
   readonly caFile = join(this.folder, 'ca.pem');
   /** The gateways', at Redis and at the sentinels. */
   readonly gateway = { user: 'gateway', password: newSecret('r') };
@@ -73,14 +79,14 @@ const GATEWAY_MAY_AT_SENTINELS =
 /** A Redis server with TLS and users, on a machine of the test's network; it can be killed and started again with its data. */
 export class Node {
   #running: RunningRedis | undefined;
-  readonly dataFolder = mkdtempSync(join(tmpdir(), 'order-store-'));
+  readonly dataFolder = serverFolder('order-store-');
 
   readonly host: Host;
   /** Its address for all other hosts. */
   readonly port: number;
   /** For the test itself, without TLS. */
   readonly plainPort: number;
-  readonly #file = join(mkdtempSync(join(tmpdir(), 'order-store-settings-')), 'redis.conf');
+  readonly #file = join(serverFolder('order-store-settings-'), 'redis.conf');
   readonly #credentials: Credentials;
 
   private constructor(
@@ -280,7 +286,7 @@ async function startSentinelProcess(
   masterPort: number,
 ): Promise<RunningSentinelProcess> {
   // Outside the files of the leak scan, since a sentinel keeps passwords in this file.
-  const folder = mkdtempSync(join(tmpdir(), 'sentinel-'));
+  const folder = serverFolder('sentinel-');
   const file = join(folder, 'sentinel.conf');
   const [own, tlsPort] = [await freePort(), await freePort()];
   const port = await network.expose(host, tlsPort);
