@@ -1,6 +1,6 @@
 /**
  * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, open the API page
- * in a browser and test the alert rules, so they need `redis-server`, `gcc`, `chromium` and `promtool`. The script installs missing ones from Debian's packages if this
+ * in a browser and test the alert rules, so they need `redis-server`, `gcc`, `chromium-headless-shell` and `promtool`. The script installs missing ones from Debian's packages if this
  * process may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,11 @@ const tools: readonly Tool[] = [
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
   // For promtool, which tests the alert rules.
   { command: 'promtool', packages: ['prometheus'], is: "Prometheus' promtool" },
-  { command: 'chromium', packages: ['chromium'], is: 'Chromium under the name chromium' },
+  {
+    command: 'chromium-headless-shell',
+    packages: ['chromium-headless-shell'],
+    is: "Chromium's headless shell under the name chromium-headless-shell",
+  },
 ];
 
 // Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.

@@ -16,11 +16,11 @@ const SMALL = { width: 1000, height: 500 };
 /** A busy machine needs time to start a browser. */
 const PATIENCE_MS = 90_000;
 
-/** Debian's Chromium, which `npm test` installs. Playwright gives it an empty profile in a temporary folder. */
+/** Debian's Chromium without windows, which `npm test` installs. Playwright gives it an empty profile in a temporary folder. */
 function startBrowser(): Promise<Browser> {
   return chromium.launch({
     timeout: PATIENCE_MS,
-    executablePath: '/usr/bin/chromium',
+    executablePath: '/usr/bin/chromium-headless-shell',
     args: [
       '--no-sandbox',
       '--disable-gpu',
