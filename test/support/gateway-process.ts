@@ -87,8 +87,9 @@ export async function startGatewayProcess(
   if (typeof sink === 'number') closeSync(sink);
   let piped = '';
   child.stdout?.on('data', (chunk: Buffer) => {
-    piped += chunk.toString();
-    for (const line of chunk.toString().split('\n')) if (WARNING.test(line)) tell(line);
+    const text = chunk.toString();
+    piped += text;
+    for (const line of text.split('\n')) if (WARNING.test(line)) tell(line);
   });
   child.stderr?.on('data', (chunk: Buffer) => (piped += chunk.toString()));
   const output = () => (logFile === undefined ? piped : readFileSync(logFile, 'utf8'));

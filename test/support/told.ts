@@ -3,9 +3,12 @@ export interface Told {
   told?: string[];
 }
 
+/** The most that a failed test shows. */
+const MAX_LINES = 20;
 const MAX_LENGTH = 400;
 
 /** Keeps a line for the case that the test fails. It must not contain a secret. */
 export function tell(line: string): void {
-  (globalThis as Told).told?.push(line.slice(0, MAX_LENGTH));
+  const { told } = globalThis as Told;
+  if (told && told.push(line.slice(0, MAX_LENGTH)) > MAX_LINES) told.shift();
 }
