@@ -41,7 +41,7 @@ export class EventStream {
       if (!grants) return;
       const newest = await this.#ask();
       if (newest !== undefined && newest > next) {
-        const page = await this.#page({ ...wanted, after: next, limit: PAGE }, grants);
+        const page = await this.#page({ ...wanted, after: next, limit: PAGE }, grants, newest);
         if (page === 'dropped') return;
         for (const event of page?.items ?? []) yield textOf(event);
         if ((page?.items ?? []).length > 0) quietSince = performance.now();
@@ -63,9 +63,9 @@ export class EventStream {
     return (this.#newest = this.events.newest().catch(() => undefined));
   }
 
-  async #page(query: WatchEventsQuery & { limit: number }, grants: Grants) {
+  async #page(query: WatchEventsQuery & { limit: number }, grants: Grants, newest: string) {
     try {
-      return await this.events.page(query, grants);
+      return await this.events.page(query, grants, newest);
     } catch (error) {
       return error instanceof ProblemException && error.slug === 'events-expired' ? 'dropped' : undefined;
     }

@@ -1,5 +1,6 @@
 import type { JobState } from '../jobs/store/job-record.ts';
 import type { State } from '../order-ledger/ledger-record.ts';
+import type { WantedMove } from '../order-ledger/move-log.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 
 export const eventTypes = enumeration(
@@ -16,4 +17,12 @@ export type EventType = WordOf<typeof eventTypes>;
 
 export function eventTypeOf(of: 'order' | 'job', state: State | JobState): EventType {
   return `${of === 'order' ? 'license-order' : of}.${state.replaceAll('_', '-')}` as EventType;
+}
+
+/** The moves that are events of these types. */
+export function movesOf(types: readonly EventType[]): readonly WantedMove[] {
+  return types.map((type) => {
+    const [of, state = ''] = type.split('.');
+    return `${of === 'job' ? of : 'order'}:${state.replaceAll('-', '_')}` as const;
+  });
 }

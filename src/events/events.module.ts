@@ -11,5 +11,6 @@ import { EventsService } from './events.service.ts';
   imports: [CallerModule, JobsModule, OperationModule],
   controllers: [EventsController],
   providers: [EventStream, EventsService],
+  exports: [EventsService],
 })
 export class EventsModule {}

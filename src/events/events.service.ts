@@ -1,26 +1,55 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { toJob } from '../jobs/dto/job.dto.ts';
+import type { JobRecord } from '../jobs/store/job-record.ts';
 import { JOB_STORE, type JobStore } from '../jobs/store/job-store.ts';
 import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
-import { enterprisesOf } from '../order-ledger/ledger-record.ts';
-import { type LoggedMove, MOVE_LOG, type MoveLog, MovesDropped } from '../order-ledger/move-log.ts';
+import { enterprisesOf, type LedgerRecord } from '../order-ledger/ledger-record.ts';
+import {
+  cursorBefore,
+  type LoggedMove,
+  MOVE_LOG,
+  type MoveLog,
+  type Moves,
+  MovesDropped,
+  type WantedMove,
+} from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedgerUnavailable } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
 import type { EventDto, EventPageDto, ListEventsQuery } from './dto/event.dto.ts';
-import { eventTypeOf } from './event-types.ts';
+import { type EventType, eventTypeOf, movesOf } from './event-types.ts';
 
 /** One page looks at this number of moves at most: a caller who may see few of them goes on with `next`. */
 const MAX_LOOKED_AT = 2_000;
 /** Of one script: others do not wait for it. */
 const AT_ONCE = 200;
+/** For so long streams and webhooks share what was read: shorter than the time between two looks. */
+const SHARED_MS = 100;
+const MOST_SHARED = 20;
+
+/** Who reads, and whether only events of some enterprises and types are of interest. */
+interface Reader {
+  readonly grants: Grants;
+  readonly enterprises?: readonly string[] | undefined;
+  readonly types?: readonly EventType[] | undefined;
+}
+
+/** A move of the log, as a reader sees it. */
+export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
+  readonly event: EventDto | undefined;
+}
 
 /** Events as a caller may see them: moves of orders and ends of jobs. */
 @Injectable()
 export class EventsService {
+  readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MOST_SHARED, ttl: SHARED_MS });
+  /** Of what is shared, so that each is opened once. */
+  readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord>();
+
   constructor(
     @Inject(MOVE_LOG) private readonly moves: MoveLog,
     private readonly orders: ObservedOrderLedger,
@@ -38,41 +67,87 @@ export class EventsService {
     await this.#read(after, 1);
   }
 
+  /** `newest`: a move that has been seen. Readers who know of the same one share what was read up to it. */
   async page(
     { after, type, enterpriseGlobalId, limit }: ListEventsQuery,
     grants: Grants,
+    newest?: string,
   ): Promise<EventPageDto> {
+    const wanted = type && movesOf(type);
+    const enterprises = enterpriseGlobalId === undefined ? undefined : [enterpriseGlobalId];
     const items: EventDto[] = [];
     let next = after;
     let count = Math.min(limit, AT_ONCE);
     for (let left = MAX_LOOKED_AT; left > 0 && items.length < limit; left -= count, count = AT_ONCE) {
-      const moves = await this.#read(next, count);
-      for (const move of moves) {
+      const { found, last, isEnd } = await this.#read(next, count, wanted, newest);
+      for (const move of found) {
         if (items.length === limit) break;
         next = move.id;
-        const seen = this.#seen(move, grants, enterpriseGlobalId);
-        if (seen && (!type || type.includes(seen.type))) items.push(seen);
+        const seen = this.#seen(move, grants, enterprises);
+        if (seen) items.push(seen);
       }
-      if (moves.length < count) break;
+      if (items.length < limit) next = last ?? next;
+      if (isEnd) break;
     }
     return { items, next: next ?? (await this.moves.newest()) };
   }
 
-  async #read(after: string | undefined, count: number): Promise<readonly LoggedMove[]> {
+  /**
+   * The next moves of these types after this one, or after the last that was dropped, each with its event where the reader may see one; and
+   * the cursor to go on from. What was read is shared for a moment, so the newest may be missing.
+   */
+  async after(
+    after: string,
+    { grants, enterprises, types }: Reader,
+    count = AT_ONCE,
+  ): Promise<{ readonly moves: readonly SeenMove[]; readonly next: string }> {
+    const wanted = types && movesOf(types);
+    let from = after;
+    const { found, last } = await this.#share(from, count, wanted).catch((error: unknown) => {
+      if (!(error instanceof MovesDropped)) throw error;
+      from = error.oldest;
+      return this.#share(from, count, wanted);
+    });
+    const moves = found.map((move) => ({
+      ...{ id: move.id, name: move.name, event: this.#seen(move, grants, enterprises) },
+    }));
+    return { moves, next: last ?? from };
+  }
+
+  /** Readers that are at the same place ask for the same moves at nearly the same time. */
+  #share(after = '', count: number, wanted: readonly WantedMove[] = [], newest = ''): Promise<Moves> {
+    const key = [after, count, newest, ...wanted].join(' ');
+    const known = this.#shared.get(key) ?? this.moves.read(after === '' ? undefined : after, count, wanted);
+    this.#shared.set(key, known, { noUpdateTTL: true });
+    return known;
+  }
+
+  /** One event; undefined where it is not kept any more, or where the reader may not see it. */
+  async one(id: string, reader: Reader): Promise<EventDto | undefined> {
+    const { moves } = await this.after(cursorBefore(id), reader, 1);
+    return moves[0]?.id === id ? moves[0].event : undefined;
+  }
+
+  async #read(
+    after: string | undefined,
+    count: number,
+    wanted?: readonly WantedMove[],
+    newest?: string,
+  ): Promise<Moves> {
     try {
-      return await this.moves.read(after, count);
+      return await (newest === undefined
+        ? this.moves.read(after, count, wanted)
+        : this.#share(after, count, wanted, newest));
     } catch (error) {
       if (!(error instanceof MovesDropped)) throw error;
       throw new ProblemException('events-expired', { oldest: error.oldest });
     }
   }
 
-  /** The event, or undefined where the caller may not see it, or where it is of another enterprise than this one. */
-  #seen(move: LoggedMove, grants: Grants, enterprise: string | undefined): EventDto | undefined {
+  /** The event, or undefined where the caller may not see it, or where it is of none of these enterprises. */
+  #seen(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
     try {
-      return move.of === 'order'
-        ? this.#ofOrder(move, grants, enterprise)
-        : this.#ofJob(move, grants, enterprise);
+      return move.of === 'order' ? this.#ofOrder(move, grants, of) : this.#ofJob(move, grants, of);
     } catch (error) {
       if (!(error instanceof OrderLedgerUnavailable)) throw error;
       // Sealed under a key that this gateway does not have: the operator knows it from the record itself.
@@ -81,11 +156,11 @@ export class EventsService {
     }
   }
 
-  #ofOrder(move: LoggedMove, grants: Grants, enterprise: string | undefined): EventDto | undefined {
-    const record = this.orders.recordIn(move);
+  #ofOrder(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
+    const record = this.#opened(move, () => this.orders.recordIn(move));
     const { order } = record.details;
     if (!order || !isVisible(record, grants)) return undefined;
-    if (enterprise !== undefined && !enterprisesOf(order).includes(enterprise)) return undefined;
+    if (of && !enterprisesOf(order).some((each) => of.includes(each))) return undefined;
     return {
       ...common(move, eventTypeOf('order', record.state)),
       source: '/v1/license-orders',
@@ -94,12 +169,18 @@ export class EventsService {
     };
   }
 
-  #ofJob(move: LoggedMove, grants: Grants, enterprise: string | undefined): EventDto | undefined {
-    const job = this.jobs.recordIn(move);
+  #opened<T extends LedgerRecord | JobRecord | undefined>(move: LoggedMove, open: () => T): T {
+    const known = (this.#records.get(move) as T | undefined) ?? open();
+    if (known) this.#records.set(move, known);
+    return known;
+  }
+
+  #ofJob(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
+    const job = this.#opened(move, () => this.jobs.recordIn(move));
     if (!job) return undefined;
     const { jobId, enterpriseGlobalId } = job.definition;
     if (!isGranted(grants.enterprises, enterpriseGlobalId)) return undefined;
-    if (enterprise !== undefined && enterprise !== enterpriseGlobalId) return undefined;
+    if (of && !of.includes(enterpriseGlobalId)) return undefined;
     return {
       ...common(move, eventTypeOf('job', job.state)),
       source: '/v1/jobs',

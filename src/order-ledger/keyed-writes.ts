@@ -50,7 +50,8 @@ export class KeyedWrites {
       // Between the two reads the record of the first request may have been deleted.
       if (isRepeat) await lookUp?.();
       const body = await handle();
-      const answer = { status: reply.statusCode, body, file: file?.digest.digest('base64url') };
+      const kept = policy.shownOnce === undefined ? body : { ...(body as object), [policy.shownOnce]: null };
+      const answer = { status: reply.statusCode, body: kept, file: file?.digest.digest('base64url') };
       await this.recorder.record(begun, 'succeeded', { caller, answer });
       return body;
     } catch (error) {

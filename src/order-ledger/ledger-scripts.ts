@@ -66,7 +66,7 @@ local function put(key, from, to, keptMs)
     relist(key, listed, from, to, redis.call('ZSCORE', index[from], key) or submittedAt * 1000)
   end
   if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
-  if listed and listed ~= '' then logMove(moves, 'order', key, fields(key)) end
+  if listed and listed ~= '' then logMove(moves, 'order', key, to, fields(key)) end
 end
 -- Removes a record from every index, its alias, and the record; or an alias alone.
 local function remove(key)

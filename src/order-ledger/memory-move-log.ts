@@ -4,9 +4,11 @@ import {
   type LoggedMove,
   MAX_MOVES,
   type MoveLog,
+  type Moves,
   MOVES_KEPT_MS,
   MovesDropped,
   NO_MOVE,
+  type WantedMove,
 } from './move-log.ts';
 
 /** A record takes about a KiB: all moves of a process take about 100 MiB at most. */
@@ -23,18 +25,23 @@ export class MemoryMoveLog implements MoveLog {
   #time = 0;
 
   /** Called in the step that moves the record. `at`: ms since the epoch. */
-  add(of: LoggedMove['of'], name: string, record: unknown, at: number): void {
+  add(of: LoggedMove['of'], name: string, state: string, record: unknown, at: number): void {
     this.#sequence = at > this.#time ? 0 : this.#sequence + 1;
     this.#time = Math.max(this.#time, at);
     this.#newest = cursorOf(`${this.#time}-${this.#sequence}`);
-    this.#moves.push({ id: this.#newest, at, of, name, record });
+    this.#moves.push({ id: this.#newest, at, of, state, name, record });
     if (this.#moves.length > MOST + MOST / 10) this.#drop(this.#moves.length - MOST);
   }
 
-  async read(after: string | undefined, count: number): Promise<readonly LoggedMove[]> {
+  async read(after: string | undefined, count: number, wanted?: readonly WantedMove[]): Promise<Moves> {
     if (after !== undefined && after < this.#dropped) throw new MovesDropped(this.#dropped);
     const from = after === undefined ? 0 : this.#firstAfter(after);
-    return this.#moves.slice(from, from + count);
+    const looked = this.#moves.slice(from, from + count);
+    return {
+      found: looked.filter(({ of, state }) => !wanted?.length || wanted.includes(`${of}:${state}`)),
+      last: looked.at(-1)?.id,
+      isEnd: looked.length < count,
+    };
   }
 
   async newest(): Promise<string> {

@@ -176,7 +176,7 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const settledAt = state === 'in_doubt' ? null : now;
     const next = { ...kept, state, details, settledAt, until };
     this.#keep(next);
-    if (details.order) this.moves.add('order', kept.name, recordOf(next), now);
+    if (details.order) this.moves.add('order', kept.name, state, recordOf(next), now);
     return next;
   }
 

@@ -6,7 +6,7 @@ import { endings } from '../../test/support/endings.ts';
 import { knownStore } from '../../test/support/known-store.ts';
 import { ledgerBegin } from '../../test/support/ledger-order.ts';
 import { connect, PatientOrderStoreRedis } from '../../test/support/patient-redis.ts';
-import { type RunningRedis, startRedis } from '../../test/support/redis.ts';
+import { type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { State } from './ledger-record.ts';
@@ -50,12 +50,12 @@ interface Both {
   readonly ledger: OrderLedgerStore;
 }
 
-async function inRedis(): Promise<Both> {
+async function inRedis(replicated = false): Promise<Both> {
   const { orderStore } = settings({ ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() });
   const connection = new PatientOrderStoreRedis(orderStore, new RecordedLog().log, new Metrics());
   atEnd(() => connection.onApplicationShutdown());
   await connect(connection);
-  const known = knownStore(() => EPOCH);
+  const known = knownStore(() => EPOCH, { replicated });
   return {
     log: new RedisMoveLog(connection, 'env', known),
     ledger: new RedisOrderLedger(connection, 'env', known),
@@ -67,8 +67,16 @@ function inTheProcess(): Promise<Both> {
   return Promise.resolve({ log, ledger: new MemoryOrderLedger(log) });
 }
 
+/** An order that is begun and moves to these states. */
+async function movedIn(ledger: OrderLedgerStore, number: string, ...to: State[]): Promise<string> {
+  const begin = ledgerBegin(number);
+  await ledger.begin(begin);
+  for (const state of to) await ledger.move({ name: begin.name, by: 'owner', owner: begin.owner, to: state });
+  return begin.name;
+}
+
 describe.each([
-  ['in Redis', inRedis],
+  ['in Redis', () => inRedis()],
   ['in the process', inTheProcess],
 ])('the log of moves %s', (_, start) => {
   let log: MoveLog;
@@ -77,15 +85,9 @@ describe.each([
     ({ log, ledger } = await start());
   });
 
-  async function moved(number: string, ...to: State[]): Promise<string> {
-    const begin = ledgerBegin(number);
-    await ledger.begin(begin);
-    for (const state of to)
-      await ledger.move({ name: begin.name, by: 'owner', owner: begin.owner, to: state });
-    return begin.name;
-  }
+  const moved = (number: string, ...to: State[]) => movedIn(ledger, number, ...to);
   const read = async (after?: string, count = 1_000) =>
-    (await log.read(after, count)).map((move) => {
+    (await log.read(after, count)).found.map((move) => {
       const { state, details } = ledger.recordIn(move);
       return { id: move.id, is: `${details.order?.channelOrderId} ${state}` };
     });
@@ -142,11 +144,32 @@ describe.each([
   });
 });
 
+describe('what replicas do not have', () => {
+  it('nobody is shown, since a failover could lose it', async () => {
+    const { log, ledger } = await inRedis();
+    const shown = async (from: MoveLog) => ({
+      found: (await from.read(undefined, 10)).found.map(({ id }) => id),
+      newest: await from.newest(),
+    });
+    await movedIn(ledger, 'SO-1', 'succeeded');
+    const { newest } = await shown(log);
+    const replicated = await inRedis(true);
+    expect(await shown(replicated.log)).toEqual({ found: [], newest: NO_MOVE });
+    const replica = await startRedis(['--replicaof', '127.0.0.1', String(redis.port)]);
+    atEnd(() => replica.stop());
+    await until('it is shown', async () => (await replicated.log.newest()) === newest);
+    expect(await shown(replicated.log)).toEqual({ found: [newest], newest });
+    // Also to who asks for a page only. A replica that has just come may take a while to acknowledge.
+    await movedIn(ledger, 'SO-2', 'succeeded');
+    await until('it is found', async () => (await replicated.log.read(newest, 10)).found.length === 1);
+  });
+});
+
 describe('what is dropped', () => {
   const DAY_AGO = Date.now() - MOVES_KEPT_MS - 60_000;
   const add = (id: string, size = 1) =>
     direct.xadd(MOVES, id, 'of', 'order', 'name', 'x', 'at', '1', 'record', `"${'x'.repeat(size)}"`);
-  const ids = async (log: MoveLog, after?: string) => (await log.read(after, 10)).map(({ id }) => id);
+  const ids = async (log: MoveLog, after?: string) => (await log.read(after, 10)).found.map(({ id }) => id);
 
   it('is what is older than is kept; a reader who has had it goes on, another is told where to', async () => {
     const { log, ledger } = await inRedis();
@@ -186,9 +209,9 @@ describe('what is dropped', () => {
   it('in the process: the oldest, once there are too many', async () => {
     const log = new MemoryMoveLog();
     for (let index = 0; index < MAX_MOVES / 10 + MAX_MOVES / 100 + 1; index++)
-      log.add('order', 'x', index, index);
+      log.add('order', 'x', 'succeeded', index, index);
     await expect(log.read(NO_MOVE, 1)).rejects.toBeInstanceOf(MovesDropped);
-    const [oldest] = await log.read(undefined, 1);
+    const [oldest] = (await log.read(undefined, 1)).found;
     expect(oldest?.record).toBe(MAX_MOVES / 100 + 1);
   });
 });

@@ -8,8 +8,23 @@ export interface LoggedMove {
   readonly of: 'order' | 'job';
   /** The record's name in its own store, which opens it. */
   readonly name: string;
+  /** The state that it moved to. */
+  readonly state: string;
   /** The record after the move, as its own store keeps it. */
   readonly record: unknown;
+}
+
+/** What a reader wants: `order:in_doubt`, `job:failed`. */
+export type WantedMove = `${LoggedMove['of']}:${string}`;
+
+/** What was found in one part of the log. */
+export interface Moves {
+  /** Those that the reader wants, oldest first. */
+  readonly found: readonly LoggedMove[];
+  /** The last one that was looked at, wanted or not; undefined where there was none. */
+  readonly last: string | undefined;
+  /** None were left after it. */
+  readonly isEnd: boolean;
 }
 
 /**
@@ -19,10 +34,10 @@ export interface LoggedMove {
  */
 export interface MoveLog {
   /**
-   * The next moves after this one, oldest first; without `after` from the oldest that is kept. Rejects with {@link MovesDropped} if later
-   * ones were dropped, and with `OrderLedgerUnavailable` while the store is away.
+   * Looks through so many moves after this one; without `after` from the oldest that is kept, without `wanted` for all. Rejects with
+   * {@link MovesDropped} if later ones were dropped, and with `OrderLedgerUnavailable` while the store is away.
    */
-  read(after: string | undefined, count: number): Promise<readonly LoggedMove[]>;
+  read(after: string | undefined, count: number, wanted?: readonly WantedMove[]): Promise<Moves>;
   /** The newest move that was ever written; {@link NO_MOVE} without one. */
   newest(): Promise<string>;
   /** Drops what is kept no longer. */
@@ -41,6 +56,7 @@ export const PART_OF_STORE = 0.1;
  * Redis it is the id of a stream's entry, with zeros in front of its two numbers.
  */
 export const CURSOR = /^\d{15}-\d{10}$/;
+const MAX_SEQUENCE = 9_999_999_999;
 export const NO_MOVE = cursorOf('0-0');
 
 export function cursorOf(entryId: string): string {
@@ -51,6 +67,12 @@ export function cursorOf(entryId: string): string {
 /** The opposite of {@link cursorOf}. */
 export function entryIdOf(cursor: string): string {
   return cursor.split('-').map(Number).join('-');
+}
+
+/** The cursor after which this move is the next one. */
+export function cursorBefore(cursor: string): string {
+  const [time = 0, sequence = 0] = cursor.split('-').map(Number);
+  return cursorOf(sequence > 0 ? `${time}-${sequence - 1}` : `${time - 1}-${MAX_SEQUENCE}`);
 }
 
 /** Moves that the reader has not had were dropped. Those after `oldest` are there. */
@@ -67,7 +89,7 @@ export class MovesDropped extends Error {
  * back.
  */
 export const LOG_MOVE = `
-local function logMove(moves, of, name, record)
-  redis.call('XADD', moves, '*', 'of', of, 'name', name, 'at', now, 'record', cjson.encode(record))
+local function logMove(moves, of, name, state, record)
+  redis.call('XADD', moves, '*', 'of', of, 'state', state, 'name', name, 'at', now, 'record', cjson.encode(record))
 end
 `;

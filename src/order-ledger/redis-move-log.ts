@@ -1,4 +1,5 @@
 import { Script } from '../kit/redis-script/redis-script.ts';
+import { AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 import { memoryOf } from '../redis/store-memory.ts';
 import {
@@ -7,10 +8,11 @@ import {
   type LoggedMove,
   MAX_MOVES,
   type MoveLog,
+  type Moves,
   MOVES_KEPT_MS,
   MovesDropped,
-  NO_MOVE,
   PART_OF_STORE,
+  type WantedMove,
 } from './move-log.ts';
 import { type KnownStore, OrderLedgerUnavailable } from './order-ledger-store.ts';
 import { storeKeys } from './store-keys.ts';
@@ -19,11 +21,12 @@ import { storeKeys } from './store-keys.ts';
 const DROPPED_AT_ONCE = 500;
 
 /*
- * The log is a stream of Redis. `dropped` has the id of the last entry that was dropped.
- * KEYS of each script begin with: epoch, moves, dropped. ARGV begin with: epoch.
+ * The log is a stream of Redis. `dropped` has the id of the last entry that was dropped. With replicas, `shown` has the last entry that they
+ * have for certain: a failover could lose a later one with its move, so nobody is shown it.
+ * KEYS of each script begin with: epoch, moves, dropped, shown. ARGV begin with: epoch.
  */
 const SAME_EPOCH = `
-local moves, dropped = KEYS[2], redis.call('GET', KEYS[3]) or '0-0'
+local moves, dropped, shown = KEYS[2], redis.call('GET', KEYS[3]) or '0-0', redis.call('GET', KEYS[4]) or '0-0'
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'stopped'} end
 local function isBefore(one, other)
   local time, sequence = string.match(one, '(%d+)-(%d+)')
@@ -33,16 +36,45 @@ local function isBefore(one, other)
 end
 `;
 
-/** ARGV: after or empty, count. */
+const LAST = `
+local last = redis.call('XREVRANGE', moves, '+', '-', 'COUNT', 1)[1]
+local newest = last and last[1] or dropped
+`;
+
+/**
+ * ARGV: after or empty, count, wanted moves with spaces around each, or empty; the others come without what they have. 1 where only what is
+ * shown is wanted: then there is also the newest, if it is not shown.
+ */
 const READ = new Script(`${SAME_EPOCH}
 local after = ARGV[2]
 if after ~= '' and isBefore(after, dropped) then return {'dropped', dropped} end
-return {'there', redis.call('XRANGE', moves, after == '' and '-' or '(' .. after, '+', 'COUNT', ARGV[3])}
+local upTo, newer = '+', nil
+if ARGV[5] == '1' then ${LAST}
+  upTo = shown
+  if isBefore(shown, newest) then newer = newest end
+end
+local entries = redis.call('XRANGE', moves, after == '' and '-' or '(' .. after, upTo, 'COUNT', ARGV[3])
+for at, entry in ipairs(entries) do
+  local move = ' ' .. entry[2][2] .. ':' .. entry[2][4] .. ' '
+  if ARGV[4] ~= '' and not string.find(ARGV[4], move, 1, true) then entries[at] = {entry[1], {}} end
+end
+return {'there', entries, newer}
 `);
 
-const NEWEST = new Script(`${SAME_EPOCH}
-local last = redis.call('XREVRANGE', moves, '+', '-', 'COUNT', 1)[1]
-return {'there', last and last[1] or dropped}
+const NEWEST = new Script(`${SAME_EPOCH}${LAST}
+return {'there', newest, shown}
+`);
+
+/** Something that replicas acknowledge only with all that was written before it. */
+const FENCE = new Script(`${SAME_EPOCH}
+redis.call('INCR', KEYS[5])
+return {'there'}
+`);
+
+/** ARGV: the last that replicas have. */
+const SHOW = new Script(`${SAME_EPOCH}
+if isBefore(shown, ARGV[2]) then redis.call('SET', KEYS[4], ARGV[2]) end
+return {'there'}
 `);
 
 /** KEYS: also the room that jobs have taken. ARGV: ms for which a move is kept, most moves, most bytes, most to drop. Returns how many were dropped. */
@@ -50,7 +82,7 @@ const TRIM = new Script(`${SAME_EPOCH}
 local keptMs, mostMoves, mostBytes, atOnce = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local count = redis.call('XLEN', moves)
 if count == 0 then return {'there', 0} end
-for _, slot in ipairs(redis.call('HVALS', KEYS[4])) do mostBytes = mostBytes - cjson.decode(slot).bytes end
+for _, slot in ipairs(redis.call('HVALS', KEYS[5])) do mostBytes = mostBytes - cjson.decode(slot).bytes end
 local bytes = redis.call('MEMORY', 'USAGE', moves)
 local surplus = math.max(count - mostMoves, bytes > mostBytes and math.ceil(count * (1 - math.max(0, mostBytes) / bytes)) or 0)
 local clock = redis.call('TIME')
@@ -67,37 +99,54 @@ redis.call('XTRIM', moves, 'MAXLEN', count - last)
 return {'there', last}
 `);
 
+/** Its id, and its fields with their names; none where it is not wanted. */
+type Entry = readonly [string, readonly string[]];
+
+function moveIn([id, [, of, , state = '', , name = '', , at, , record = '']]: Entry): LoggedMove[] {
+  if (of !== 'order' && of !== 'job') return [];
+  return [{ id: cursorOf(id), at: Number(at), of, state, name, record: JSON.parse(record) as unknown }];
+}
+
 /** The log of all replicas, in the order store. Records are as sealed as their own store has them. */
 export class RedisMoveLog implements MoveLog {
   readonly #keys: readonly string[];
   readonly #slots: string;
+  readonly #fence: string;
+  readonly #acknowledged: AcknowledgedScripts;
 
   constructor(
     private readonly redis: SharedRedis,
     environment: string,
     private readonly known: KnownStore,
   ) {
-    const { epoch, moves, movesDropped, importSlots } = storeKeys(environment);
-    this.#keys = [epoch, moves, movesDropped];
+    const { epoch, moves, movesDropped, movesShown, movesFence, importSlots } = storeKeys(environment);
+    this.#keys = [epoch, moves, movesDropped, movesShown];
+    this.#fence = movesFence;
     this.#slots = importSlots;
+    this.#acknowledged = new AcknowledgedScripts(redis, () => known.server.acknowledgements);
   }
 
-  async read(after: string | undefined, count: number): Promise<readonly LoggedMove[]> {
+  async read(after: string | undefined, count: number, wanted: readonly WantedMove[] = []): Promise<Moves> {
     const from = after === undefined ? '' : entryIdOf(after);
-    const [kind, found] = await this.#run(READ, [], [from, count]);
-    if (kind === 'dropped') throw new MovesDropped(cursorOf(found as string));
-    return (found as [string, string[]][]).map(([id, [, of, , name = '', , at, , record = '']]) => ({
-      id: cursorOf(id),
-      at: Number(at),
-      of: of as LoggedMove['of'],
-      name,
-      record: JSON.parse(record) as unknown,
-    }));
+    const words = wanted.length > 0 ? ` ${wanted.join(' ')} ` : '';
+    const values = [from, count, words, this.known.server.replicated ? 1 : 0];
+    let [kind, reply, newer] = await this.#run(READ, [], values);
+    if (typeof newer === 'string' && (reply as readonly Entry[]).length < count && (await this.#show(newer)))
+      [kind, reply, newer] = await this.#run(READ, [], values);
+    if (kind === 'dropped') throw new MovesDropped(cursorOf(reply as string));
+    const entries = reply as readonly Entry[];
+    const last = entries.at(-1)?.[0];
+    return {
+      found: entries.flatMap(moveIn),
+      last: last === undefined ? undefined : cursorOf(last),
+      isEnd: entries.length < count,
+    };
   }
 
   async newest(): Promise<string> {
-    const [, newest = NO_MOVE] = await this.#run(NEWEST, [], []);
-    return cursorOf(newest as string);
+    const [, newest, shown] = (await this.#run(NEWEST, [], [])) as [string, string, string];
+    const isShown = !this.known.server.replicated || newest === shown || (await this.#show(newest));
+    return cursorOf(isShown ? newest : shown);
   }
 
   async trim(): Promise<void> {
@@ -110,13 +159,24 @@ export class RedisMoveLog implements MoveLog {
     } while (dropped === DROPPED_AT_ONCE);
   }
 
+  /** Resolves to whether replicas have every move up to this one. */
+  async #show(newest: string): Promise<boolean> {
+    const { epoch = '' } = this.known;
+    const run = { script: FENCE, keys: [...this.#keys, this.#fence], values: [epoch] };
+    const { acknowledged } = await this.#acknowledged.run(run).catch((error: unknown) => {
+      throw new OrderLedgerUnavailable('away', error);
+    });
+    if (acknowledged) await this.#run(SHOW, [], [newest]);
+    return acknowledged;
+  }
+
   async #run(script: Script, keys: readonly string[], values: readonly (string | number)[]) {
     const { epoch } = this.known;
     if (epoch === undefined) throw new OrderLedgerUnavailable('stopped');
-    let reply: [string, unknown?];
+    let reply: [string, unknown?, unknown?];
     try {
       reply = await this.redis.run((client) =>
-        script.run<[string, unknown?]>(client, [...this.#keys, ...keys], [epoch, ...values]),
+        script.run<[string, unknown?, unknown?]>(client, [...this.#keys, ...keys], [epoch, ...values]),
       );
     } catch (error) {
       throw new OrderLedgerUnavailable('away', error);

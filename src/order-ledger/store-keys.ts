@@ -17,12 +17,16 @@ export function storeKeys(environment: string) {
     durability: `${prefix}durability`,
     /** Check values of encryption keys, by their ids. */
     checks: `${prefix}keys`,
-    /** The stream of moves, and the last of them that was dropped (`redis-move-log.ts`). */
+    /** The stream of moves, and how far it was dropped and may be shown (`redis-move-log.ts`). */
     moves: `${prefix}moves`,
     movesDropped: `${prefix}moves:dropped`,
+    movesShown: `${prefix}moves:shown`,
+    movesFence: `${prefix}moves:fence`,
     /** Jobs are in the same slot, since their end is a move. */
     jobs: `${prefix}jobs:`,
     importSlots: `${prefix}jobs:slots`,
+    /** Webhooks, how far they are, and their deliveries (`webhooks/store`). */
+    webhooks: `${prefix}webhooks`,
     /** The set of all orders in that state, by the time of their submission. */
     ordersIn: (state: State) => `${prefix}orders:${state}`,
   } as const;

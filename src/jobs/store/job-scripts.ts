@@ -153,7 +153,7 @@ local function finish(id, state, problem, life)
     redis.call('HSET', KEYS[4], id, cjson.encode(slot))
   end
   changed(KEYS[1])
-  logMove(KEYS[6], 'job', id, redis.call('HGETALL', KEYS[1]))
+  logMove(KEYS[6], 'job', id, state, redis.call('HGETALL', KEYS[1]))
 end`;
 
 /** KEYS: job, waiting, calls, slots, unfinished, moves. ARGV: owner, id, state, problem or '', life of the job. */

@@ -183,7 +183,7 @@ export class MemoryJobStore implements JobStore {
     this.#slots.delete(kept.job.definition.jobId);
     const finishedAt = Date.now();
     this.#change(kept, { state, problem, finishedAt });
-    this.moves.add('job', kept.job.definition.jobId, kept.job, finishedAt);
+    this.moves.add('job', kept.job.definition.jobId, state, kept.job, finishedAt);
   }
 
   #change(kept: Kept, change: Partial<JobRecord>): void {
