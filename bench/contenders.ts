@@ -37,6 +37,7 @@ export class Platform {
   }
 }
 
+/** Scopes that older gateways know, too. */
 const SCOPES = ['orders:read', 'orders:write', 'members:read'];
 
 /** As an operator would set it: a log on disk of every order before it is sent, and no eviction. */
@@ -51,24 +52,29 @@ export const SHIPPED = {
 const EMBEDDED = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '', ENCRYPTION_KEYS: '' };
 
 /** The parts of a fleet before its processes: a Redis, and a caller whose limit is out of reach. */
-export function openFleet({ url }: Platform): Promise<Fleet> {
+export function openFleet({ url }: Platform, scopes: readonly string[] = SCOPES): Promise<Fleet> {
   const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
   return Fleet.start({ ...platform, seedPassword: secret() }, 0, {
     redis: ORDER_REDIS,
-    // Scopes that older gateways know, too.
-    caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 }, scopes: SCOPES },
+    caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 }, scopes: [...scopes] },
   });
+}
+
+interface Gateways {
+  readonly count?: number;
+  readonly how?: HowToStart;
+  readonly container?: Container;
+  readonly dialect?: Dialect;
+  /** Webhooks and streams wait for other events than those of orders. */
+  readonly isWatched?: boolean;
 }
 
 async function gateways(
   platform: Platform,
-  count: number,
   environment: Record<string, string>,
-  how: HowToStart = {},
-  container?: Container,
-  dialect?: Dialect,
+  { count = 1, how = {}, container, dialect, isWatched = false }: Gateways = {},
 ): Promise<Contender> {
-  const fleet = await openFleet(platform);
+  const fleet = await openFleet(platform, isWatched ? [...SCOPES, 'events:read', 'webhooks:write'] : SCOPES);
   try {
     for (let index = 0; index < count; index++)
       await fleet.launch(environment, {
@@ -76,6 +82,7 @@ async function gateways(
         ...(container && { controlGroup: container.door }),
         logFile: join(fleet.folder, `gateway-${index}.log`),
       });
+    if (isWatched) await watch(fleet);
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
@@ -90,6 +97,30 @@ async function gateways(
     await fleet.stop();
     container?.remove();
     throw error;
+  }
+}
+
+const WATCHED = { ...SHIPPED, WEBHOOK_HOSTS: '127.0.0.1' };
+const WEBHOOKS = 20;
+const STREAMS = 5;
+const OTHER_TYPE = 'job.failed';
+
+async function watch({ gateways: [gateway], key }: Fleet): Promise<void> {
+  const headers = { 'x-api-key': key };
+  const webhook = { url: 'http://127.0.0.1:9/hook', types: [OTHER_TYPE] };
+  const create = {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(webhook),
+  };
+  for (let made = 0; made < WEBHOOKS; made++) {
+    const { status } = await fetch(`${gateway?.url}/v1/webhooks`, create);
+    if (status !== 201) throw new Error(`no webhook: ${status}`);
+  }
+  for (let opened = 0; opened < STREAMS; opened++) {
+    const { body } = await fetch(`${gateway?.url}/v1/events/stream?type=${OTHER_TYPE}`, { headers });
+    // Read until the gateway ends.
+    void body?.pipeTo(new WritableStream()).catch(() => undefined);
   }
 }
 
@@ -128,25 +159,22 @@ export const contenders = {
       platformAsked((answer) => answer),
     ),
   /** As shipped, bundle and options of Node included: with callers, request log, metrics, order ledger and Redis. */
-  gateway: (platform, how) => gateways(platform, 1, SHIPPED, how),
+  gateway: (platform, how) => gateways(platform, SHIPPED, { how }),
+  /** With webhooks and streams that wait for other events than those of orders. */
+  'gateway, watched': (platform, how) => gateways(platform, WATCHED, { how, isWatched: true }),
   /** The same of another commit. */
   'gateway, before': (platform, how, before) => {
     if (!before) throw new Error('there is no other commit');
-    return gateways(
-      platform,
-      1,
-      before.named(SHIPPED),
-      { ...how, ...startOf(before) },
-      undefined,
-      before.dialect,
-    );
+    const { dialect } = before;
+    return gateways(platform, before.named(SHIPPED), { how: { ...how, ...startOf(before) }, dialect });
   },
   /** With everything in the process instead of in Redis. */
-  'gateway, embedded': (platform, how) => gateways(platform, 1, EMBEDDED, how),
+  'gateway, embedded': (platform, how) => gateways(platform, EMBEDDED, { how }),
   'gateway, young 16': (platform, how) =>
-    gateways(platform, 1, SHIPPED, { ...how, nodeOptions: YOUNG_SPACE }),
-  'gateway, 512 MiB': (platform, how) => gateways(platform, 1, SHIPPED, how, newContainer(SMALL_MIB)),
-  'two gateways': (platform) => gateways(platform, 2, SHIPPED),
+    gateways(platform, SHIPPED, { how: { ...how, nodeOptions: YOUNG_SPACE } }),
+  'gateway, 512 MiB': (platform, how) =>
+    gateways(platform, SHIPPED, { how, container: newContainer(SMALL_MIB) }),
+  'two gateways': (platform) => gateways(platform, SHIPPED, { count: 2 }),
   'naive Nest': (platform) => peer('naive', platform, gatewayAsked('')),
   /** With keys, request log and metrics too. */
   'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked(KEY), { API_KEY_HASH: KEY_HASH }),

@@ -152,6 +152,13 @@ const scenarios: readonly Scenario[] = [
     lines: [line(5), line(5, 'bare', 'gateway, embedded'), naive(3)],
   },
   {
+    name: 'watched orders',
+    metric: 'cpuMicros',
+    note: 'batches of 10, where 20 webhooks and 5 streams wait for other events',
+    runs: runs(order(10), 'gateway', 'gateway, watched'),
+    lines: [line(1.05, 'gateway', 'gateway, watched')],
+  },
+  {
     name: 'connections',
     metric: 'cpuMicros',
     note: 'cached reads: what a request costs where many connections are open',
