@@ -6,6 +6,8 @@
 const CLIENTS = '(^|/)node_modules/(undici|openid-client|axios)/';
 /** Where the public keys of callers' JWTs come from: nothing of the platform. */
 const ISSUER = '^src/caller/issuer-keys\\.ts$';
+/** Receivers of webhooks are not the platform: their addresses are the operator's list. */
+const RECEIVERS = '^src/webhooks/delivery/receivers\\.ts$';
 
 /** The rooms of `src`, from the ground up: each imports only rooms of floors below its own. Types count. */
 const FLOORS = [
@@ -24,6 +26,7 @@ const FLOORS = [
   ['order', 'member', 'session'],
   ['reconciliation', 'jobs'],
   ['events'],
+  ['webhooks'],
   ['http'],
   ['meta', 'console', 'conformance'],
 ];
@@ -98,9 +101,9 @@ export default {
     {
       name: 'who-has-a-queue',
       comment:
-        'Reconciliation reads, and jobs record each call and look up its rows: no other room puts work on a queue.',
+        'Reconciliation reads, jobs record each call and look up its rows, and webhooks may deliver twice: no other room puts work on a queue.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(reconciliation|jobs)/|\\.spec\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/(reconciliation|jobs|webhooks)/|\\.spec\\.ts$' },
       to: { path: '^src/redis/job-queue\\.ts$' },
     },
     {
@@ -123,14 +126,14 @@ export default {
       comment:
         'Only the transport and the token endpoint open connections to the platform: redirects, proxies and limits are settled there.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(transport/|token/token\\.endpoint\\.ts$)', ISSUER] },
+      from: { path: '^src/', pathNot: ['^src/(transport/|token/token\\.endpoint\\.ts$)', ISSUER, RECEIVERS] },
       to: { path: CLIENTS, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'platform-clients',
       comment: 'Outside of the two rooms that call the platform, not even the types of its clients.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(upstream|transport|token)/', ISSUER] },
+      from: { path: '^src/', pathNot: ['^src/(upstream|transport|token)/', ISSUER, RECEIVERS] },
       to: { path: [CLIENTS, '(^|/)node_modules/@nestjs/axios/'] },
     },
     {
@@ -144,9 +147,15 @@ export default {
     {
       name: 'no-sockets',
       comment:
-        'A connection made with Node itself would go around the walls above; the management listener only listens.',
+        'A connection made with Node itself would go around the walls above; the management listener only listens, and lists of hosts compare addresses.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/observability/management\\.listener\\.ts$|\\.spec\\.ts$' },
+      from: {
+        path: '^src/',
+        pathNot: [
+          '^src/observability/management\\.listener\\.ts$|\\.spec\\.ts$',
+          '^src/(config/listed-hosts|webhooks/delivery/destinations)\\.ts$',
+        ],
+      },
       to: { path: '^(node:)?(http|https|http2|net|tls)$', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -49,6 +49,9 @@ const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> 
   lendAssets: ['members', 'lend'],
   getCaller: ['callers', 'me'],
   getJobRows: ['jobs', 'rows'],
+  rotateWebhookSecret: ['webhooks', 'rotateSecret'],
+  listDeliveries: ['webhooks', 'deliveries'],
+  redeliver: ['webhooks', 'redeliver'],
   live: ['health', 'live'],
   ready: ['health', 'ready'],
 };
@@ -156,7 +159,7 @@ function nameOf(operationId: string): readonly [group: string, method: string] {
 }
 
 function eachOf(name: string): string {
-  return `each${name.charAt(0).toUpperCase()}${name.slice(1).replace(/s$/, '')}`;
+  return `each${name.charAt(0).toUpperCase()}${name.slice(1).replace(/ies$/, 'y').replace(/s$/, '')}`;
 }
 
 function lastOf(ref: string): string {
@@ -355,7 +358,7 @@ ${streams.join('\n')}
 
 /** Short, since the client has a table of all of them. */
 function rowOf(id: string, group: string, name: string, call: string, more: object): string {
-  const row = [group, name, call, ...(Object.keys(more).length > 0 ? [more] : [])];
+  const row = [group, name, call.replace(' /v1/', ' '), ...(Object.keys(more).length > 0 ? [more] : [])];
   return `  ${id}: ${JSON.stringify(row)},`;
 }
 

@@ -185,6 +185,7 @@ try {
     UPSTREAM_APP_SECRET: appSecret,
     CALLERS_FILE: callersFile,
     UPSTREAM_USERS_FILE: usersFile,
+    WEBHOOK_HOSTS: '127.0.0.1,localhost',
     DOCS: 'on',
   });
   gateway.stdout?.pipe(

@@ -36,6 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   upstream: ['test/e2e/upstream-failures', 'test/faults/upstream-content', 'test/e2e/member-lists'],
   token: ['test/faults/token-endpoint', 'test/e2e/sessions'],
   'read-cache': ['test/e2e/read-cache', 'test/e2e/pages'],
+  webhooks: ['test/e2e/webhooks'],
 };
 
 const { values } = parseArgs({

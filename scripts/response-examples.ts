@@ -113,6 +113,7 @@ export async function responseExamples(build: Build): Promise<Examples> {
     UPSTREAM_APP_SECRET: 'demo',
     CALLERS_FILE: callersFile,
     UPSTREAM_USERS_FILE: usersFile,
+    WEBHOOK_HOSTS: '127.0.0.1',
   });
   await gateway.listen(0, '127.0.0.1');
   const url = `http://127.0.0.1:${gateway.getHttpServer().address().port}`;
@@ -176,6 +177,8 @@ async function collect(
     const { operationId, responses } = operation;
     // A stream has no example, and may have no end.
     if (responses['200']?.content && 'text/event-stream' in responses['200'].content) continue;
+    // Its event is in no example.
+    if (operationId === 'redeliver') continue;
     const usual = requestOf(method, template, operation);
     const bodies = bodiesOf(operation);
     const found: Record<string, unknown> = {};
@@ -191,7 +194,11 @@ async function collect(
       const headers = session && {
         'x-session-id': (session.body as { sessionId: string }).sessionId,
       };
-      const { status, body } = await send({ ...change(usual, bodies), ...(headers && { headers }) });
+      const asked = change(usual, bodies);
+      const path = asked.path.includes(EXAMPLE_WEBHOOK)
+        ? asked.path.replace(EXAMPLE_WEBHOOK, await newWebhook(document, send))
+        : asked.path;
+      const { status, body } = await send({ ...asked, path, ...(headers && { headers }) });
       if (status >= 300)
         throw new Error(
           `${operationId}: ${status} ${JSON.stringify(body)} (a new operation needs its handler in sandbox/handlers.ts)`,
@@ -236,6 +243,18 @@ function requestOf(method: string, template: string, operation: Operation): Sent
   };
 }
 
+/** Stands in the document for an id that `createWebhook` gives out. */
+const EXAMPLE_WEBHOOK = 'example-webhook';
+
+async function newWebhook(
+  document: Document,
+  send: (sent: Sent) => Promise<{ body: unknown }>,
+): Promise<string> {
+  const create = document.paths['/v1/webhooks']?.['post'] ?? { operationId: '', responses: {} };
+  const { body } = await send(requestOf('post', '/v1/webhooks', create));
+  return (body as { webhookId: string }).webhookId;
+}
+
 /** The cursor of an event, by its place. */
 const cursorAt = (place: number) =>
   `${String(NOW.getTime()).padStart(15, '0')}-${String(place).padStart(10, '0')}`;
@@ -260,6 +279,9 @@ function presentable(operationId: string, body: unknown): unknown {
     if (operationId === 'listEvents' && key === 'time') return NOW.toISOString();
     if (key === 'sessionId') return 'example-session';
     if (key === 'jobId') return EXAMPLE_JOB;
+    if (key === 'webhookId') return EXAMPLE_WEBHOOK;
+    if (key === 'secret') return `whsec_${Buffer.from('not a secret, only an example').toString('base64')}`;
+    if (key === 'durationMs') return 12;
     return value !== null && (key === 'submittedAt' || key === 'settledAt') ? NOW.toISOString() : value;
   });
 }

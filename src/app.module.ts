@@ -13,6 +13,7 @@ import { OrderModule } from './order/order.module.ts';
 import { ReconciliationModule } from './reconciliation/reconciliation.module.ts';
 import { RedisModule } from './redis/redis.module.ts';
 import { SessionModule } from './session/session.module.ts';
+import { WebhooksModule } from './webhooks/webhooks.module.ts';
 
 @Module({})
 export class AppModule {
@@ -31,6 +32,7 @@ export class AppModule {
         JobsModule,
         MemberModule,
         EventsModule,
+        WebhooksModule,
         ReconciliationModule,
         ConsoleModule,
       ],

@@ -349,6 +349,36 @@ interface components {
             readonly username: string;
         };
         readonly CreateSessionInput: components["schemas"]["CreateSession"];
+        /** @description A receiver of events */
+        readonly CreateWebhook: {
+            /**
+             * Format: text
+             * @description For people.
+             * @example billing
+             */
+            readonly description?: string;
+            /**
+             * @description Only events of orders and jobs of these enterprises; left out: of all that are granted
+             * @example [
+             *       "ent-harbour"
+             *     ]
+             */
+            readonly enterprises?: readonly string[];
+            /**
+             * @description Types of events; `["*"]` stands for all of them, also for those to come
+             * @example [
+             *       "license-order.succeeded"
+             *     ]
+             */
+            readonly types: readonly components["schemas"]["WantedEventType"][];
+            /**
+             * Format: text
+             * @description Where the events are sent: https, or a loopback address, and a host that `WEBHOOK_HOSTS` of the gateway lists
+             * @example http://127.0.0.1:8080/hook
+             */
+            readonly url: string;
+        };
+        readonly CreateWebhookInput: components["schemas"]["CreateWebhook"];
         /** @description A customer of the platform, bound to an enterprise main account (docs/platform.md, section 2.2) */
         readonly Customer: {
             /** @description Code of the sales channel that the customer or order came by, such as `crm` */
@@ -461,6 +491,13 @@ interface components {
             readonly srcLicenseOrderId?: string;
         };
         readonly DeleteSessionInput: Record<string, never>;
+        readonly DeleteWebhookInput: {
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        };
         /** @description What an item that deletes would take away, as the platform shows it now */
         readonly DeletionEffect: {
             /** @description The assets that lose something. */
@@ -470,6 +507,51 @@ interface components {
             /** @description Number of the item in the order */
             readonly sequence: number;
         };
+        /** @description One event for one webhook */
+        readonly Delivery: {
+            /** @description How often it was sent */
+            readonly attempts: number;
+            /** @description Id of the event, which is its cursor */
+            readonly eventId: string;
+            /**
+             * Format: date-time
+             * @description When it was sent last; null where it was not sent yet
+             */
+            readonly lastAttemptAt: string | null;
+            /** @description Why it was not taken; null where it was, or where it was not sent yet. */
+            readonly lastError: string | null;
+            /** @description The HTTP status of the receiver; null where there was none. */
+            readonly lastStatus: number | null;
+            /**
+             * Format: date-time
+             * @description When it is sent next; null where it is not sent any more
+             */
+            readonly nextAttemptAt: string | null;
+            /** @description What became of it */
+            readonly state: components["schemas"]["DeliveryState"] | (string & Record<never, never>);
+            /** @description Of the event; null where the event is not kept any more. */
+            readonly subject: string | null;
+            /** @description The type of the event */
+            readonly type: components["schemas"]["EventType"] | (string & Record<never, never>);
+        };
+        /** @description One page of deliveries, newest events first */
+        readonly DeliveryPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["Delivery"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /**
+         * @description `delivered`: the receiver took it (2xx); `pending`: it is, or waits, to be sent; `failed`: it was tried as often as events are tried
+         * @enum {string}
+         */
+        readonly DeliveryState: "delivered" | "pending" | "failed";
         readonly DisableLocksInput: {
             /**
              * Format: text
@@ -739,6 +821,13 @@ interface components {
             readonly slug: string;
         };
         readonly GetSessionInput: Record<string, never>;
+        readonly GetWebhookInput: {
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        };
         /**
          * @description `down` has the status 503: send no requests
          * @enum {string}
@@ -1014,6 +1103,19 @@ interface components {
             /** @description Items on a full page */
             readonly pageSize?: number;
         };
+        readonly ListDeliveriesInput: {
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+            /** @description Only deliveries in this state */
+            readonly state?: components["schemas"]["DeliveryState"];
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        };
         readonly ListEventsInput: {
             /** @description Only events after this one: its id, or `next` of a page */
             readonly after?: string;
@@ -1114,6 +1216,12 @@ interface components {
             readonly submittedBefore?: string;
         };
         readonly ListProblemsInput: Record<string, never>;
+        readonly ListWebhooksInput: {
+            /** @description Number of the page, counted from 1 */
+            readonly page?: number;
+            /** @description Items on a full page */
+            readonly pageSize?: number;
+        };
         readonly LiveInput: Record<string, never>;
         /** @description Whether the process works */
         readonly Liveness: {
@@ -1754,7 +1862,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "webhooks-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -1922,6 +2030,15 @@ interface components {
             readonly upstream: components["schemas"]["PartStatus"] | (string & Record<never, never>);
         };
         readonly ReadyInput: Record<string, never>;
+        readonly RedeliverInput: {
+            /** @description Id of the event, which is its cursor */
+            readonly eventId: string;
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        };
         /** @description Assets whose products are revoked (docs/platform.md, section 2.4) */
         readonly ReducedAsset: {
             /**
@@ -2205,6 +2322,13 @@ interface components {
             /** @description Numbers that were taken from the member. */
             readonly withdrawn: readonly string[];
         };
+        readonly RotateWebhookSecretInput: {
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        };
         /**
          * @description What became of a row: `pending` was not sent (yet), `unknown` may have been carried out
          * @enum {string}
@@ -2214,7 +2338,7 @@ interface components {
          * @description What a caller may do; each operation names the scope that it needs
          * @enum {string}
          */
-        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read";
+        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read" | "webhooks:write";
         /** @description A session */
         readonly Session: {
             /**
@@ -2318,6 +2442,53 @@ interface components {
          * @enum {string}
          */
         readonly SyncMode: "sync" | "async";
+        /** @description What became of one delivery */
+        readonly TestDelivery: {
+            /** @description From the beginning to the end of the answer, in ms */
+            readonly durationMs: number;
+            /** @description Why it was not taken; null where it was. */
+            readonly error: string | null;
+            /** @description The HTTP status of the receiver; null where there was none. */
+            readonly status: number | null;
+        };
+        /** @description What `testWebhook` sends to a receiver: CloudEvents 1.0, structured JSON */
+        readonly TestEvent: {
+            /** @description Nothing. */
+            readonly data: Record<string, never>;
+            /**
+             * @description The media type of `data`.
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /** @description Of this event alone. */
+            readonly id: string;
+            /** @description The path of webhooks. */
+            readonly source: string;
+            /**
+             * @description The version of CloudEvents.
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /** @description The id of the webhook. */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it was sent
+             */
+            readonly time: string;
+            /**
+             * @description Of no other event.
+             * @enum {string}
+             */
+            readonly type: "webhook.test";
+        };
+        readonly TestWebhookInput: {
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        };
         /** @description A section of the overview whose read failed */
         readonly UnreachableSection: {
             /** @description The code of the problem of the failed read */
@@ -2396,6 +2567,44 @@ interface components {
              */
             readonly memberGlobalId: string;
         } & components["schemas"]["UpdateMember"];
+        /** @description What changes; fields that are left out stay as they are */
+        readonly UpdateWebhook: {
+            /**
+             * Format: text
+             * @description For people.
+             * @example billing
+             */
+            readonly description?: string;
+            /** @description Whether events are sent. A webhook that is switched on gets what it missed in the last 7 days. */
+            readonly enabled?: boolean;
+            /**
+             * @description Only events of orders and jobs of these enterprises; left out: of all that are granted
+             * @example [
+             *       "ent-harbour"
+             *     ]
+             */
+            readonly enterprises?: readonly string[];
+            /**
+             * @description Types of events; `["*"]` stands for all of them, also for those to come
+             * @example [
+             *       "license-order.succeeded"
+             *     ]
+             */
+            readonly types?: readonly components["schemas"]["WantedEventType"][];
+            /**
+             * Format: text
+             * @description Where the events are sent: https, or a loopback address, and a host that `WEBHOOK_HOSTS` of the gateway lists
+             * @example http://127.0.0.1:8080/hook
+             */
+            readonly url?: string;
+        };
+        readonly UpdateWebhookInput: {
+            /**
+             * Format: text
+             * @description Id of the webhook
+             */
+            readonly webhookId: string;
+        } & components["schemas"]["UpdateWebhook"];
         /** @description What the platform answered (docs/platform.md, section 7) */
         readonly UpstreamAnswer: {
             /** @description The platform's business code, where its answer had one. */
@@ -2405,6 +2614,11 @@ interface components {
             /** @description The HTTP status of the platform's answer */
             readonly status: number;
         };
+        /**
+         * @description A type of events, or `*` for all of them
+         * @enum {string}
+         */
+        readonly WantedEventType: "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "*";
         readonly WatchEventsInput: {
             /** @description Only events after this one: its id, or `next` of a page */
             readonly after?: string;
@@ -2422,6 +2636,106 @@ interface components {
              * @description Id of the job
              */
             readonly jobId: string;
+        };
+        /** @description A receiver of events, and how its deliveries go */
+        readonly Webhook: {
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string;
+            /** @description For people; null where its owner gave none. */
+            readonly description: string | null;
+            /** @description Whether events are sent. */
+            readonly enabled: boolean;
+            /** @description Null: all that are granted. */
+            readonly enterprises: readonly string[] | null;
+            /**
+             * Format: date-time
+             * @description Since when no delivery was taken; null where the last one was
+             */
+            readonly failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When a delivery was taken last
+             */
+            readonly lastDeliveredAt: string | null;
+            /** @description Why it is off; null while it is on */
+            readonly offReason: components["schemas"]["WebhookOffReason"] | (string & Record<never, never>) | null;
+            /** @description Deliveries that wait */
+            readonly pending: number;
+            /** @description How the deliveries go */
+            readonly state: components["schemas"]["WebhookState"] | (string & Record<never, never>);
+            /** @description Types of events; `*` stands for all of them. */
+            readonly types: readonly string[];
+            /** @description Where the events are sent. */
+            readonly url: string;
+            /** @description Id of the webhook */
+            readonly webhookId: string;
+        };
+        /**
+         * @description `by-request`: `updateWebhook` did it; `gone`: the receiver answered 410; `failing`: no delivery was taken for 3 days; `address-refused`: the name of the receiver led to an address that may not be called
+         * @enum {string}
+         */
+        readonly WebhookOffReason: "by-request" | "gone" | "failing" | "address-refused";
+        /** @description One page of webhooks */
+        readonly WebhookPage: {
+            /** @description The items of the page, in the order of the platform */
+            readonly items: readonly components["schemas"]["Webhook"][];
+            /** @description Number of the page, counted from 1 */
+            readonly page: number;
+            /** @description Items on a full page */
+            readonly pageSize: number;
+            /** @description Number of items that match, on all pages */
+            readonly total: number;
+            /** @description Number of pages */
+            readonly totalPages: number;
+        };
+        /**
+         * @description `ok`: the last delivery was taken, or there was none; `failing`: no delivery was taken since the first that was not; `off`: nothing is delivered
+         * @enum {string}
+         */
+        readonly WebhookState: "ok" | "failing" | "off";
+        /** @description A webhook with its secret */
+        readonly WebhookWithSecret: {
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            readonly createdAt: string;
+            /** @description For people; null where its owner gave none. */
+            readonly description: string | null;
+            /** @description Whether events are sent. */
+            readonly enabled: boolean;
+            /** @description Null: all that are granted. */
+            readonly enterprises: readonly string[] | null;
+            /**
+             * Format: date-time
+             * @description Since when no delivery was taken; null where the last one was
+             */
+            readonly failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When a delivery was taken last
+             */
+            readonly lastDeliveredAt: string | null;
+            /** @description Why it is off; null while it is on */
+            readonly offReason: components["schemas"]["WebhookOffReason"] | (string & Record<never, never>) | null;
+            /** @description Deliveries that wait */
+            readonly pending: number;
+            /**
+             * @description With which deliveries are signed (Standard Webhooks). It is shown once: a repeated request has null.
+             * @example null
+             */
+            readonly secret: string | null;
+            /** @description How the deliveries go */
+            readonly state: components["schemas"]["WebhookState"] | (string & Record<never, never>);
+            /** @description Types of events; `*` stands for all of them. */
+            readonly types: readonly string[];
+            /** @description Where the events are sent. */
+            readonly url: string;
+            /** @description Id of the webhook */
+            readonly webhookId: string;
         };
     };
 }
@@ -2454,6 +2768,8 @@ export type CreateEnterprise = components['schemas']['CreateEnterprise'];
 export type CreateEnterpriseInput = components['schemas']['CreateEnterpriseInput'];
 export type CreateSession = components['schemas']['CreateSession'];
 export type CreateSessionInput = components['schemas']['CreateSessionInput'];
+export type CreateWebhook = components['schemas']['CreateWebhook'];
+export type CreateWebhookInput = components['schemas']['CreateWebhookInput'];
 export type Customer = components['schemas']['Customer'];
 export type CustomerPage = components['schemas']['CustomerPage'];
 export type CustomerType = components['schemas']['CustomerType'];
@@ -2461,7 +2777,11 @@ export type DeleteAsset = components['schemas']['DeleteAsset'];
 export type DeleteMemberInput = components['schemas']['DeleteMemberInput'];
 export type DeleteProduct = components['schemas']['DeleteProduct'];
 export type DeleteSessionInput = components['schemas']['DeleteSessionInput'];
+export type DeleteWebhookInput = components['schemas']['DeleteWebhookInput'];
 export type DeletionEffect = components['schemas']['DeletionEffect'];
+export type Delivery = components['schemas']['Delivery'];
+export type DeliveryPage = components['schemas']['DeliveryPage'];
+export type DeliveryState = components['schemas']['DeliveryState'];
 export type DisableLocksInput = components['schemas']['DisableLocksInput'];
 export type EnableLocksInput = components['schemas']['EnableLocksInput'];
 export type Enterprise = components['schemas']['Enterprise'];
@@ -2487,6 +2807,7 @@ export type GetOrderInput = components['schemas']['GetOrderInput'];
 export type GetOverviewInput = components['schemas']['GetOverviewInput'];
 export type GetProblemInput = components['schemas']['GetProblemInput'];
 export type GetSessionInput = components['schemas']['GetSessionInput'];
+export type GetWebhookInput = components['schemas']['GetWebhookInput'];
 export type HealthStatus = components['schemas']['HealthStatus'];
 export type ImportMembersInput = components['schemas']['ImportMembersInput'];
 export type ImportMode = components['schemas']['ImportMode'];
@@ -2506,6 +2827,7 @@ export type LicenseType = components['schemas']['LicenseType'];
 export type LimitType = components['schemas']['LimitType'];
 export type ListAssetNumsInput = components['schemas']['ListAssetNumsInput'];
 export type ListAssetsInput = components['schemas']['ListAssetsInput'];
+export type ListDeliveriesInput = components['schemas']['ListDeliveriesInput'];
 export type ListEventsInput = components['schemas']['ListEventsInput'];
 export type ListGapsInput = components['schemas']['ListGapsInput'];
 export type ListJobsInput = components['schemas']['ListJobsInput'];
@@ -2513,6 +2835,7 @@ export type ListLentLocksInput = components['schemas']['ListLentLocksInput'];
 export type ListMembersInput = components['schemas']['ListMembersInput'];
 export type ListOrdersInput = components['schemas']['ListOrdersInput'];
 export type ListProblemsInput = components['schemas']['ListProblemsInput'];
+export type ListWebhooksInput = components['schemas']['ListWebhooksInput'];
 export type LiveInput = components['schemas']['LiveInput'];
 export type Liveness = components['schemas']['Liveness'];
 export type Load = components['schemas']['Load'];
@@ -2555,6 +2878,7 @@ export type ProductInstance = components['schemas']['ProductInstance'];
 export type RateLimit = components['schemas']['RateLimit'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReadyInput = components['schemas']['ReadyInput'];
+export type RedeliverInput = components['schemas']['RedeliverInput'];
 export type ReducedAsset = components['schemas']['ReducedAsset'];
 export type Region = components['schemas']['Region'];
 export type RequestFault = components['schemas']['RequestFault'];
@@ -2569,6 +2893,7 @@ export type RevokedAsset = components['schemas']['RevokedAsset'];
 export type RevokedMerchandise = components['schemas']['RevokedMerchandise'];
 export type RevokedProduct = components['schemas']['RevokedProduct'];
 export type RightsChange = components['schemas']['RightsChange'];
+export type RotateWebhookSecretInput = components['schemas']['RotateWebhookSecretInput'];
 export type RowStatus = components['schemas']['RowStatus'];
 export type Scope = components['schemas']['Scope'];
 export type Session = components['schemas']['Session'];
@@ -2580,14 +2905,25 @@ export type SettleOrderInput = components['schemas']['SettleOrderInput'];
 export type SettledItem = components['schemas']['SettledItem'];
 export type Settlement = components['schemas']['Settlement'];
 export type SyncMode = components['schemas']['SyncMode'];
+export type TestDelivery = components['schemas']['TestDelivery'];
+export type TestEvent = components['schemas']['TestEvent'];
+export type TestWebhookInput = components['schemas']['TestWebhookInput'];
 export type UnreachableSection = components['schemas']['UnreachableSection'];
 export type UpdateCustomer = components['schemas']['UpdateCustomer'];
 export type UpdateCustomerInput = components['schemas']['UpdateCustomerInput'];
 export type UpdateMember = components['schemas']['UpdateMember'];
 export type UpdateMemberInput = components['schemas']['UpdateMemberInput'];
+export type UpdateWebhook = components['schemas']['UpdateWebhook'];
+export type UpdateWebhookInput = components['schemas']['UpdateWebhookInput'];
 export type UpstreamAnswer = components['schemas']['UpstreamAnswer'];
+export type WantedEventType = components['schemas']['WantedEventType'];
 export type WatchEventsInput = components['schemas']['WatchEventsInput'];
 export type WatchJobInput = components['schemas']['WatchJobInput'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookOffReason = components['schemas']['WebhookOffReason'];
+export type WebhookPage = components['schemas']['WebhookPage'];
+export type WebhookState = components['schemas']['WebhookState'];
+export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 
 export interface CallersMethods {
   /** What this key or token may do (`getCaller`, GET /v1/callers/me) */
@@ -2734,6 +3070,31 @@ export interface EventsMethods {
   list(input?: ListEventsInput, options?: CallOptions): Promise<EventPage>;
 }
 
+export interface WebhooksMethods {
+  /** Have events sent to a URL, from now on (`createWebhook`, POST /v1/webhooks) */
+  create(input: CreateWebhookInput, options?: CallOptions): Promise<WebhookWithSecret>;
+  /** Page through the caller's webhooks, newest first (`listWebhooks`, GET /v1/webhooks) */
+  list(input?: ListWebhooksInput, options?: CallOptions): Promise<WebhookPage>;
+  /** Every item of `list`, page after page */
+  each(input?: ListWebhooksInput, options?: CallOptions): Walk<Webhook>;
+  /** How the deliveries of a webhook go (`getWebhook`, GET /v1/webhooks/{webhookId}) */
+  get(input: GetWebhookInput, options?: CallOptions): Promise<Webhook>;
+  /** Change a webhook, or switch it off or on (`updateWebhook`, PATCH /v1/webhooks/{webhookId}) */
+  update(input: UpdateWebhookInput, options?: CallOptions): Promise<Webhook>;
+  /** Remove a webhook, with what waits for it (`deleteWebhook`, DELETE /v1/webhooks/{webhookId}) */
+  delete(input: DeleteWebhookInput, options?: CallOptions): Promise<undefined>;
+  /** Give a webhook another secret (`rotateWebhookSecret`, POST /v1/webhooks/{webhookId}/secret) */
+  rotateSecret(input: RotateWebhookSecretInput, options?: CallOptions): Promise<WebhookWithSecret>;
+  /** Send one event of the type `webhook.test` now (`testWebhook`, POST /v1/webhooks/{webhookId}/test) */
+  test(input: TestWebhookInput, options?: CallOptions): Promise<TestDelivery>;
+  /** Page through the deliveries of a webhook, newest events first (`listDeliveries`, GET /v1/webhooks/{webhookId}/deliveries) */
+  deliveries(input: ListDeliveriesInput, options?: CallOptions): Promise<DeliveryPage>;
+  /** Every item of `deliveries`, page after page */
+  eachDelivery(input: ListDeliveriesInput, options?: CallOptions): Walk<Delivery>;
+  /** Send an event once more (`redeliver`, POST /v1/webhooks/{webhookId}/deliveries/{eventId}) */
+  redeliver(input: RedeliverInput, options?: CallOptions): Promise<undefined>;
+}
+
 /** The methods of the client, by what they are about. */
 export interface Groups {
   readonly callers: CallersMethods;
@@ -2751,4 +3112,5 @@ export interface Groups {
   readonly members: MembersMethods;
   readonly lentLocks: LentLocksMethods;
   readonly events: EventsMethods;
+  readonly webhooks: WebhooksMethods;
 }

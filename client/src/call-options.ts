@@ -49,8 +49,9 @@ type Row = readonly [
 /** The operations of rows of group, name, method and path, and what else there is of them. */
 export function tableOf<Id extends string>(rows: Readonly<Record<Id, Row>>): Readonly<Record<Id, Operation>> {
   const table = Object.entries<Row>(rows).map(([id, [group, name, call, more]]) => {
-    const [method, path] = call.split(' ');
-    return [id, { group, name, method, path, ...more }];
+    const [method, path = ''] = call.split(' ');
+    // A path without a slash is of the areas.
+    return [id, { group, name, method, path: path.startsWith('/') ? path : `/v1/${path}`, ...more }];
   });
   return Object.fromEntries(table) as Record<Id, Operation>;
 }

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { expect, it } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
@@ -9,6 +12,7 @@ import { orderOf } from '../../test/support/order-body.ts';
 import { until } from '../../test/support/redis.ts';
 import { useStack } from '../../test/support/stack.ts';
 import { type Event, Licensing } from '../src/licensing.ts';
+import { verifyWebhook } from '../src/webhooks.ts';
 
 /** Events by the client and the command, in front of the shipped gateway. */
 
@@ -85,4 +89,38 @@ it('licensing events tail prints them as they come', async () => {
     child.kill('SIGINT');
     await once(child, 'close');
   }
+});
+
+it('licensing webhooks listen sends events to a receiver on this machine, signed as the gateway signs them', async () => {
+  const received: { body: string; headers: IncomingHttpHeaders }[] = [];
+  const receiver = createServer((request, response) => {
+    void text(request).then((body) => {
+      received.push({ body, headers: request.headers });
+      response.writeHead(204).end();
+    });
+  });
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  atEnd(() => receiver.close());
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  const child = spawn(
+    process.execPath,
+    [resolve('client/dist/cli/main.js'), 'webhooks', 'listen', '--forward-to', url],
+    {
+      env: { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key },
+    },
+  );
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  const subjects: string[] = [];
+  await until('an event is forwarded', async () => {
+    subjects.push(await place());
+    return received.length > 0;
+  });
+  const secret = /whsec_\S+/.exec(printed)?.[0] ?? '';
+  const [first] = received;
+  const event = await verifyWebhook(first?.body ?? '', first?.headers ?? {}, secret);
+  expect(subjects).toContain(event.subject);
+  await until('it is told', () => printed.includes(`license-order.succeeded  ${event.subject}  204`));
+  child.kill('SIGINT');
+  await once(child, 'close');
 });

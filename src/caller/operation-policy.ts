@@ -26,6 +26,8 @@ export interface OperationPolicy {
   readonly answersRepeats?: boolean | undefined;
   /** Lookups of the ids that it names need a user of the platform (the alias `default`), although the operation itself does not act as one. */
   readonly looksUpAsUser?: boolean | undefined;
+  /** A field of the response that a repeated request has as null: it is a secret, and is recorded nowhere else. */
+  readonly shownOnce?: string | undefined;
   /** The media types of a response that is a stream; absent: the response is JSON. */
   readonly streams?: readonly string[] | undefined;
   /** The body is a file that the handler reads as it arrives. */

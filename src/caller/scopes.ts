@@ -11,6 +11,7 @@ export const scopes = [
   'sessions:write',
   'gaps:read',
   'events:read',
+  'webhooks:write',
 ] as const;
 
 export type Scope = (typeof scopes)[number];

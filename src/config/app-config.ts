@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { type KnownReadings, readPlatformProfile } from './platform-profile.ts';
 import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
+import type { ListedHost } from './listed-hosts.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
 import { type Values, type Variable, type VariableName, variables } from './variables.ts';
@@ -79,6 +80,12 @@ export class ImportConfig {
   maxRows!: number;
 }
 
+/** Where events may be sent; nowhere if no host is listed. */
+export class WebhookConfig {
+  hosts!: readonly ListedHost[];
+  allowInsecure!: boolean;
+}
+
 /** A variable that is set under the name that it had before. */
 export interface FormerName {
   readonly formerly: string;
@@ -98,6 +105,7 @@ export interface AppConfig {
   readonly cache: CacheConfig;
   readonly tracing: TracingConfig;
   readonly imports: ImportConfig;
+  readonly webhooks: WebhookConfig;
 }
 
 /** The gateway cannot run with this environment. Each line names a variable and what it should be, never its value. */
@@ -212,6 +220,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       headers: values.OTEL_EXPORTER_OTLP_HEADERS,
     },
     imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
+    webhooks: { hosts: values.WEBHOOK_HOSTS ?? [], allowInsecure: values.ALLOW_INSECURE_WEBHOOKS },
   };
 }
 

@@ -10,6 +10,7 @@ import {
   RedisConfig,
   UpstreamConfig,
   UsersConfig,
+  WebhookConfig,
 } from './app-config.ts';
 
 /** Provides each part of the configuration under its class, so that no code asks for a setting by a string. */
@@ -27,6 +28,7 @@ export class ConfigModule {
       { provide: UsersConfig, useValue: config.users },
       { provide: CacheConfig, useValue: config.cache },
       { provide: ImportConfig, useValue: config.imports },
+      { provide: WebhookConfig, useValue: config.webhooks },
     ];
     return { module: ConfigModule, providers: slices, exports: slices };
   }

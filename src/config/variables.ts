@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { z } from 'zod';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
+import { parseListedHosts } from './listed-hosts.ts';
 import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 import { Secret } from './secret.ts';
 
@@ -43,6 +44,17 @@ function httpUrl({ query = false } = {}) {
 const redisUrl = text
   .refine((value) => parseRedisUrl(value) !== undefined, { error: `must be ${REDIS_URL_FORMS}` })
   .transform((value) => new Secret(value));
+
+const listedHosts = text.transform((value, context) => {
+  const hosts = parseListedHosts(value);
+  if (hosts) return hosts;
+  context.addIssue({
+    code: 'custom',
+    message:
+      'must be host names, ends of host names with a dot in front, addresses or CIDR ranges, comma separated, each with :port or for any',
+  });
+  return z.NEVER;
+});
 
 const encryptionKeys = text.transform((value, context): EncryptionKey[] => {
   const keys = value.split(',').map((entry) => {
@@ -234,6 +246,15 @@ export const variables = {
   IMPORT_MAX_ROWS: {
     schema: integer(1, 1_000_000).default(50_000),
     meaning: 'most rows of an import of members',
+  },
+  WEBHOOK_HOSTS: {
+    schema: listedHosts.optional(),
+    meaning:
+      'where webhooks may be sent, with commas: host names, ends of host names (`.svc.example`), addresses or CIDR ranges, each with `:port` or for any port. A name that leads to a private address needs its range here too. Empty: webhooks are off',
+  },
+  ALLOW_INSECURE_WEBHOOKS: {
+    schema: flag.default(false),
+    meaning: '`true` allows plain http for webhooks also to addresses other than loopback',
   },
 } as const satisfies Record<string, Variable>;
 

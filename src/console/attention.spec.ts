@@ -16,10 +16,11 @@ const well: ReplicaState = {
 };
 const no = { count: 0, oldestMs: 0 };
 const noOrders: StoredState['orders'] = { inDoubt: no, accepted: no, placedTwice: 0 };
+const nothing = { newGaps: 0, stuckJobs: 0, troubledWebhooks: 0 };
 const of = (over: Partial<ReplicaState>) =>
-  attentionFor({ ...well, ...over }, { orders: noOrders, newGaps: 0, stuckJobs: 0 });
+  attentionFor({ ...well, ...over }, { orders: noOrders, ...nothing });
 const inStores = (over: Partial<StoredState>) =>
-  attentionFor(well, { orders: noOrders, newGaps: 0, stuckJobs: 0, ...over });
+  attentionFor(well, { orders: noOrders, ...nothing, ...over });
 const orders = (over: Partial<StoredState['orders']>) => inStores({ orders: { ...noOrders, ...over } });
 
 const down = (stopped: ReplicaState['orders']['stopped'], reason: string) => ({
@@ -74,6 +75,7 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     /NOAUTH Authentication required\. Reads go on/,
   ],
   ['an import that stands still', inStores({ stuckJobs: 1 }), 'ImportStuck', /^1 import without progress/],
+  ['a receiver that is ill', inStores({ troubledWebhooks: 2 }), 'WebhookFailing', /^2 webhooks without/],
   ['new gaps', inStores({ newGaps: 2 }), 'GapsAppeared', /^2 new gaps/],
 ];
 

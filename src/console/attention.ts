@@ -11,7 +11,7 @@ export interface Attention {
   /** The cause, as far as the gateway knows it. */
   readonly detail: string;
   /** The section of the console that shows more. */
-  readonly section?: 'orders' | 'gaps' | 'jobs';
+  readonly section?: 'orders' | 'gaps' | 'jobs' | 'webhooks';
   /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
   readonly alert?: string;
 }
@@ -32,6 +32,8 @@ export interface StoredState {
   /** The number of gaps that appeared within a day. */
   readonly newGaps: number;
   readonly stuckJobs: number;
+  /** Those that get nothing although their owners want it. */
+  readonly troubledWebhooks: number;
 }
 
 type Found = Attention | false | undefined;
@@ -143,13 +145,21 @@ const replicaTrouble = ({ overload, openCircuits, redis, draining }: ReplicaStat
   },
 ];
 
-const storedTrouble = ({ stuckJobs, newGaps }: StoredState): Found[] => [
+const storedTrouble = ({ stuckJobs, newGaps, troubledWebhooks }: StoredState): Found[] => [
   stuckJobs > 0 && {
     level: 'watch',
     title: `${counted(stuckJobs, 'import')} without progress`,
     detail: 'No row was done for ten minutes. What was sent is recorded, and nothing is sent twice',
     section: 'jobs',
     alert: 'ImportStuck',
+  },
+  troubledWebhooks > 0 && {
+    level: 'watch',
+    title: `${counted(troubledWebhooks, 'webhook')} without deliveries`,
+    detail:
+      'Their receivers take nothing, or they were switched off for it. What they miss is kept for 7 days',
+    section: 'webhooks',
+    alert: 'WebhookFailing',
   },
   newGaps > 0 && {
     level: 'watch',

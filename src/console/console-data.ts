@@ -9,6 +9,7 @@ import { TokenManager } from '../token/token.manager.ts';
 import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
 import { attentionFor, type ReplicaState } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
+import { KnownWebhooks } from './known-webhooks.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -25,6 +26,7 @@ export class ConsoleData {
     private readonly doubts: DoubtedOrders,
     private readonly gaps: UpstreamGaps,
     private readonly jobs: RecentJobs,
+    private readonly webhooks: KnownWebhooks,
   ) {}
 
   /** Returns undefined where there is no such data. Rejects where a store cannot be read. */
@@ -33,6 +35,7 @@ export class ConsoleData {
       ['/state', () => this.#state()],
       ['/orders', () => this.doubts.list()],
       ['/jobs', () => this.jobs.list(query.get('rows'))],
+      ['/webhooks', () => this.webhooks.list(query.get('deliveries'))],
       ['/gaps', async () => ({ items: await this.gaps.list() })],
     ]);
     return sections.get(path)?.();
@@ -40,20 +43,24 @@ export class ConsoleData {
 
   /** What needs attention, and how much each section has. A store that cannot be read counts as empty: it needs attention itself. */
   async #state(): Promise<object> {
-    const [orders, gaps, jobs] = await Promise.all([
+    const [orders, gaps, jobs, troubledWebhooks] = await Promise.all([
       this.doubts.count(),
       this.gaps.list(),
       this.jobs.unfinished(),
+      this.webhooks.troubled(),
     ]);
     const at = Date.now();
     const newGaps = gaps.filter(({ firstSeenAt }) => firstSeenAt > at - DAY_MS).length;
     return {
       at,
       replica: `Replica ${hostname()}, version ${version}.`,
-      attention: attentionFor(this.#replica(), { orders, newGaps, stuckJobs: jobs.stuck }),
+      attention: attentionFor(this.#replica(), {
+        ...{ orders, newGaps, stuckJobs: jobs.stuck, troubledWebhooks },
+      }),
       waiting: orders.inDoubt.count + orders.accepted.count,
       gaps: gaps.length,
       jobs: jobs.total,
+      webhooks: troubledWebhooks,
     };
   }
 

@@ -4,10 +4,12 @@ import { HttpModule } from '../http/http.module.ts';
 import { OrderStoreModule } from '../order-store/order-store.module.ts';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
+import { WebhooksModule } from '../webhooks/webhooks.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { Console } from './console.ts';
 import { ConsoleData } from './console-data.ts';
 import { DoubtedOrders } from './doubts.ts';
+import { KnownWebhooks } from './known-webhooks.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 /** The operator's page on the management listener. */
@@ -19,7 +21,8 @@ import { RecentJobs } from './recent-jobs.ts';
     ReconciliationModule,
     TokenModule,
     UpstreamClientModule,
+    WebhooksModule,
   ],
-  providers: [DoubtedOrders, RecentJobs, ConsoleData, Console],
+  providers: [DoubtedOrders, KnownWebhooks, RecentJobs, ConsoleData, Console],
 })
 export class ConsoleModule {}

@@ -12,6 +12,8 @@ const IDS = [
   'channelCustomerId',
   'channelOrderId',
   'lentLockNum',
+  'webhookId',
+  'eventId',
 ] as const;
 /** Lists of the objects of a write: either ids, or objects with this field. */
 const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'account' } as const;

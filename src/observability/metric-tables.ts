@@ -84,6 +84,10 @@ export const COUNTERS = {
     help: 'Imports that this process has ended, by their last state',
     labels: { state: ['succeeded', 'completed', 'cancelled', 'failed'] },
   },
+  gateway_webhook_deliveries_total: {
+    help: 'Deliveries of webhooks that this process has sent: delivered (the receiver took it) or failed',
+    labels: { result: ['delivered', 'failed'] },
+  },
 } as const satisfies Table;
 
 /** Counters of events that every request or call has, with two labels. */
@@ -143,6 +147,10 @@ export const GAUGES = {
   gateway_jobs_idle_seconds: {
     help: 'Time since the last change of the unfinished import that has not changed for the longest time; 0 where there is none',
     labels: {},
+  },
+  gateway_webhooks: {
+    help: 'Webhooks of all callers, by state: ok, failing (no delivery is taken), or switched_off by the gateway',
+    labels: { state: words<'ok' | 'failing' | 'switched_off'>() },
   },
 } as const satisfies Table;
 

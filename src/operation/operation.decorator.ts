@@ -10,7 +10,7 @@ import { problemResponses } from './openapi/problem-responses.ts';
 
 type Policies = Pick<
   OperationPolicy,
-  'alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser' | 'locationOf'
+  'alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser' | 'locationOf' | 'shownOnce'
 >;
 
 export interface OperationSpec extends Policies, OperationDescription {
@@ -60,6 +60,7 @@ function policyOf(spec: OperationSpec): OperationPolicy {
     idempotency: spec.idempotency,
     answersRepeats: spec.answersRepeats,
     locationOf: spec.locationOf,
+    shownOnce: spec.shownOnce,
     streams: streams?.map(({ type }) => type),
     takesFile: spec.file !== undefined,
   };

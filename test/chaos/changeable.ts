@@ -4,6 +4,7 @@ import { BUNDLE_OPTIONS } from '../../scripts/bundle-options.ts';
 
 /** Modules that deliberate bugs change. */
 const CHANGED = [
+  'events/events.service',
   'jobs/member-imports/import-calls',
   'jobs/member-imports/imports.service',
   'jobs/store/redis-job-store',
@@ -14,6 +15,7 @@ const CHANGED = [
   'tenancy/tenancy.guard',
   'upstream/upstream.client',
   'upstream/upstream.exchange',
+  'webhooks/delivery/receivers',
 ] as const;
 export type ChangedModule = (typeof CHANGED)[number];
 

@@ -231,6 +231,13 @@ const cases: readonly Case[] = [
     summary: 'The public keys of the JWT issuer cannot be read (unavailable)',
   },
   {
+    alert: 'WebhookFailing',
+    fires: { 'gateway_webhooks{state="failing",instance="a"}': '2x40' },
+    silent: { 'gateway_webhooks{state="failing",instance="a"}': '2x10 0x30' },
+    at: '6m',
+    summary: '2 webhooks get nothing: their receivers take no delivery, or they were switched off for it',
+  },
+  {
     alert: 'ImportStuck',
     fires: { 'gateway_jobs_idle_seconds{instance="a"}': '0+15x120' },
     silent: { 'gateway_jobs_idle_seconds{instance="a"}': '0+15x36 0+15x84' },

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
@@ -14,6 +17,7 @@ const SECTIONS = {
   attention: 'Attention',
   orders: 'Orders in doubt',
   jobs: 'Jobs',
+  webhooks: 'Webhooks',
   gaps: 'Gaps',
 } as const;
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
@@ -26,7 +30,7 @@ const visit = useVisits({ often: true });
 
 beforeAll(async () => {
   fleet = await Fleet.start(sandbox, 2, {
-    environment: { ACCEPTED_ALERT_AFTER_MS: '1' },
+    environment: { ACCEPTED_ALERT_AFTER_MS: '1', WEBHOOK_HOSTS: '127.0.0.1' },
     redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
     callers: [{ name: 'reader', scopes: ['orders:read'] }],
   });
@@ -261,7 +265,7 @@ it('G12 gaps are a table to copy, new ones need attention, and no section has a 
   expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
     /^\| Operation \| Field .*\n\| --- .*\n(.*\n)*\| listMembers \| data\.surprise \| a field that the interface does not have \| 1 \|/,
   );
-  for (const path of ['state', 'orders', 'jobs', 'gaps']) {
+  for (const path of ['state', 'orders', 'jobs', 'webhooks', 'gaps']) {
     const shown = await (await fetch(`${consoleUrl}/${path}`)).text();
     for (const secret of [fleet.key, ...Object.values(fleet.keys), sandbox.appSecret, sandbox.seedPassword])
       expect(shown).not.toContain(secret);
@@ -303,6 +307,44 @@ describe('G12 jobs', () => {
     expect((await fleet.get(1, `/v1/jobs/${long}`)).body['state']).toBe('cancelled');
     await sandbox.reset();
   });
+});
+
+it('G12 webhooks show failing ones first with their last error, and send an event again with a credential of the owner', async () => {
+  let isIll = true;
+  let taken = 0;
+  const receiver = createServer((request, response) => {
+    request.resume();
+    taken += Number(!isIll);
+    response.writeHead(isIll ? 500 : 204).end();
+  });
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+    const healthy = await fleet.post(0, '/v1/webhooks', { url, types: ['job.failed'] });
+    const { body } = await fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
+    const id = String(body['webhookId']);
+    expect((await fleet.post(0, '/v1/license-orders', orderOf('SO-5100'))).status).toBe(201);
+    await attention('1 webhook without deliveries').waitFor();
+    await section('webhooks');
+    const row = page.getByRole('row').filter({ hasText: id });
+    await row.filter({ hasText: 'failing' }).filter({ hasText: 'status-500' }).waitFor();
+    const rows = page.getByRole('region', { name: 'Webhooks' }).locator('tbody tr');
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringContaining(id),
+      expect.stringContaining(String(healthy.body['webhookId'])),
+    ]);
+    isIll = false;
+    await row.getByRole('button', { name: 'Show deliveries' }).click();
+    await page.getByRole('button', { name: 'Send again…' }).click();
+    await page.getByLabel('with the scope webhooks:write').fill(fleet.key);
+    await goOn();
+    await page.getByRole('button', { name: 'Yes, send it again' }).click();
+    await until('it is taken', () => taken > 0);
+    await row.filter({ hasText: 'ok' }).waitFor();
+    expect(await page.locator('main').innerText()).not.toContain(String(body['secret']));
+  } finally {
+    receiver.close();
+  }
 });
 
 it('G12 nothing hinders an operator, and nothing scrolls sideways, in light colours on a desk and in dark ones on a phone', async () => {

@@ -18,7 +18,7 @@ let isAtDesk = false;
 
 const all = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
 const { sandbox, gateway } = useStack({
-  environment: { DOCS: 'on' },
+  environment: { DOCS: 'on', WEBHOOK_HOSTS: '127.0.0.1' },
   // The id of the example's job is made of the caller, too.
   callers: [{ name: 'demo', ...all }],
 });
@@ -163,7 +163,7 @@ describe('operations', () => {
     // In the page itself: to wait for each click from here would take three times as long.
     const opened = (await page.evaluate(`(async () => {
       const opened = [];
-      for (const { id } of [...document.querySelectorAll('.opblock')]) {
+      for (const { id } of [...document.querySelectorAll('.opblock-tag-section .opblock')]) {
         const press = () => document.getElementById(id).querySelector('.opblock-summary-control').click();
         const shown = () => document.getElementById(id).querySelector('tr[data-code="default"] a[href="#any-request"]');
         press();

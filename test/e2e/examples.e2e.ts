@@ -60,7 +60,7 @@ describe.each([
 
   beforeAll(async () => {
     const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
-    gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '30000' }, [
+    gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1' }, [
       { name: 'demo', scopes: [...scopes], ...all },
     ]);
     // As `npm run demo` and `npm run compose-state` do; it may be repeated.
@@ -79,6 +79,9 @@ describe.each([
     const isGone = example.title === 'deleteMember' && example.round === 'again';
     // What was deleted once is not there to be deleted again.
     if (isGone) expect([status, body['code']]).toEqual([404, 'member-not-found']);
+    // The webhook is new: it has had no event yet.
+    else if (example.title === 'redeliver')
+      expect([status, body['code']]).toEqual([404, 'webhook-not-found']);
     // Without 207, which is a success with failures in it.
     else expect([status, [200, 201, 202, 204].includes(status) ? '' : text]).toEqual([status, '']);
   });
@@ -92,7 +95,7 @@ async function send(gateway: TestGateway, { route, body, type, filter }: Example
   for (const parameter of operation.parameters ?? []) {
     const isKey = parameter.name === 'Idempotency-Key' && exampleOf(parameter) !== undefined;
     if (!parameter.required && parameter !== filter && !isKey) continue;
-    const value = String(exampleOf(parameter) ?? (await linked(gateway, operation.operationId, parameter)));
+    const value = String((await linked(gateway, operation.operationId, parameter)) ?? exampleOf(parameter));
     if (parameter.in === 'path') path = path.replace(`{${parameter.name}}`, encodeURIComponent(value));
     else if (parameter.in === 'query') query.set(parameter.name, value);
     else headers[parameter.name] = value;
@@ -113,7 +116,7 @@ async function linked(gateway: TestGateway, operationId: string, { name, in: whe
       if (pointer !== undefined) return (await send(gateway, example)).body[pointer];
     }
   }
-  throw new Error(`${operationId}: no example of ${name}, and no link to it`);
+  return undefined;
 }
 
 it('every operation of the document has an example', () => {

@@ -24,6 +24,15 @@ const another = newSecret('s');
 /** A night on call: each part breaks once, and the operator does what the runbook says. */
 export const scenes: readonly Scene[] = [
   {
+    name: 'the receiver of a webhook answers 500',
+    alert: 'WebhookFailing',
+    breaks: async (site) => (site.receiverSays = 500),
+    log: ['webhook-failed', /"status":500/],
+    console: /1 webhook without deliveries/,
+    remedy: 'Tell the owner of the webhook',
+    mends: async (site) => (site.receiverSays = 204),
+  },
+  {
     name: 'the platform answers 502',
     alert: 'CircuitOpen',
     breaks: ({ sandbox }) => sandbox.fault({ operation: 'listAssets', action: { httpStatus: 502 } }),

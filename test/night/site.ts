@@ -1,4 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stage } from '../chaos/stage.ts';
@@ -24,6 +27,12 @@ export class Site extends Stage {
   readonly firstKeys = newEncryptionKey();
   shared: RunningRedis;
   orders: RunningRedis;
+  /** The status that the receiver of a webhook answers. */
+  receiverSays = 204;
+  readonly #receiver = createServer((request, response) => {
+    request.resume();
+    response.writeHead(this.receiverSays).end();
+  });
   #ordersPort = 0;
   #orders = 0;
   #log = '';
@@ -55,9 +64,18 @@ export class Site extends Stage {
       ORDER_REDIS_URL: urlOf(site.orders),
       ORDER_STORE_INIT: 'auto',
       ENCRYPTION_KEYS: site.firstKeys,
+      WEBHOOK_HOSTS: '127.0.0.1',
     };
     await site.startGateway();
+    await site.#openReceiver();
     return site;
+  }
+
+  async #openReceiver(): Promise<void> {
+    await once(this.#receiver.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(this.#receiver.address() as AddressInfo).port}/`;
+    const { status } = await this.fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
+    if (status !== 201) throw new Error(`no webhook: ${status}`);
   }
 
   async startGateway(): Promise<void> {
@@ -144,6 +162,8 @@ export class Site extends Stage {
     if (this.shared !== this.fleet.redis) await this.shared.stop();
     await this.orders.stop();
     this.collector.close();
+    this.#receiver.closeAllConnections();
+    this.#receiver.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -29,7 +29,9 @@ beforeAll(async () => {
   sandbox = await TestSandbox.start();
   orderStore = await startRedis();
   fleet = await Fleet.start(sandbox, 2, {
-    environment: { ORDER_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000' },
+    environment: {
+      ...{ ORDER_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000', WEBHOOK_HOSTS: '127.0.0.1:1' },
+    },
     users: {
       default: { username: 'admin@harbour', password: sandbox.seedPassword },
       meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
@@ -138,13 +140,15 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
   ],
   [form(`\\{${E}:guard\\}:jobs:of:[\\w-]+`), 'the enterprise', true],
   [
-    form(`\\{${E}:(guard|reconciliation)\\}:(imports|reconciliation):.+`),
+    form(`\\{${E}:(guard|reconciliation)\\}:(imports|reconciliation|webhook-turns):.+`),
     'tasks of ids that are apart already',
   ],
   [
-    form(`\\{${E}:guard\\}:moves`),
+    form(`\\{${E}:guard\\}:moves(:dropped|:shown|:fence)?`),
     'each entry names its record; who may not see that does not see the entry',
   ],
+  [form(`\\{${E}:guard\\}:webhooks(:places)?`), 'random ids; each value names its caller'],
+  [form(`\\{${E}:guard\\}:webhooks:deliveries:[\\w-]{22}`), 'a random id'],
 ];
 
 async function storedKeys(): Promise<string[]> {
@@ -198,13 +202,14 @@ it('S24 each form of key in both Redis has a reason why no two callers or platfo
     const { body } = await startImport(place, tenant, 'members-2026-11-26', `key${place}x`);
     await endOf(place, tenant, String(body['jobId']));
     return statusesOf([
+      await post(place, tenant, '/v1/webhooks', { url: 'http://127.0.0.1:1/', types: ['*'] }),
       await login(place, tenant),
       await send(place, tenant, 'GET', `/v1/enterprises/${tenant.enterprise}/members`),
       await post(place, tenant, '/v1/asset-num-reservations', { size: 1 }),
       await post(place, tenant, '/v1/license-orders', orderOf(tenant, 'SHARED-1')),
     ]);
   });
-  expect(done).toEqual(TENANTS.map(() => [201, 200, 201, 201]));
+  expect(done).toEqual(TENANTS.map(() => [201, 201, 200, 201, 201]));
   const keys = await storedKeys();
   expect(keys.filter((each) => !FORMS.some(([shape]) => shape.test(each)))).toEqual([]);
   // Each caller has its own of what two callers ask for under one name.

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { isSuccess } from '../chaos/orders/check.ts';
 import { OrderDesk } from '../chaos/orders/desk.ts';
 import { DEADLINE_MS, faultRules } from '../chaos/orders/plan.ts';
+import { Hook } from '../chaos/orders/hook.ts';
 import { Stage } from '../chaos/stage.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -21,6 +22,8 @@ import {
 /** A caller pauses an order after so many attempts; the end of a scene submits it once more. */
 const TRIES = 100;
 const READY_EVERY_MS = 50;
+/** So long the queue believes that a gateway which was cut off still has a webhook, and longer. */
+const LOCK_MS = 60_000;
 
 /** A change of the orders' state in `/health/ready` at a gateway. */
 interface ReadyChange {
@@ -38,6 +41,7 @@ export class Site extends Stage {
   readonly desk: OrderDesk;
   /** Their indexes. */
   readonly gateways: readonly number[];
+  #hook: Hook | undefined;
   readonly #environment: Record<string, string>;
   readonly #watching = new AbortController();
 
@@ -56,6 +60,7 @@ export class Site extends Stage {
       ...fleet.environment,
       ORDER_REDIS_URL: store.url,
       NODE_EXTRA_CA_CERTS: store.credentials.caFile,
+      WEBHOOK_HOSTS: '127.0.0.1',
       UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
     };
   }
@@ -72,6 +77,7 @@ export class Site extends Stage {
     const [store, fleet] = await Promise.all([starters[kind](), Fleet.start(sandbox, 0)]);
     const site = new Site({ network, store }, sandbox, fleet, gateways);
     await Promise.all(site.gateways.map((index) => site.startGateway(index)));
+    site.#hook = await Hook.open(fleet, LOCK_MS);
     for (const index of site.gateways) void site.#watch(index);
     await untilElected('every gateway places orders', async () => {
       const first = await Promise.all(site.gateways.map((index) => site.desk.place(index, `first-${index}`)));
@@ -93,6 +99,12 @@ export class Site extends Stage {
   /** Orders that were placed after this time, each with the request that did it. */
   placedSince(time = 0): OrderDesk['answered'] {
     return this.desk.answered.filter(({ isFirst, began }) => isFirst && began > time);
+  }
+
+  /** The receiver of a webhook: every event comes to it, whatever becomes of the servers. */
+  get hook(): Hook {
+    if (!this.#hook) throw new Error('no site is open');
+    return this.#hook;
   }
 
   /** The gateways' current state of the order store: `up` or `down`, or nothing without a response. */
@@ -158,6 +170,7 @@ export class Site extends Stage {
 
   override async clear(): Promise<void> {
     this.#watching.abort();
+    this.#hook?.close();
     await super.clear();
     await this.store.stop();
     await this.network.stop();

@@ -1,4 +1,5 @@
 import type { Act, Sizes, Story } from '../chaos/engine.ts';
+import { feedFaults } from '../chaos/orders/feed.ts';
 import { scenes } from './scenes.ts';
 import { type Kind, kinds } from './servers.ts';
 import { Site } from './site.ts';
@@ -38,7 +39,9 @@ function actOf(kind: Kind, scene: string): Act<Site, TopologySizes> {
       // A gateway that could not reach the store may know of a success that is in doubt there.
       const judged = await site.desk.judge({ forgetful: true, lost });
       site.count(`${name}: orders`, judged.orders);
-      found.push(...faults, ...judged.faults);
+      // What a store has lost has no events.
+      const untold = lost ? [] : await feedFaults(site.fleet, site.hook);
+      found.push(...faults, ...judged.faults, ...untold);
     }
     return found;
   };

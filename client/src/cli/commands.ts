@@ -2,6 +2,7 @@ import type { Event, Licensing, OrderRecord, SettleOrder } from '../licensing.ts
 import { exportMembers, importMembers, retryJob, watchJob } from './members.ts';
 import { type Command, type Given, UsageError } from './arguments.ts';
 import { completion, shells } from './completion.ts';
+import { listen } from './listen.ts';
 import { exitCodes, fieldsOf, outputOf } from './output.ts';
 
 /** What a command works with; tests and `main.ts` give it. */
@@ -153,6 +154,18 @@ export const commands: readonly Runnable[] = [
         );
       return exitCodes.done;
     },
+  },
+  {
+    name: 'webhooks listen',
+    places: [],
+    about:
+      'sends events to a receiver on this machine as the gateway would, until it is ended: for development',
+    options: {
+      'forward-to': { type: 'text', about: 'the URL of the receiver' },
+      secret: { type: 'text', about: 'with which deliveries are signed; else a new one, which is printed' },
+      type: { type: 'text', about: 'only of these types, separated by commas' },
+    },
+    run: (given, { licensing, write }) => listen(given, licensing(), write),
   },
   {
     name: 'orders list',

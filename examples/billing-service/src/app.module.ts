@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { LicensingModule } from '@licensing-gateway/client/nestjs';
+import { LicensingEventsController, Outcomes } from './licensing-events.ts';
 import { SalesController } from './sales.controller.ts';
 import { SalesService } from './sales.service.ts';
 
@@ -14,8 +15,8 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [LicensingModule.forRoot({ baseUrl: licensingUrl, apiKey: licensingKey, timeoutMs: 40_000 })],
-      controllers: [SalesController],
-      providers: [SalesService],
+      controllers: [SalesController, LicensingEventsController],
+      providers: [SalesService, Outcomes],
     };
   }
 }

@@ -1,9 +1,10 @@
 import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
 import { type Gateway, startGateway } from '@licensing-gateway/client/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { signWebhook } from '@licensing-gateway/client/webhooks';
 import { AppModule } from '../src/app.module.ts';
 
 const SALE = {
@@ -13,15 +14,20 @@ const SALE = {
   seats: 5,
 };
 
+const secret = `whsec_${randomBytes(32).toString('base64')}`;
 let gateway: Gateway;
-let app: INestApplication;
+let app: NestFastifyApplication;
 let url: string;
 let invoices = 0;
 
 beforeAll(async () => {
   gateway = await startGateway({ client: { attempts: 1 } });
   const settings = { licensingUrl: gateway.url, licensingKey: gateway.apiKey };
-  app = await NestFactory.create(AppModule.with(settings), new FastifyAdapter(), { logger: false });
+  process.env['WEBHOOK_SECRET'] = secret;
+  app = await NestFactory.create<NestFastifyApplication>(AppModule.with(settings), new FastifyAdapter(), {
+    ...{ logger: false, rawBody: true },
+  });
+  app.useBodyParser('application/cloudevents+json');
   await app.listen(0, '127.0.0.1');
   url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
 });
@@ -82,6 +88,34 @@ describe('a sale', () => {
       status: 422,
       body: { code: 'idempotency-key-reused', outcome: 'not_processed', requestId: expect.any(String) },
     });
+  });
+});
+
+describe('the outcome of a sale', () => {
+  const outcome = (invoice: string) => ask('GET', `/sales/${invoice}/outcome`);
+  const event = (subject: string, id: string) => ({ id, type: 'license-order.succeeded', subject, data: {} });
+  async function deliver(body: string, signed: Readonly<Record<string, string>>): Promise<number> {
+    const headers = { ...signed, 'content-type': 'application/cloudevents+json' };
+    return (await fetch(`${url}/licensing-events`, { method: 'POST', headers, body })).status;
+  }
+
+  it('is heard from the feed', async () => {
+    const invoice = newInvoice();
+    await ask('POST', '/sales', { ...SALE, invoice });
+    let heard = await outcome(invoice);
+    while (heard.status === 404) heard = await outcome(invoice);
+    expect(heard).toEqual({ status: 200, body: { invoice, state: 'succeeded' } });
+  });
+
+  it('is heard from a webhook that the gateway signed, and from nobody else', async () => {
+    const invoice = newInvoice();
+    const body = JSON.stringify(event(`crm/${invoice}`, '001795675558873-0000000000'));
+    const signed = await signWebhook('001795675558873-0000000000', body, secret);
+    expect(await deliver(body.replace('succeeded', 'rejected!'), signed)).toBe(400);
+    expect(await deliver(body, {})).toBe(400);
+    expect((await outcome(invoice)).status).toBe(404);
+    expect(await deliver(body, signed)).toBe(204);
+    expect((await outcome(invoice)).body).toEqual({ invoice, state: 'succeeded' });
   });
 });
 

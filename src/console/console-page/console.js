@@ -5,12 +5,13 @@ import { time } from './format.js';
 import { gaps } from './gaps.js';
 import { jobs } from './jobs.js';
 import { orders } from './orders.js';
+import { webhooks } from './webhooks.js';
 
 const EVERY_MS = 2_000;
 const byId = (id) => document.getElementById(id);
 
 /** `path`: the data that a section needs beside the state. */
-const sections = { attention, orders, jobs, gaps };
+const sections = { attention, orders, jobs, webhooks, gaps };
 
 let state;
 /** The data of the section that is shown; null where its store does not answer. */

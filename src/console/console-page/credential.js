@@ -35,5 +35,6 @@ export async function call(method, path, body) {
     headers: { ...headersFor(kept.text), ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
   });
-  return { ok: response.ok, body: await response.json() };
+  const text = await response.text();
+  return { ok: response.ok, body: text === '' ? {} : JSON.parse(text) };
 }

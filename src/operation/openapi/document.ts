@@ -4,6 +4,7 @@ import { ProblemDto } from '../../problem/problem.dto.ts';
 import { version } from '../../shared/shipped-file.ts';
 import { addCallerHeaders } from './caller-headers.ts';
 import { finishSchemas } from './document-schemas.ts';
+import { addWebhooks } from './document-webhooks.ts';
 import { API_KEY, BEARER } from './operation-description.ts';
 import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
 
@@ -65,11 +66,13 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
       'Imports that run for longer than a request: their progress and the results of their rows',
     )
     .addTag('Events', 'What became of orders and jobs, as one feed')
+    .addTag('Webhooks', 'Events sent to a receiver of yours')
     .addTag('Gateway', 'What a key may do, and where the platform departs from its interface')
     .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');
   const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
   dropUndescribedResponses(document);
+  addWebhooks(document);
   finishSchemas(document);
   addCommonProblems(document);
   addCallerHeaders(document);

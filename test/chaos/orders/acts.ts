@@ -271,7 +271,7 @@ export const acts = {
     const names = numbered('emptied', 20);
     await handIn(stage, names, [0]);
     // Afterwards nobody can read it.
-    const untrue = await feedFaults(stage.fleet);
+    const untrue = await feedFaults(stage.fleet, stage.hook);
     await stage.emptyStore();
     await looked(stage);
     const after = await Promise.all(

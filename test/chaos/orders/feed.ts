@@ -6,8 +6,9 @@ import { until } from '../../support/redis.ts';
 const PAGE = 7;
 const RECORDS = 1_000;
 
-interface Event {
+export interface Event {
   readonly id: string;
+  readonly type: string;
   readonly subject: string;
   readonly data: { readonly state: State };
 }
@@ -18,8 +19,14 @@ interface OrderRecord {
   readonly state: State;
 }
 
-/** Compares the feed of events with the records: each order has its moves once and in their order, and the last is where it stands. */
-export async function feedFaults(fleet: Pick<Fleet, 'get'>): Promise<string[]> {
+/**
+ * Compares the feed of events with the records: each order has its moves once and in their order, and the last is where it stands; and what
+ * the receiver of a webhook took with the feed.
+ */
+export async function feedFaults(
+  fleet: Pick<Fleet, 'get'>,
+  hook: { faults(events: readonly Event[]): Promise<string[]> },
+): Promise<string[]> {
   const events = await allEvents(fleet);
   const ids = events.map(({ id }) => id);
   const faults = ids.flatMap((id, at) =>
@@ -39,7 +46,7 @@ export async function feedFaults(fleet: Pick<Fleet, 'get'>): Promise<string[]> {
     if (state !== 'sending' && last !== state)
       faults.push(`events: ${subject} is ${state}, and its last event ${last}`);
   }
-  return faults;
+  return [...faults, ...(await hook.faults(events))];
 }
 
 async function allEvents(fleet: Pick<Fleet, 'get'>): Promise<Event[]> {

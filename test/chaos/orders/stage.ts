@@ -4,6 +4,7 @@ import { ask, type RunningRedis, startRedis, until } from '../../support/redis.t
 import { ChaosStage, type Parts, partsOf, type Setting } from '../stage.ts';
 import { OrderDesk } from './desk.ts';
 import { feedFaults } from './feed.ts';
+import { Hook } from './hook.ts';
 import { DEADLINE_MS, faultRules } from './plan.ts';
 import { Records } from './records.ts';
 
@@ -19,26 +20,34 @@ const WRITTEN = /aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_sched
 export class OrderStage extends ChaosStage {
   readonly desk: OrderDesk;
   readonly records: Records;
+  /** A receiver of webhooks. */
+  readonly hook: Hook;
   #replica: RunningRedis | undefined;
   #promoted: RunningRedis[] = [];
   #confirmed = 0;
   #isEmptied = false;
 
-  private constructor(parts: Parts, records: Records) {
+  private constructor(parts: Parts, records: Records, hook: Hook) {
     super(parts);
     this.desk = new OrderDesk(parts.fleet, parts.sandbox);
     this.records = records;
+    this.hook = hook;
   }
 
   static async set(setting: Setting): Promise<OrderStage> {
     const parts = await partsOf({
       ...setting,
-      environment: { UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS), ...setting.environment },
+      environment: {
+        UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
+        WEBHOOK_HOSTS: '127.0.0.1',
+        ...setting.environment,
+      },
       variantsFile: 'test/chaos/orders/variants.ts',
       isLogged: setting.variant !== 'store-without-persistence',
     });
     await parts.sandbox.fault(faultRules());
-    const stage = new OrderStage(parts, await Records.open({ ...parts.environment }));
+    const records = await Records.open({ ...parts.environment });
+    const stage = new OrderStage(parts, records, await Hook.open(parts.fleet));
     // Fetches tokens and runs the code once before the test.
     await Promise.all(stage.all.map((gateway) => stage.takesOrders(gateway, 'first')));
     return stage;
@@ -78,7 +87,7 @@ export class OrderStage extends ChaosStage {
     this.count('carried out by the platform', (await this.sandbox.commits()).length);
     return [
       ...wrong().map((id) => `the response ${id} is not once in the trail of writes`),
-      ...(this.#isEmptied ? [] : await feedFaults(this.fleet)),
+      ...(this.#isEmptied ? [] : await feedFaults(this.fleet, this.hook)),
     ];
   }
 
@@ -151,6 +160,7 @@ export class OrderStage extends ChaosStage {
 
   override async clear(): Promise<void> {
     this.records.close();
+    this.hook.close();
     await this.#stopReplica();
     await super.clear();
   }

@@ -5,6 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
+import type * as Events from '../../../src/events/events.service.ts';
 import type { RequestStages } from '../../../src/operation/request-stages.ts';
 import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
 import type * as OrderLedger from '../../../src/order-ledger/redis-order-ledger.ts';
@@ -14,6 +15,7 @@ import type * as Client from '../../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../../src/upstream/upstream.exchange.ts';
 import type { Result } from '../../../src/upstream/upstream.exchange.ts';
 import type * as Acknowledged from '../../../src/redis/acknowledged-scripts.ts';
+import type * as Receiving from '../../../src/webhooks/delivery/receivers.ts';
 import type * as Tenancy from '../../../src/tenancy/tenancy.guard.ts';
 import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
@@ -28,6 +30,8 @@ const load = {
   acknowledged: () => changed<typeof Acknowledged>('redis/acknowledged-scripts'),
   records: () => changed<typeof LedgerRecordModule>('order-ledger/ledger-record'),
   client: () => changed<typeof Client>('upstream/upstream.client'),
+  events: () => changed<typeof Events>('events/events.service'),
+  receivers: () => changed<typeof Receiving>('webhooks/delivery/receivers'),
   exchange: () => changed<typeof Exchange>('upstream/upstream.exchange'),
 };
 
@@ -152,7 +156,7 @@ export const variants = {
   },
   'move-without-its-event': {
     act: 'orphans',
-    apply: () => inScripts(SCRIPTS, "then logMove(moves, 'order', key, fields(key)) end", 'then end'),
+    apply: () => inScripts(SCRIPTS, "then logMove(moves, 'order', key, to, fields(key)) end", 'then end'),
   },
   'event-before-the-move': {
     act: 'each-fault',
@@ -160,8 +164,47 @@ export const variants = {
       inScripts(
         SCRIPTS,
         'put(record, known[2], to, keptMs)',
-        "logMove(moves, 'order', record, fields(record)) put(record, known[2], to, keptMs)",
+        "logMove(moves, 'order', record, to, fields(record)) put(record, known[2], to, keptMs)",
       ),
+  },
+  'move-with-two-events': {
+    act: 'each-fault',
+    apply: () =>
+      inScripts(
+        SCRIPTS,
+        "logMove(moves, 'order', key, to, fields(key))",
+        "logMove(moves, 'order', key, to, fields(key)) logMove(moves, 'order', key, to, fields(key))",
+      ),
+  },
+  'feed-skips-a-cursor': {
+    act: 'each-fault',
+    apply: async () => {
+      const { EventsService } = await load.events();
+      around<Promise<{ items: unknown[] }>>(EventsService.prototype, 'page', async (goOn, all) => {
+        const page = await goOn(...all);
+        return page.items.length > 1 ? { ...page, items: page.items.slice(0, -1) } : page;
+      });
+    },
+  },
+  'any-answer-counts-as-delivered': {
+    act: 'each-fault',
+    apply: async () => {
+      const { Receivers } = await load.receivers();
+      around<Promise<object>>(Receivers.prototype, 'post', async (goOn, all) => ({
+        ...(await goOn(...all)),
+        status: 204,
+      }));
+    },
+  },
+  'deliveries-of-an-order-side-by-side': {
+    act: 'settlement',
+    apply: async () => {
+      const { EventsService } = await load.events();
+      around<Promise<{ moves: { id: string }[] }>>(EventsService.prototype, 'after', async (goOn, all) => {
+        const { moves, ...rest } = await goOn(...all);
+        return { ...rest, moves: moves.map((move) => ({ ...move, name: move.id })).toReversed() };
+      });
+    },
   },
   'finish-by-another-owner': {
     act: 'strangers',

@@ -1,0 +1,44 @@
+import type { Event, Licensing } from '../licensing.ts';
+import { signWebhook } from '../webhooks.ts';
+import { type Given, UsageError } from './arguments.ts';
+
+const AS_LONG_MS = 10_000;
+const SECRET_BYTES = 32;
+
+/** Sends each event to a receiver on this machine, signed as the gateway signs it, once, whatever the receiver answers. Ends with the process. */
+export async function listen(
+  { text }: Given,
+  licensing: Licensing,
+  write: (line: string) => void,
+): Promise<never> {
+  const { type, 'forward-to': receiver } = text;
+  const url = receiver === undefined ? null : URL.parse(receiver);
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new UsageError('--forward-to must be the URL of a receiver');
+  const secret = text['secret'] ?? newSecret();
+  if (text['secret'] === undefined) write(`The receiver verifies with the secret ${secret}\n`);
+  const types = type?.split(',') as Event['type'][] | undefined;
+  for await (const event of licensing.events.each({ ...(types && { types }) })) {
+    const body = JSON.stringify(event);
+    const headers = {
+      ...(await signWebhook(event.id, body, secret)),
+      'content-type': 'application/cloudevents+json',
+    };
+    const signal = AbortSignal.timeout(AS_LONG_MS);
+    const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' }).then(
+      ({ status }) => `${status}`,
+      (error: unknown) => (signal.aborted ? 'no answer in 10 s' : `not reached: ${reasonOf(error)}`),
+    );
+    write(`${event.time}  ${event.type}  ${event.subject}  ${answer}\n`);
+  }
+  throw new Error('the stream of events has no end');
+}
+
+function newSecret(): string {
+  return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))}`;
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return cause instanceof Error ? cause.message : message;
+}

@@ -1,0 +1,123 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Webhook } from '../store/webhook-record.ts';
+import { firstProgress } from '../store/webhook-store.ts';
+import {
+  afterAttempt,
+  failingSinceOf,
+  lanesOf,
+  newDelivery,
+  nextAttemptIn,
+  progressAfter,
+  signingSecretsOf,
+  sentAgain,
+  stateOf,
+  surplusOf,
+  wants,
+} from './delivery-rules.ts';
+import type { Sent } from './receivers.ts';
+
+const NOW = Date.parse('2026-11-26T08:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const sent = (status: number | null, over: Partial<Sent> = {}): Sent => ({
+  ...{ status, failure: status === null ? 'timeout' : null, durationMs: 5, ...over },
+});
+const webhook: Webhook = {
+  ...{ webhookId: 'w', caller: 'c', url: 'https://hook.example/', types: ['job.failed'], description: null },
+  ...{ offReason: null, createdAt: NOW, enabledAt: NOW, secret: 'one' },
+};
+const fresh = newDelivery('job.failed', 'job-1', NOW);
+const nowhere = firstProgress('c', '');
+
+describe('after an attempt', () => {
+  it('what is taken is delivered, with any 2xx', () => {
+    for (const status of [200, 201, 204, 299])
+      expect(afterAttempt(fresh, sent(status), NOW)).toMatchObject({
+        ...{ state: 'delivered', attempts: 1, lastStatus: status, lastError: null, nextAttemptAt: null },
+      });
+  });
+
+  it('all else waits 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h, a tenth more at most, and has failed then', () => {
+    const waits = [5_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR];
+    let delivery = fresh;
+    for (const [index, wait] of waits.entries()) {
+      delivery = afterAttempt(delivery, sent([302, 400, 500, null][index % 4] as number | null), NOW);
+      expect(delivery).toMatchObject({ state: 'pending', attempts: index + 1 });
+      const waited = (delivery.nextAttemptAt ?? 0) - NOW;
+      expect([wait, waited >= wait && waited <= wait * 1.1]).toEqual([wait, true]);
+    }
+    expect(afterAttempt(delivery, sent(503), NOW)).toMatchObject({
+      ...{ state: 'failed', attempts: 9, lastError: 'status-503', nextAttemptAt: null },
+    });
+  });
+
+  it('the receiver is left alone for as long as it asks', () => {
+    const asked = sent(429, { retryAfterS: 1_800 });
+    expect(afterAttempt(fresh, asked, NOW).nextAttemptAt).toBe(NOW + 1_800_000);
+  });
+
+  it('a failure is told without a word of the receiver', () => {
+    const failed = (one: Sent) => afterAttempt(fresh, one, NOW).lastError;
+    expect([sent(null), sent(404)].map(failed)).toEqual(['timeout', 'status-404']);
+  });
+
+  it('the webhook fails from the first failure to the next success', () => {
+    const failing = progressAfter(nowhere, sent(500), NOW);
+    expect(progressAfter(failing, sent(null), NOW + MINUTE).failingSince).toBe(NOW);
+    expect(stateOf(webhook, failing)).toBe('failing');
+    expect(progressAfter(failing, sent(200), NOW + HOUR)).toMatchObject({
+      ...{ failingSince: null, lastDeliveredAt: NOW + HOUR },
+    });
+    const switchedOn = { ...webhook, enabledAt: NOW + 1 };
+    expect([failingSinceOf(switchedOn, failing), stateOf(switchedOn, failing)]).toEqual([null, 'ok']);
+  });
+});
+
+describe('what is sent', () => {
+  it('is of the types that the webhook wants', () => {
+    expect(['job.failed', 'job.succeeded'].map((type) => wants(webhook, type))).toEqual([true, false]);
+    expect(wants({ ...webhook, types: ['*'] }, 'job.succeeded')).toBe(true);
+  });
+
+  it('is signed with the former secret too, up to its end', () => {
+    const rotated = { ...webhook, former: { secret: 'zero', until: NOW + 1 } };
+    expect([
+      signingSecretsOf(rotated, NOW),
+      signingSecretsOf(rotated, NOW + 1),
+      signingSecretsOf(webhook, NOW),
+    ]).toEqual([...[['one', 'zero'], ['one'], ['one']]]);
+  });
+
+  it('goes in the order of events within a record, and a record waits for its first', () => {
+    const deliveries = new Map([
+      ['3', fresh],
+      ['1', { ...fresh, attempts: 1, nextAttemptAt: NOW + HOUR }],
+      ['2', { ...fresh, lane: 'job-2', nextAttemptAt: NOW + MINUTE }],
+      ['0', { ...fresh, state: 'delivered' as const, nextAttemptAt: null }],
+    ]);
+    expect(lanesOf(deliveries)).toEqual([['1', '3'], ['2']]);
+    expect(nextAttemptIn(deliveries)).toBe(NOW + MINUTE);
+    expect(nextAttemptIn(new Map())).toBeNull();
+  });
+
+  it('again has all its attempts, and is told with what became of it before', () => {
+    const given = { ...afterAttempt(fresh, sent(500), NOW), state: 'failed' as const, attempts: 9 };
+    expect(sentAgain(given, NOW + HOUR)).toMatchObject({
+      ...{
+        state: 'pending',
+        attempts: 0,
+        lastStatus: 500,
+        lastError: 'status-500',
+        nextAttemptAt: NOW + HOUR,
+      },
+    });
+  });
+});
+
+it('the oldest of those that have ended go where there are more than a thousand; those that wait stay', () => {
+  const ended = { ...fresh, state: 'delivered' as const };
+  const deliveries = new Map(
+    Array.from({ length: 1_005 }, (_, index) => [String(10_000 + index), index === 0 ? fresh : ended]),
+  );
+  expect(surplusOf(deliveries)).toEqual(['10001', '10002', '10003', '10004']);
+});

@@ -1,0 +1,111 @@
+import type { EventType } from '../../events/event-types.ts';
+import type {
+  Delivery,
+  WantedEvents,
+  WebhookProgress,
+  Webhook,
+  WebhookState,
+} from '../store/webhook-record.ts';
+import type { Deliveries } from '../store/webhook-store.ts';
+import type { Sent } from './receivers.ts';
+import { waitAfter } from './schedule.ts';
+
+/** So many deliveries wait at most. */
+const MOST_WAITING = 1_000;
+/** So many deliveries that have ended are shown. */
+const MOST_SHOWN = 1_000;
+
+export const ALL_TYPES = '*';
+
+export function wants({ types }: WantedEvents, type: string): boolean {
+  return types.includes(ALL_TYPES) || types.includes(type);
+}
+
+/** The types of events that it wants, or wanted before it was changed; undefined: all of them. */
+export function typesOf({ types, before }: Webhook): readonly EventType[] | undefined {
+  const all = [...new Set([...types, ...(before?.types ?? [])])];
+  return all.includes(ALL_TYPES) ? undefined : (all as EventType[]);
+}
+
+export function signingSecretsOf({ secret, former }: Webhook, now: number): readonly string[] {
+  return former && former.until > now ? [secret, former.secret] : [secret];
+}
+
+/** What was before it was switched on does not count. */
+export function failingSinceOf({ enabledAt }: Webhook, progress: WebhookProgress | undefined): number | null {
+  const { failingSince = null } = progress ?? {};
+  return failingSince !== null && failingSince < enabledAt ? null : failingSince;
+}
+
+export function stateOf(webhook: Webhook, progress: WebhookProgress | undefined): WebhookState {
+  if (webhook.offReason !== null) return 'off';
+  return failingSinceOf(webhook, progress) === null ? 'ok' : 'failing';
+}
+
+export function isTaken({ status }: Pick<Sent, 'status'>): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+export function newDelivery(type: string, lane: string, now: number): Delivery {
+  const nothingYet = { attempts: 0, lastStatus: null, lastError: null, lastAttemptAt: null };
+  return { type, lane, state: 'pending', ...nothingYet, nextAttemptAt: now };
+}
+
+/** What is to be sent again from the beginning, whatever became of it. */
+export function sentAgain({ type, lane, ...before }: Delivery, now: number): Delivery {
+  return {
+    ...before,
+    ...newDelivery(type, lane, now),
+    lastStatus: before.lastStatus,
+    lastError: before.lastError,
+  };
+}
+
+export function afterAttempt(delivery: Delivery, sent: Sent, now: number): Delivery {
+  const attempts = delivery.attempts + 1;
+  const last = { attempts, lastStatus: sent.status, lastError: errorOf(sent), lastAttemptAt: now };
+  if (isTaken(sent)) return { ...delivery, ...last, state: 'delivered', nextAttemptAt: null };
+  const wait = waitAfter(attempts, sent.retryAfterS);
+  return wait === undefined
+    ? { ...delivery, ...last, state: 'failed', nextAttemptAt: null }
+    : { ...delivery, ...last, nextAttemptAt: now + wait };
+}
+
+/** In words that have nothing of what the receiver answered. */
+export function errorOf({ status, failure }: Sent): string | null {
+  if (isTaken({ status })) return null;
+  return failure ?? `status-${status}`;
+}
+
+export function progressAfter(progress: WebhookProgress, sent: Sent, now: number): WebhookProgress {
+  if (isTaken(sent)) return { ...progress, lastDeliveredAt: now, failingSince: null };
+  return { ...progress, failingSince: progress.failingSince ?? now };
+}
+
+/** The ids of the deliveries that wait, those of one record together, in the order of their events. */
+export function lanesOf(deliveries: Deliveries): readonly (readonly string[])[] {
+  const waiting = [...deliveries].filter(([, { state }]) => state === 'pending');
+  const inOrder = waiting.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return [...Map.groupBy(inOrder, ([, { lane }]) => lane).values()].map((lane) => lane.map(([id]) => id));
+}
+
+/** When the first of a lane is to be sent next; null where nothing waits. */
+export function nextAttemptIn(deliveries: Deliveries): number | null {
+  const times = lanesOf(deliveries).map(([first = '']) => deliveries.get(first)?.nextAttemptAt ?? Infinity);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+/** Then the moves after the cursor stay in the log. */
+export function isFull({ pending }: Pick<WebhookProgress, 'pending'>): boolean {
+  return pending >= MOST_WAITING;
+}
+
+export function waitingIn(deliveries: Deliveries): number {
+  return deliveries.values().reduce((sum, { state }) => sum + Number(state === 'pending'), 0);
+}
+
+/** The oldest that have ended, where there are too many. */
+export function surplusOf(deliveries: Deliveries): readonly string[] {
+  const ended = [...deliveries].flatMap(([id, { state }]) => (state === 'pending' ? [] : [id]));
+  return ended.length <= MOST_SHOWN ? [] : ended.toSorted().slice(0, ended.length - MOST_SHOWN);
+}

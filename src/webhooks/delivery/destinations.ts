@@ -1,0 +1,148 @@
+import dns from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { Injectable } from '@nestjs/common';
+import { WebhookConfig } from '../../config/app-config.ts';
+
+const LONGEST_URL = 2_048;
+
+/** Refused whatever is listed: the addresses where clouds give out credentials, link-local ones, and their forms within IPv6. */
+const NEVER = blockList([
+  ['169.254.0.0', 16],
+  ['fd00:ec2::254', 128],
+  ['fe80::', 10],
+  // Translated, tunnelled and compatible forms of the first (RFC 6052, RFC 3056, RFC 4291).
+  ['64:ff9b::a9fe:0', 112],
+  ['2002:a9fe::', 32],
+  ['::a9fe:0', 112],
+]);
+
+/** Addresses that a name of the internet must not lead to (IANA's registries of special-purpose addresses). */
+const NOT_PUBLIC = blockList([
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+  ['::', 96],
+  ['64:ff9b::', 32],
+  ['100::', 64],
+  ['fc00::', 7],
+  ['fe80::', 9],
+  ['ff00::', 8],
+  ['2001::', 32],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+]);
+
+const LOOPBACK = blockList([
+  ['127.0.0.0', 8],
+  ['::1', 128],
+]);
+
+/** The address that a name has now may not be called. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused';
+}
+
+/** Where deliveries may go: what `WEBHOOK_HOSTS` lists. */
+@Injectable()
+export class Destinations {
+  constructor(private readonly config: WebhookConfig) {}
+
+  /** Nothing is listed. */
+  get isOff(): boolean {
+    return this.config.hosts.length === 0;
+  }
+
+  /** Why this URL may not be called, in words for a caller; undefined: it may. A name is not resolved for that. */
+  refusalOf(text: string): string | undefined {
+    const url = URL.parse(text);
+    if (!url || text.length > LONGEST_URL || !/^https?:$/.test(url.protocol))
+      return `must be an https URL of at most ${LONGEST_URL} characters`;
+    if (url.username !== '' || url.password !== '') return 'must not have a user or a password';
+    if (url.hash !== '') return 'must not have a fragment';
+    if (url.port === '0') return 'must have a port from 1 to 65535';
+    const host = hostOf(url);
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const isListed = isIP(host) > 0 ? this.#isListedAddress(host, port) : this.#isListedName(host, port);
+    if (!isListed) return 'must be at a host and a port that `WEBHOOK_HOSTS` of this gateway lists';
+    if (url.protocol === 'http:' && !this.config.allowInsecure && !isLoopback(host))
+      return 'must be https, or at a loopback address';
+    return undefined;
+  }
+
+  /**
+   * Resolves the host of a URL that may be called, for the connection itself, so that the address that is checked is the one that is
+   * connected to. Fails with {@link AddressRefused} if one of the addresses may not be called.
+   */
+  lookup(port: number): LookupFunction {
+    return (host, options, callback) =>
+      dns.lookup(host, { ...options, all: true }, (error, found) => {
+        if (error) return callback(error, []);
+        const refused = found.find(({ address }) => !this.#mayLeadTo(host, address, port));
+        if (refused || found[0] === undefined)
+          return callback(new AddressRefused('the host has an address that may not be called'), []);
+        return options.all ? callback(null, found) : callback(null, found[0].address, found[0].family);
+      });
+  }
+
+  #mayLeadTo(host: string, address: string, port: number): boolean {
+    if (isIn(NEVER, address)) return false;
+    if (!isIn(NOT_PUBLIC, address) || this.#isListedAddress(address, port)) return true;
+    return isLocalName(host) && isIn(LOOPBACK, address);
+  }
+
+  #isListedName(host: string, port: number): boolean {
+    return this.config.hosts.some(
+      ({ name, port: at }) =>
+        name !== undefined &&
+        (name.startsWith('.') ? host.endsWith(name) : host === name) &&
+        (at ?? port) === port,
+    );
+  }
+
+  #isListedAddress(address: string, port: number): boolean {
+    if (isIn(NEVER, address)) return false;
+    return this.config.hosts.some(
+      ({ range, port: at }) =>
+        range && (at ?? port) === port && isIn(blockList([[range.address, range.prefix]]), address),
+    );
+  }
+}
+
+/** In lower case, without the brackets of IPv6 and without the dot that ends a full name. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+}
+
+function isLoopback(host: string): boolean {
+  return isLocalName(host) || (isIP(host) > 0 && isIn(LOOPBACK, host));
+}
+
+/** RFC 6761, section 6.3. */
+function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
+}
+
+function blockList(ranges: readonly (readonly [address: string, prefix: number])[]): BlockList {
+  const list = new BlockList();
+  for (const [address, prefix] of ranges) list.addSubnet(address, prefix, familyOf(address));
+  return list;
+}
+
+/** An address of IPv4 within IPv6 (`::ffff:…`) counts as that address. */
+function isIn(list: BlockList, address: string): boolean {
+  return list.check(address, familyOf(address));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}

@@ -1,0 +1,101 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import pLimit from 'p-limit';
+import { Agent, request } from 'undici';
+import { retryAfterSeconds } from '../../transport/retry-after.ts';
+import { AddressRefused, Destinations } from './destinations.ts';
+
+const ANSWER_MS = 10_000;
+/** A receiver may ask for this much patience. */
+const LONGEST_WAIT_S = 3_600;
+const READ_BYTES = 1_024;
+/** Deliveries of this process at the same time. */
+const AT_ONCE = 64;
+
+/** Why a delivery has no status. */
+export type SendFailure = 'timeout' | 'connection' | 'name' | 'certificate' | 'address-refused';
+
+export interface Sent {
+  /** Of the answer; null where there was none. */
+  readonly status: number | null;
+  readonly failure: SendFailure | null;
+  readonly durationMs: number;
+  /** For how long the receiver wants to be left alone, in seconds. */
+  readonly retryAfterS?: number | undefined;
+}
+
+/** Sends to the receivers of webhooks, as careful as with anything that strangers name: one address, no redirects, little of the answer. */
+@Injectable()
+export class Receivers implements OnApplicationShutdown {
+  readonly #limit = pLimit(AT_ONCE);
+  readonly #agents = new Map<number, Agent>();
+
+  constructor(private readonly destinations: Destinations) {}
+
+  /** Never rejects. The URL may be called: `Destinations.refusalOf` has nothing against it. `over` ends it before its time. */
+  post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    over?: AbortSignal,
+  ): Promise<Sent> {
+    return this.#limit(async () => {
+      const began = performance.now();
+      const late = AbortSignal.timeout(ANSWER_MS);
+      const end = over ? AbortSignal.any([late, over]) : late;
+      const answer = await this.#post(url, headers, body, end).catch((error: unknown) => ({
+        ...{ status: null, failure: late.aborted ? ('timeout' as const) : failureOf(error) },
+      }));
+      return { ...answer, durationMs: Math.round(performance.now() - began) };
+    });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+
+  async #post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<Omit<Sent, 'durationMs'>> {
+    const response = await request(url, {
+      method: 'POST',
+      dispatcher: this.#agentOf(new URL(url)),
+      headers: {
+        ...headers,
+        'content-type': 'application/cloudevents+json',
+        'user-agent': 'licensing-gateway',
+      },
+      body,
+      signal,
+    });
+    // More of it than a connection needs to be used again is not worth reading.
+    await response.body.dump({ limit: READ_BYTES, signal }).catch(() => undefined);
+    const retryAfterS = retryAfterSeconds(
+      [response.headers['retry-after']].flat()[0],
+      Date.now(),
+      LONGEST_WAIT_S,
+    );
+    return { status: response.statusCode, failure: null, retryAfterS };
+  }
+
+  /** One for each port: whether an address may be called depends on it. */
+  #agentOf(url: URL): Agent {
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    const known = this.#agents.get(port);
+    if (known) return known;
+    const connect = { lookup: this.destinations.lookup(port), timeout: ANSWER_MS, rejectUnauthorized: true };
+    const agent = new Agent({ connect, maxHeaderSize: 16_384, keepAliveTimeout: 10_000 });
+    this.#agents.set(port, agent);
+    return agent;
+  }
+}
+
+function failureOf(error: unknown): SendFailure {
+  if (error instanceof AddressRefused) return 'address-refused';
+  const { code = '' } = error as { code?: string };
+  if (/^(ENOTFOUND|EAI_)/.test(code)) return 'name';
+  if (/CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/.test(code)) return 'certificate';
+  return /TIMEOUT/.test(code) || code === 'ETIMEDOUT' ? 'timeout' : 'connection';
+}

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { CallerRegistry } from '../../caller/caller.registry.ts';
+import type { EventDto } from '../../events/dto/event.dto.ts';
+import { EventsService, type SeenMove } from '../../events/events.service.ts';
+import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import { Log } from '../../observability/log.ts';
+import { Metrics } from '../../observability/metrics.ts';
+import type { Grants } from '../../upstream/call-context.ts';
+import type { Delivery, OffReason, WantedEvents, Webhook, WebhookProgress } from '../store/webhook-record.ts';
+import { type Deliveries, WEBHOOK_STORE, type WebhookStore } from '../store/webhook-store.ts';
+import { Destinations } from './destinations.ts';
+import { Receivers, type Sent } from './receivers.ts';
+import {
+  afterAttempt,
+  failingSinceOf,
+  isFull,
+  isTaken,
+  lanesOf,
+  newDelivery,
+  nextAttemptIn,
+  progressAfter,
+  signingSecretsOf,
+  surplusOf,
+  typesOf,
+  waitingIn,
+  wants,
+} from './delivery-rules.ts';
+import { OFF_AFTER_MS } from './schedule.ts';
+import { signedHeaders } from './signature.ts';
+
+/** At a time to one receiver. One that fails is asked for one lane after the other, so that others have its places. */
+const TO_ONE = 4;
+/** A turn ends after this time, although more may be due: the next one comes at once, and other webhooks have theirs meanwhile. */
+const TURN_MS = 10_000;
+/** While deliveries are under way, new events are looked for so often: those of other records do not wait for one that hangs. */
+const ROUND_MS = 250;
+
+/** What one turn knows. Nobody else changes it while this process holds the task. */
+interface Turn {
+  webhook: Webhook;
+  readonly hold: TaskHold;
+  readonly until: number;
+  readonly deliveries: Deliveries;
+  /** What of the moves this turn has read, by the ids of events, and the grants with which it was read. */
+  readonly read: Map<string, { readonly event: EventDto; readonly grants: Grants }>;
+  /** What is under way, by the lane. */
+  readonly sending: Map<string, Promise<void>>;
+  readonly limit: LimitFunction;
+  progress: WebhookProgress;
+  /** The webhook is off, or another process has it. */
+  isOver: boolean;
+  /** What went wrong with something that was under way: the store was away. */
+  failure: Error | undefined;
+}
+
+/** The work on one webhook at a time: makes deliveries of the moves that it has not had, and sends what is due, each lane in order. */
+@Injectable()
+export class WebhookTurns {
+  constructor(
+    @Inject(WEBHOOK_STORE) private readonly store: WebhookStore,
+    private readonly events: EventsService,
+    private readonly callers: CallerRegistry,
+    private readonly destinations: Destinations,
+    private readonly receivers: Receivers,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
+
+  async run(webhookId: string, hold: TaskHold): Promise<void> {
+    const begun = await this.store.begin(webhookId);
+    const webhook = begun && (await this.store.read(webhookId));
+    if (!begun || !webhook) return;
+    const { deliveries, progress } = begun;
+    const turn: Turn = {
+      ...{ webhook, hold, deliveries, until: performance.now() + TURN_MS, isOver: false },
+      ...{ read: new Map(), sending: new Map(), limit: pLimit(TO_ONE), failure: undefined },
+      progress: { ...progress, failingSince: failingSinceOf(webhook, progress) },
+    };
+    try {
+      await this.#rounds(turn);
+    } finally {
+      await Promise.all(turn.sending.values());
+    }
+    if (turn.failure) throw turn.failure;
+    const isSending = turn.webhook.offReason === null;
+    // Nothing is due of what is not sent: its owner calls it when it is switched on.
+    const nextAt = isSending && !turn.isOver ? nextAttemptIn(turn.deliveries) : null;
+    await this.#keep(turn, { ...turn.progress, nextAt });
+  }
+
+  /** Until nothing is left to do, or the time is over. */
+  async #rounds(turn: Turn): Promise<void> {
+    for (;;) {
+      const hasMore = await this.#collect(turn);
+      this.#send(turn);
+      if (isAtEnd(turn) || (!hasMore && turn.sending.size === 0)) return;
+      await Promise.race([Promise.all(turn.sending.values()), sleep(ROUND_MS, undefined, { ref: false })]);
+      const webhook = await this.store.read(turn.webhook.webhookId);
+      if (!webhook) return;
+      turn.webhook = webhook;
+    }
+  }
+
+  /** Resolves to whether there were moves that the webhook has not had. Those of no interest to it are passed over. */
+  async #collect(turn: Turn): Promise<boolean> {
+    const { webhook, progress } = turn;
+    const grants = this.callers.byName(webhook.caller)?.grants;
+    if (!grants || isFull(progress)) return false;
+    const { enterprises, before } = webhook;
+    const types = typesOf(webhook);
+    const { moves, next } = await this.events.after(progress.cursor, { grants, enterprises, types });
+    if (next === progress.cursor) return false;
+    // What was recorded before the webhook was changed.
+    const isEarlier = ({ id }: SeenMove) => before !== undefined && id <= before.until;
+    const earlier = moves.some(isEarlier)
+      ? (await this.events.after(progress.cursor, { grants, enterprises: before?.enterprises, types })).moves
+      : [];
+    const now = Date.now();
+    const deliveryOf = ({ id, name, event }: SeenMove, wanted: WantedEvents) => {
+      if (!event || !wants(wanted, event.type)) return [];
+      turn.read.set(id, { event, grants });
+      return [[id, newDelivery(event.type, name, now)] as const];
+    };
+    const made = [
+      ...earlier.filter(isEarlier).flatMap((move) => deliveryOf(move, before ?? webhook)),
+      ...moves.filter((move) => !isEarlier(move)).flatMap((move) => deliveryOf(move, webhook)),
+    ];
+    await this.#keep(turn, { ...turn.progress, cursor: next, nextAt: now }, new Map(made));
+    return true;
+  }
+
+  /** Begins with what is due of the lanes of which nothing is under way. */
+  #send(turn: Turn): void {
+    const { webhook, deliveries, sending, limit, progress } = turn;
+    if (webhook.offReason !== null || !this.callers.byName(webhook.caller)) return;
+    limit.concurrency = progress.failingSince === null ? TO_ONE : 1;
+    const now = Date.now();
+    for (const ids of lanesOf(deliveries)) {
+      const { lane = '', nextAttemptAt = null } = deliveries.get(ids[0] ?? '') ?? {};
+      if (sending.has(lane) || (nextAttemptAt ?? 0) > now) continue;
+      const sent = limit(() => this.#sendLane(turn, ids)).catch((error: Error) => {
+        turn.failure = error;
+        turn.isOver = true;
+      });
+      sending.set(
+        lane,
+        sent.finally(() => sending.delete(lane)),
+      );
+    }
+  }
+
+  /** One after the other, up to the first that is not due or not taken. */
+  async #sendLane(turn: Turn, lane: readonly string[]): Promise<void> {
+    for (const eventId of lane) {
+      const delivery = turn.deliveries.get(eventId);
+      const grants = this.callers.byName(turn.webhook.caller)?.grants;
+      if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
+      if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
+      const event = await this.#event(turn, eventId, grants);
+      const sent = event && (await this.#post(turn, event));
+      if (turn.hold.over.aborted) return;
+      const now = Date.now();
+      const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
+      await this.#keep(turn, progress, new Map([[eventId, sent && afterAttempt(delivery, sent, now)]]));
+      turn.read.delete(eventId);
+      if (!sent) continue;
+      this.#tell(turn, eventId, sent, progress.failingSince === now);
+      if (!isTaken(sent)) return this.#judge(turn, sent);
+    }
+  }
+
+  /** As the caller may see it now; undefined where it may not any more, or where the event is kept no longer. */
+  async #event({ read }: Turn, id: string, grants: Grants): Promise<EventDto | undefined> {
+    const known = read.get(id);
+    if (known?.grants === grants) return known.event;
+    // Of which enterprises it has to be was asked when the delivery was made.
+    return this.events.one(id, { grants });
+  }
+
+  /** Switches the webhook off where it makes no sense to go on. */
+  async #judge(turn: Turn, { status, failure }: Sent): Promise<void> {
+    const { failingSince } = turn.progress;
+    const { webhookId } = turn.webhook;
+    const isHopeless = failingSince !== null && Date.now() - failingSince > OFF_AFTER_MS;
+    const reason: OffReason | undefined =
+      status === 410 ? 'gone' : failure === 'address-refused' ? failure : isHopeless ? 'failing' : undefined;
+    if (reason === undefined) return;
+    await this.store.change(webhookId, (webhook) => ({ ...webhook, offReason: reason }));
+    this.log.warn({ event: 'webhook-off', webhook: webhookId, reason }, 'A webhook was switched off');
+    turn.isOver = true;
+  }
+
+  #post({ webhook, hold }: Turn, event: EventDto): Promise<Sent> {
+    // The lists of the operator may have changed since the webhook was made.
+    if (this.destinations.refusalOf(webhook.url) !== undefined)
+      return Promise.resolve({ status: null, failure: 'address-refused', durationMs: 0 });
+    const now = Date.now();
+    const body = JSON.stringify(event);
+    const headers = signedHeaders(event.id, now, body, signingSecretsOf(webhook, now));
+    return this.receivers.post(webhook.url, headers, body, hold.over);
+  }
+
+  async #keep(
+    turn: Turn,
+    progress: WebhookProgress,
+    changed = new Map<string, Delivery | undefined>(),
+  ): Promise<void> {
+    for (const [id, delivery] of changed)
+      if (delivery) turn.deliveries.set(id, delivery);
+      else turn.deliveries.delete(id);
+    for (const id of surplusOf(turn.deliveries)) {
+      turn.deliveries.delete(id);
+      changed.set(id, undefined);
+    }
+    turn.progress = { ...progress, pending: waitingIn(turn.deliveries) };
+    const { webhook, hold } = turn;
+    // Not written: another process has the webhook now.
+    if (!(await this.store.keep(webhook.webhookId, hold, turn.progress, changed))) turn.isOver = true;
+  }
+
+  #tell({ webhook: { webhookId } }: Turn, id: string, sent: Sent, isFirstFailure: boolean): void {
+    this.metrics.count('gateway_webhook_deliveries_total', {
+      result: isTaken(sent) ? 'delivered' : 'failed',
+    });
+    const { status, failure } = sent;
+    const fields = { webhook: webhookId, id, status, reason: failure };
+    if (isTaken(sent)) this.log.debug({ event: 'webhook-delivered', ...fields }, 'An event was delivered');
+    else
+      this.log[isFirstFailure ? 'warn' : 'debug'](
+        { event: 'webhook-failed', ...fields },
+        'A receiver did not take an event, which is sent again',
+      );
+  }
+}
+
+function isAtEnd({ isOver, hold, until }: Turn): boolean {
+  return isOver || hold.over.aborted || performance.now() > until;
+}

@@ -1,0 +1,274 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { CURSOR } from '../../order-ledger/move-log.ts';
+import { eventTypes } from '../../events/event-types.ts';
+import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
+import { PageDto, PageQuery } from '../../operation/page.dto.ts';
+import { enumeration, enumerationSchema } from '../../shared/enumeration.ts';
+import { Names } from '../../tenancy/names.ts';
+import {
+  type FieldDoc,
+  Flag,
+  IdentifierList,
+  OneOf,
+  Optional,
+  PathId,
+  rule,
+  Text,
+  Word,
+} from '../../validation/rules.ts';
+import { ALL_TYPES, errorOf, failingSinceOf, stateOf } from '../delivery/delivery-rules.ts';
+import type { Sent } from '../delivery/receivers.ts';
+import {
+  type Delivery,
+  type DeliveryState,
+  deliveryStates,
+  type OffReason,
+  offReasons,
+  type WebhookProgress,
+  type Webhook,
+  type WebhookState,
+  webhookStates,
+} from '../store/webhook-record.ts';
+
+/** Stands for the id that `createWebhook` gives out. */
+const EXAMPLE_WEBHOOK = 'example-webhook';
+const EXAMPLE_URL = 'http://127.0.0.1:8080/hook';
+const LONGEST_URL = 2_048;
+const MOST_ENTERPRISES = 200;
+
+export class WebhookPath {
+  @PathId({ example: EXAMPLE_WEBHOOK })
+  @Names('filter')
+  webhookId!: string;
+}
+
+export class DeliveryPath extends WebhookPath {
+  @Word(CURSOR, 'must be the id of an event', { example: '001779264000000-0000000000' })
+  @Names('filter')
+  eventId!: string;
+}
+
+export class ListDeliveriesQuery extends PageQuery {
+  @Optional()
+  @OneOf(deliveryStates, { description: 'Only deliveries in this state' })
+  state?: DeliveryState;
+}
+
+const wantedTypes = enumeration(
+  'WantedEventType',
+  [...eventTypes.words, ALL_TYPES],
+  'A type of events, or `*` for all of them',
+);
+
+/** Types of events, each once; or `*` alone for all of them, also for those to come. */
+function TypeList(): PropertyDecorator {
+  const { words } = wantedTypes;
+  const isList = (value: unknown) =>
+    Array.isArray(value) &&
+    value.length > 0 &&
+    new Set(value).size === value.length &&
+    value.every((type: unknown) => (words as readonly unknown[]).includes(type)) &&
+    (value.length === 1 || !value.includes(ALL_TYPES));
+  return applyDecorators(
+    rule('types', isList, `must be ["*"], or a list of different types: ${eventTypes.words.join(', ')}`),
+    ApiProperty({
+      type: 'array',
+      items: enumerationSchema(wantedTypes),
+      minItems: 1,
+      maxItems: words.length,
+      uniqueItems: true,
+      description: 'Types of events; `["*"]` stands for all of them, also for those to come',
+      example: ['license-order.succeeded'],
+    }),
+  );
+}
+
+/** Where the events go; the service checks more of it. */
+function ReceiverUrl(): PropertyDecorator {
+  const doc: FieldDoc = {
+    description:
+      'Where the events are sent: https, or a loopback address, and a host that `WEBHOOK_HOSTS` of the gateway lists',
+    example: EXAMPLE_URL,
+  };
+  return Text(LONGEST_URL, doc);
+}
+
+class WebhookTerms {
+  @Optional()
+  @IdentifierList(
+    { min: 1, max: MOST_ENTERPRISES },
+    {
+      example: ['ent-harbour'],
+      description: 'Only events of orders and jobs of these enterprises; left out: of all that are granted',
+    },
+  )
+  @Names('enterpriseFilter')
+  enterprises?: string[];
+
+  /** For people. */
+  @Optional()
+  @Text(200, { example: 'billing' })
+  description?: string;
+}
+
+@ApiSchema({ description: 'A receiver of events' })
+export class CreateWebhookDto extends WebhookTerms {
+  @ReceiverUrl()
+  url!: string;
+
+  @TypeList()
+  types!: string[];
+}
+
+@ApiSchema({ description: 'What changes; fields that are left out stay as they are' })
+export class UpdateWebhookDto extends WebhookTerms {
+  @Optional()
+  @ReceiverUrl()
+  url?: string;
+
+  @Optional()
+  @TypeList()
+  types?: string[];
+
+  /** Whether events are sent. A webhook that is switched on gets what it missed in the last 7 days. */
+  @Optional()
+  @Flag()
+  enabled?: boolean;
+}
+
+@ApiSchema({ description: 'A receiver of events, and how its deliveries go' })
+export class WebhookDto {
+  webhookId!: string;
+  /** Where the events are sent. */
+  url!: string;
+  /** Types of events; `*` stands for all of them. */
+  types!: string[];
+  /** Null: all that are granted. */
+  enterprises!: string[] | null;
+  /** For people; null where its owner gave none. */
+  description!: string | null;
+  /** Whether events are sent. */
+  enabled!: boolean;
+  @OpenWord(webhookStates, 'How the deliveries go')
+  state!: WebhookState;
+  /** Why nothing is delivered; null while something is. */
+  @OpenWord(offReasons, 'Why it is off; null while it is on')
+  offReason!: OffReason | null;
+  @Time()
+  createdAt!: string;
+  @Time(undefined, 'When a delivery was taken last')
+  lastDeliveredAt!: string | null;
+  @Time(undefined, 'Since when no delivery was taken; null where the last one was')
+  failingSince!: string | null;
+  @Count('Deliveries that wait')
+  pending!: number;
+}
+
+@ApiSchema({ description: 'A webhook with its secret' })
+export class WebhookWithSecretDto extends WebhookDto {
+  /** With which deliveries are signed (Standard Webhooks). It is shown once: a repeated request has null. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  secret!: string | null;
+}
+
+@ApiSchema({ description: 'One page of webhooks' })
+export class WebhookPageDto extends PageDto {
+  items!: WebhookDto[];
+}
+
+@ApiSchema({ description: 'What `testWebhook` sends to a receiver: CloudEvents 1.0, structured JSON' })
+export class TestEventDto {
+  /** The version of CloudEvents. */
+  @ApiProperty({ type: String, enum: ['1.0'] })
+  specversion!: '1.0';
+  /** Of this event alone. */
+  id!: string;
+  /** The path of webhooks. */
+  source!: string;
+  /** Of no other event. */
+  @ApiProperty({ type: String, enum: ['webhook.test'] })
+  type!: 'webhook.test';
+  /** The id of the webhook. */
+  subject!: string;
+  @Time(undefined, 'When it was sent')
+  time!: string;
+  /** The media type of `data`. */
+  @ApiProperty({ type: String, enum: ['application/json'] })
+  datacontenttype!: 'application/json';
+  /** Nothing. */
+  @ApiProperty({ type: 'object', properties: {}, additionalProperties: false })
+  data!: object;
+}
+
+@ApiSchema({ description: 'What became of one delivery' })
+export class TestDeliveryDto {
+  /** The HTTP status of the receiver; null where there was none. */
+  @ApiProperty({ type: 'integer', nullable: true })
+  status!: number | null;
+  @Count('From the beginning to the end of the answer, in ms')
+  durationMs!: number;
+  /** Why it was not taken; null where it was. */
+  error!: string | null;
+}
+
+@ApiSchema({ description: 'One event for one webhook' })
+export class DeliveryDto {
+  @ApiProperty({ pattern: CURSOR.source })
+  eventId!: string;
+  @OpenWord(eventTypes, 'The type of the event')
+  type!: string;
+  /** Of the event; null where the event is not kept any more. */
+  subject!: string | null;
+  @OpenWord(deliveryStates, 'What became of it')
+  state!: DeliveryState;
+  @Count('How often it was sent')
+  attempts!: number;
+  /** The HTTP status of the receiver; null where there was none. */
+  @ApiProperty({ type: 'integer', nullable: true })
+  lastStatus!: number | null;
+  /** Why it was not taken; null where it was, or where it was not sent yet. */
+  lastError!: string | null;
+  @Time(undefined, 'When it was sent last; null where it was not sent yet')
+  lastAttemptAt!: string | null;
+  @Time(undefined, 'When it is sent next; null where it is not sent any more')
+  nextAttemptAt!: string | null;
+}
+
+@ApiSchema({ description: 'One page of deliveries, newest events first' })
+export class DeliveryPageDto extends PageDto {
+  items!: DeliveryDto[];
+}
+
+export function webhookLocation(result: unknown): string | undefined {
+  return `/v1/webhooks/${(result as WebhookDto).webhookId}`;
+}
+
+const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+export function toWebhook(webhook: Webhook, progress: WebhookProgress | undefined): WebhookDto {
+  const { webhookId, url, types, enterprises, description, offReason, createdAt } = webhook;
+  return {
+    ...{ webhookId, url, types: [...types], enterprises: enterprises ? [...enterprises] : null, description },
+    enabled: offReason === null,
+    state: stateOf(webhook, progress),
+    offReason,
+    createdAt: new Date(createdAt).toISOString(),
+    lastDeliveredAt: timeOf(progress?.lastDeliveredAt ?? null),
+    failingSince: timeOf(failingSinceOf(webhook, progress)),
+    pending: progress?.pending ?? 0,
+  };
+}
+
+export function toDelivery(eventId: string, subject: string | null, delivery: Delivery): DeliveryDto {
+  const { type, state, attempts, lastStatus, lastError, lastAttemptAt, nextAttemptAt } = delivery;
+  return {
+    ...{ eventId, type, subject, state, attempts, lastStatus, lastError },
+    lastAttemptAt: timeOf(lastAttemptAt),
+    nextAttemptAt: timeOf(nextAttemptAt),
+  };
+}
+
+export function toTestDelivery(sent: Sent): TestDeliveryDto {
+  return { status: sent.status, durationMs: sent.durationMs, error: errorOf(sent) };
+}

@@ -1,0 +1,195 @@
+import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import { PageQuery } from '../operation/page.dto.ts';
+import { Operation } from '../operation/operation.decorator.ts';
+import { Call } from '../operation/request-stages.ts';
+import type { CallContext } from '../upstream/call-context.ts';
+import {
+  CreateWebhookDto,
+  DeliveryPageDto,
+  DeliveryPath,
+  ListDeliveriesQuery,
+  TestDeliveryDto,
+  TestEventDto,
+  UpdateWebhookDto,
+  WebhookDto,
+  webhookLocation,
+  WebhookPageDto,
+  WebhookPath,
+  WebhookWithSecretDto,
+} from './dto/webhook.dto.ts';
+import { WebhooksService } from './webhooks.service.ts';
+
+const SCOPE = 'webhooks:write';
+
+const OF_ONE = [
+  ...['getWebhook', 'updateWebhook', 'rotateWebhookSecret', 'testWebhook'],
+  ...['listDeliveries', 'redeliver', 'deleteWebhook'],
+];
+/** Which later operations take the id from the response. */
+const links = Object.fromEntries(
+  OF_ONE.map((operationId) => [
+    operationId,
+    { operationId, parameters: { 'path.webhookId': '$response.body#/webhookId' } },
+  ]),
+);
+
+@ApiTags('Webhooks')
+@ApiExtraModels(TestEventDto)
+@Controller('v1/webhooks')
+export class WebhooksController {
+  constructor(private readonly webhooks: WebhooksService) {}
+
+  @Post()
+  @Operation({
+    id: 'createWebhook',
+    summary: 'Have events sent to a URL, from now on',
+    description:
+      'Each event that the caller may see, of these types, is sent by POST (Standard Webhooks): at least once, those of one order or job in their ' +
+      'order. What is not taken within 10 s with 2xx is sent again after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. A caller has 20 webhooks at most.',
+    effect: 'write',
+    scope: SCOPE,
+    idempotency: 'key',
+    shownOnce: 'secret',
+    locationOf: webhookLocation,
+    body: CreateWebhookDto,
+    problems: ['webhooks-off', 'too-many-webhooks'],
+    success: [
+      { status: 201, description: 'The webhook, with its secret', type: WebhookWithSecretDto, links },
+    ],
+  })
+  createWebhook(
+    @Call() { caller }: CallContext,
+    @Body() terms: CreateWebhookDto,
+  ): Promise<WebhookWithSecretDto> {
+    return this.webhooks.create(caller, terms);
+  }
+
+  @Get()
+  @Operation({
+    id: 'listWebhooks',
+    summary: "Page through the caller's webhooks, newest first",
+    effect: 'read',
+    scope: SCOPE,
+    paged: true,
+    success: [{ status: 200, description: 'One page; empty after the last page', type: WebhookPageDto }],
+  })
+  listWebhooks(@Call() { caller }: CallContext, @Query() query: PageQuery): Promise<WebhookPageDto> {
+    return this.webhooks.list(caller, query);
+  }
+
+  @Get(':webhookId')
+  @Operation({
+    id: 'getWebhook',
+    summary: 'How the deliveries of a webhook go',
+    effect: 'read',
+    scope: SCOPE,
+    problems: ['webhook-not-found'],
+    success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
+  })
+  getWebhook(@Call() { caller }: CallContext, @Param() { webhookId }: WebhookPath): Promise<WebhookDto> {
+    return this.webhooks.get(caller, webhookId);
+  }
+
+  @Patch(':webhookId')
+  @Operation({
+    id: 'updateWebhook',
+    summary: 'Change a webhook, or switch it off or on',
+    description: 'Changed types and enterprises count for events from then on.',
+    effect: 'write',
+    body: UpdateWebhookDto,
+    scope: SCOPE,
+    problems: ['webhook-not-found', 'webhooks-off'],
+    success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
+  })
+  updateWebhook(
+    @Call() { caller }: CallContext,
+    @Param() { webhookId }: WebhookPath,
+    @Body() change: UpdateWebhookDto,
+  ): Promise<WebhookDto> {
+    return this.webhooks.update(caller, webhookId, change);
+  }
+
+  @Post(':webhookId/secret')
+  @Operation({
+    id: 'rotateWebhookSecret',
+    summary: 'Give a webhook another secret',
+    description: 'For 24 hours each delivery carries a signature of both.',
+    effect: 'write',
+    scope: SCOPE,
+    idempotency: 'key',
+    shownOnce: 'secret',
+    problems: ['webhook-not-found'],
+    success: [{ status: 200, description: 'The webhook, with its new secret', type: WebhookWithSecretDto }],
+  })
+  rotateWebhookSecret(
+    @Call() { caller }: CallContext,
+    @Param() { webhookId }: WebhookPath,
+  ): Promise<WebhookWithSecretDto> {
+    return this.webhooks.rotateSecret(caller, webhookId);
+  }
+
+  @Post(':webhookId/test')
+  @Operation({
+    id: 'testWebhook',
+    summary: 'Send one event of the type `webhook.test` now',
+    effect: 'write',
+    scope: SCOPE,
+    idempotency: 'key',
+    problems: ['webhook-not-found', 'webhooks-off'],
+    success: [{ status: 200, description: 'What the receiver answered', type: TestDeliveryDto }],
+  })
+  testWebhook(
+    @Call() { caller }: CallContext,
+    @Param() { webhookId }: WebhookPath,
+  ): Promise<TestDeliveryDto> {
+    return this.webhooks.test(caller, webhookId);
+  }
+
+  @Get(':webhookId/deliveries')
+  @Operation({
+    id: 'listDeliveries',
+    summary: 'Page through the deliveries of a webhook, newest events first',
+    description: 'Those that wait, and the last 1,000 that have ended, for 7 days.',
+    effect: 'read',
+    scope: SCOPE,
+    paged: true,
+    problems: ['webhook-not-found'],
+    success: [{ status: 200, description: 'One page; empty after the last page', type: DeliveryPageDto }],
+  })
+  listDeliveries(
+    @Call() { caller }: CallContext,
+    @Param() { webhookId }: WebhookPath,
+    @Query() query: ListDeliveriesQuery,
+  ): Promise<DeliveryPageDto> {
+    return this.webhooks.deliveries(caller, webhookId, query);
+  }
+
+  @Post(':webhookId/deliveries/:eventId')
+  @Operation({
+    id: 'redeliver',
+    summary: 'Send an event once more',
+    description: 'Under the same `webhook-id`, so that a receiver that has had it sees that.',
+    effect: 'write',
+    scope: SCOPE,
+    idempotency: 'key',
+    problems: ['webhook-not-found', 'webhooks-off'],
+    success: [{ status: 202, description: 'It will be sent' }],
+  })
+  redeliver(@Call() { caller }: CallContext, @Param() { webhookId, eventId }: DeliveryPath): Promise<void> {
+    return this.webhooks.redeliver(caller, webhookId, eventId);
+  }
+
+  @Delete(':webhookId')
+  @Operation({
+    id: 'deleteWebhook',
+    summary: 'Remove a webhook, with what waits for it',
+    effect: 'write',
+    scope: SCOPE,
+    problems: ['webhook-not-found'],
+    success: [{ status: 204, description: 'It is gone' }],
+  })
+  deleteWebhook(@Call() { caller }: CallContext, @Param() { webhookId }: WebhookPath): Promise<void> {
+    return this.webhooks.remove(caller, webhookId);
+  }
+}

@@ -1,0 +1,181 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { CallContext } from '../upstream/call-context.ts';
+import { EventsService } from '../events/events.service.ts';
+import { pageOf, type PageQuery } from '../operation/page.dto.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { signingSecretsOf, sentAgain } from './delivery/delivery-rules.ts';
+import { Destinations } from './delivery/destinations.ts';
+import { Receivers } from './delivery/receivers.ts';
+import { newWebhookSecret, signedHeaders } from './delivery/signature.ts';
+import {
+  type CreateWebhookDto,
+  type DeliveryPageDto,
+  type ListDeliveriesQuery,
+  type TestDeliveryDto,
+  type TestEventDto,
+  toDelivery,
+  toTestDelivery,
+  toWebhook,
+  type UpdateWebhookDto,
+  type WebhookDto,
+  type WebhookPageDto,
+  type WebhookWithSecretDto,
+} from './dto/webhook.dto.ts';
+import type { Webhook } from './store/webhook-record.ts';
+import { WEBHOOK_STORE, type WebhookStore } from './store/webhook-store.ts';
+
+type Caller = CallContext['caller'];
+
+const MOST_OF_CALLER = 20;
+/** A receiver has this time to learn a new secret. */
+const BOTH_SECRETS_MS = 24 * 3_600_000;
+
+/** A caller's own webhooks. Those of others do not exist for it. */
+@Injectable()
+export class WebhooksService {
+  constructor(
+    @Inject(WEBHOOK_STORE) private readonly store: WebhookStore,
+    private readonly events: EventsService,
+    private readonly destinations: Destinations,
+    private readonly receivers: Receivers,
+  ) {}
+
+  async create({ name }: Caller, terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
+    this.#assertOn();
+    this.#assertCallable(terms.url);
+    const now = Date.now();
+    const { url, types, enterprises, description = null } = terms;
+    const webhook: Webhook = {
+      webhookId: randomBytes(16).toString('base64url').replace(/^-/, '_'),
+      ...{ caller: name, url, types, enterprises, description, offReason: null },
+      ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
+    };
+    if (!(await this.store.add(webhook, await this.events.newest(), MOST_OF_CALLER)))
+      throw new ProblemException('too-many-webhooks');
+    return { ...toWebhook(webhook, undefined), secret: webhook.secret };
+  }
+
+  async list({ name }: Caller, query: PageQuery): Promise<WebhookPageDto> {
+    const own = (await this.store.list()).filter(({ caller }) => caller === name);
+    const page = pageOf(
+      own.toSorted((one, other) => other.createdAt - one.createdAt),
+      query,
+    );
+    const places = await this.store.places();
+    return { ...page, items: page.items.map((webhook) => toWebhook(webhook, places.get(webhook.webhookId))) };
+  }
+
+  async get(caller: Caller, webhookId: string): Promise<WebhookDto> {
+    return this.#shown(await this.#own(caller, webhookId));
+  }
+
+  async update(caller: Caller, webhookId: string, change: UpdateWebhookDto): Promise<WebhookDto> {
+    const { enabled, ...terms } = change;
+    if (terms.url !== undefined) this.#assertCallable(terms.url);
+    const before = await this.#own(caller, webhookId);
+    const isSwitchedOn = enabled === true && before.offReason !== null;
+    if (isSwitchedOn) this.#assertOn();
+    const given = Object.entries(terms).filter(([, value]) => value !== undefined);
+    const isForOthers = terms.types !== undefined || terms.enterprises !== undefined;
+    const until = isForOthers ? await this.events.newest() : '';
+    const after = await this.store.change(webhookId, (webhook) => ({
+      ...webhook,
+      ...Object.fromEntries(given),
+      ...(isForOthers && { before: { types: webhook.types, enterprises: webhook.enterprises, until } }),
+      ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
+      ...(isSwitchedOn && { offReason: null, enabledAt: Date.now() }),
+    }));
+    if (!after) throw new ProblemException('webhook-not-found');
+    await (isSwitchedOn ? this.#sendAgain(webhookId) : this.store.call(webhookId));
+    return this.#shown(after);
+  }
+
+  async rotateSecret(caller: Caller, webhookId: string): Promise<WebhookWithSecretDto> {
+    await this.#own(caller, webhookId);
+    const after = await this.store.change(webhookId, (webhook) => ({
+      ...webhook,
+      secret: newWebhookSecret(),
+      former: { secret: webhook.secret, until: Date.now() + BOTH_SECRETS_MS },
+    }));
+    if (!after) throw new ProblemException('webhook-not-found');
+    return { ...(await this.#shown(after)), secret: after.secret };
+  }
+
+  /** Sends one event of its own type, now, whatever the state of the webhook is. */
+  async test(caller: Caller, webhookId: string): Promise<TestDeliveryDto> {
+    this.#assertOn();
+    const webhook = await this.#own(caller, webhookId);
+    this.#assertCallable(webhook.url);
+    const now = Date.now();
+    const event: TestEventDto = {
+      ...{ specversion: '1.0', id: `test-${randomUUID()}`, source: '/v1/webhooks', type: 'webhook.test' },
+      ...{
+        subject: webhookId,
+        time: new Date(now).toISOString(),
+        datacontenttype: 'application/json',
+        data: {},
+      },
+    };
+    const body = JSON.stringify(event);
+    const headers = signedHeaders(event.id, now, body, signingSecretsOf(webhook, now));
+    return toTestDelivery(await this.receivers.post(webhook.url, headers, body));
+  }
+
+  async deliveries(caller: Caller, webhookId: string, query: ListDeliveriesQuery): Promise<DeliveryPageDto> {
+    await this.#own(caller, webhookId);
+    const all = [...(await this.store.deliveries(webhookId))]
+      .filter(([, { state }]) => query.state === undefined || state === query.state)
+      .toSorted(([one], [other]) => (one < other ? 1 : -1));
+    const page = pageOf(all, query);
+    const items = page.items.map(async ([eventId, delivery]) => {
+      const event = await this.events.one(eventId, { grants: caller.grants });
+      return toDelivery(eventId, event?.subject ?? null, delivery);
+    });
+    return { ...page, items: await Promise.all(items) };
+  }
+
+  async redeliver(caller: Caller, webhookId: string, eventId: string): Promise<void> {
+    this.#assertOn();
+    await this.#own(caller, webhookId);
+    const delivery = (await this.store.deliveries(webhookId)).get(eventId);
+    if (!delivery)
+      throw new ProblemException('webhook-not-found', {
+        detail: 'The webhook has no delivery of this event.',
+      });
+    await this.store.put(webhookId, eventId, sentAgain(delivery, Date.now()));
+  }
+
+  async remove(caller: Caller, webhookId: string): Promise<void> {
+    await this.#own(caller, webhookId);
+    await this.store.remove(webhookId);
+  }
+
+  async #own({ name }: Caller, webhookId: string): Promise<Webhook> {
+    const webhook = await this.store.read(webhookId);
+    if (webhook?.caller !== name) throw new ProblemException('webhook-not-found');
+    return webhook;
+  }
+
+  async #shown(webhook: Webhook): Promise<WebhookDto> {
+    return toWebhook(webhook, (await this.store.places()).get(webhook.webhookId));
+  }
+
+  /** Also what was given up while it was off. */
+  async #sendAgain(webhookId: string): Promise<void> {
+    const now = Date.now();
+    for (const [eventId, delivery] of await this.store.deliveries(webhookId))
+      if (delivery.state !== 'delivered') await this.store.put(webhookId, eventId, sentAgain(delivery, now));
+    await this.store.call(webhookId);
+  }
+
+  #assertOn(): void {
+    if (this.destinations.isOff) throw new ProblemException('webhooks-off');
+  }
+
+  #assertCallable(url: string): void {
+    const detail = this.destinations.refusalOf(url);
+    if (detail !== undefined)
+      throw new ProblemException('validation-failed', { errors: [{ pointer: '/url', detail }] });
+  }
+}

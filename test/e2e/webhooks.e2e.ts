@@ -1,0 +1,527 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { storeKeys } from '../../src/order-ledger/store-keys.ts';
+import { environmentName } from '../../src/redis/key-names.ts';
+import { endings } from '../support/endings.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { Fleet } from '../support/fleet.ts';
+import { orderOf } from '../support/order-body.ts';
+import { ask, until } from '../support/redis.ts';
+import { useSandbox, useStack } from '../support/stack.ts';
+
+/** Webhooks: how they are made and changed, and what their receivers get. */
+
+const ORDERS = '/v1/license-orders';
+const WEBHOOKS = '/v1/webhooks';
+const ALL = { enterprises: ['*'], channels: ['*'], users: ['*'] };
+const scopes = ['orders:read', 'orders:write', 'orders:settle', 'events:read', 'webhooks:write'];
+const callers = [
+  { name: 'other', scopes, ...ALL },
+  { name: 'many', scopes, ...ALL },
+  { name: 'harbour', scopes, enterprises: ['ent-harbour'], channels: ['crm'], users: ['*'] },
+  { name: 'blind', scopes: ['events:read'], ...ALL },
+];
+const environment = { WEBHOOK_HOSTS: '127.0.0.1,localhost,nowhere.invalid' };
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly event: {
+    readonly id: string;
+    readonly type: string;
+    readonly subject: string;
+    readonly data: object;
+  };
+}
+type Answer = (
+  received: Received,
+  count: number,
+) => { status: number; headers?: Record<string, string>; body?: Readable } | undefined;
+
+let numbers = 0;
+const newNumber = () => `SO-W${++numbers}`;
+
+describe.each([
+  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
+  ['in the process', [] as const],
+])('webhooks %s', (_, redis) => {
+  const stack = useStack({ redis, callers, environment });
+  const { sandbox, gateway } = stack;
+  const secrets: string[] = [];
+  afterEach(() => {
+    const log = gateway.logLines.join('\n');
+    expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
+  });
+  const { atEnd } = endings();
+
+  /** A server that takes events. `answer`: what it says; it says nothing at all where that is undefined. */
+  async function receiver(answer: Answer = () => ({ status: 204 })) {
+    const received: Received[] = [];
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const one = { headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
+        received.push(one);
+        const said = answer(one, received.length);
+        if (!said) return;
+        response.writeHead(said.status, said.headers);
+        if (said.body) pipeline(said.body, response, () => {});
+        else response.end(said.status === 204 ? '' : 'an answer');
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
+  }
+
+  const key = (caller?: string) => (caller === undefined ? {} : { key: gateway.keys[caller] as string });
+  async function webhook(url: string, over: object = {}, caller?: string) {
+    const made = await gateway.post(WEBHOOKS, { url, types: ['*'], ...over }, key(caller));
+    expect([made.status, made.body]).toEqual([201, expect.objectContaining({ state: 'ok', enabled: true })]);
+    secrets.push(String(made.body['secret']));
+    return made.body as unknown as { webhookId: string; secret: string };
+  }
+  const shown = async (id: string, caller?: string) =>
+    (await gateway.get(`${WEBHOOKS}/${id}`, key(caller))).body;
+  const deliveries = async (id: string, query = '') =>
+    (await gateway.get(`${WEBHOOKS}/${id}/deliveries?${query}`)).body['items'] as Record<string, unknown>[];
+  async function place(enterpriseGlobalId = 'ent-harbour') {
+    const number = newNumber();
+    const customerId = enterpriseGlobalId === 'ent-harbour' ? 'cus-harbour-default' : 'cus-meridian-default';
+    const order = orderOf(number);
+    const items = order.items.map((item) => ({ ...item, customer: { customerId, enterpriseGlobalId } }));
+    const { status, text: answer } = await gateway.post(ORDERS, { ...order, items });
+    expect([status, status === 201 ? '' : answer]).toEqual([201, '']);
+    return `crm/${number}`;
+  }
+  const isOf = ({ event: { subject, type } }: Received) => `${subject} ${type}`;
+  const settle = (subject: string) =>
+    gateway.post(`${ORDERS}/${subject}/settlement`, { as: 'succeeded', reason: 'seen' });
+  const lose = () =>
+    sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+
+  it('sends each event once, signed, in the order of its subject, with what getOrder shows', async () => {
+    const { received, url } = await receiver();
+    const { webhookId, secret } = await webhook(url);
+    await lose();
+    const doubted = newNumber();
+    await gateway.post(ORDERS, orderOf(doubted));
+    expect((await settle(`crm/${doubted}`)).status).toBe(200);
+    const placed = await place();
+    await until('all have come', () => received.length >= 3);
+    const isOfDoubted = (one: Received) => one.event.subject === `crm/${doubted}`;
+    expect(received.filter(isOfDoubted).map(isOf)).toEqual([
+      `crm/${doubted} license-order.in-doubt`,
+      `crm/${doubted} license-order.succeeded`,
+    ]);
+    const [last] = received.filter((one) => one.event.subject === placed);
+    expect(last?.event.data).toEqual((await gateway.get(`${ORDERS}/${placed}`)).body);
+    for (const { headers, body, event } of received) {
+      expect(headers['content-type']).toBe('application/cloudevents+json');
+      expect(headers['webhook-id']).toBe(event.id);
+      new Verifier(secret).verify(body, headers as Record<string, string>);
+    }
+    const feed = (await gateway.get(`/v1/events?after=${received[0]?.event.id}`)).body['items'] as {
+      id: string;
+    }[];
+    expect(feed.every(({ id }) => received.some(({ event }) => event.id === id))).toBe(true);
+    await until('they are known as delivered', async () =>
+      (await deliveries(webhookId)).every(({ state }) => state === 'delivered'),
+    );
+    expect((await deliveries(webhookId))[0]).toMatchObject({
+      subject: placed,
+      attempts: 1,
+      lastStatus: 204,
+      lastError: null,
+    });
+    expect(await shown(webhookId)).toMatchObject({
+      state: 'ok',
+      pending: 0,
+      lastDeliveredAt: expect.any(String),
+    });
+    expect(received).toHaveLength(3);
+  });
+
+  it('a subject waits for its event that is not taken, and others go on', async () => {
+    let isIll = true;
+    const ill = newNumber();
+    const { received, url } = await receiver(({ event }) =>
+      isIll && event.subject === `crm/${ill}`
+        ? { status: 500, headers: { 'retry-after': '1' } }
+        : { status: 200 },
+    );
+    const { webhookId } = await webhook(url);
+    await lose();
+    await gateway.post(ORDERS, orderOf(ill));
+    await settle(`crm/${ill}`);
+    await until('the first is refused', () => received.some(({ event }) => event.subject === `crm/${ill}`));
+    const healthy = await place();
+    await until('the other has come', () => received.some(({ event }) => event.subject === healthy));
+    expect(received.map(isOf)).not.toContain(`crm/${ill} license-order.succeeded`);
+    expect(await deliveries(webhookId, 'state=pending')).toHaveLength(2);
+    isIll = false;
+    await until('both have come', () =>
+      received.some((one) => isOf(one) === `crm/${ill} license-order.succeeded`),
+    );
+    const ofIll = received.filter(({ event }) => event.subject === `crm/${ill}`);
+    expect(ofIll.findLast((one) => isOf(one).endsWith('in-doubt'))).toBe(ofIll.at(-2));
+    await until('nothing waits', async () => (await shown(webhookId))['pending'] === 0);
+    expect(
+      (await deliveries(webhookId)).find(
+        ({ subject, type }) => subject === `crm/${ill}` && type === 'license-order.in-doubt',
+      ),
+    ).toMatchObject({
+      state: 'delivered',
+      attempts: ofIll.length - 1,
+    });
+  });
+
+  it('sends what a caller may see, of the types and enterprises of the webhook, and nothing of before', async () => {
+    await place();
+    const [all, some, bound] = [await receiver(), await receiver(), await receiver()];
+    await webhook(all.url);
+    await webhook(some.url, { types: ['license-order.in-doubt'], enterprises: ['ent-harbour'] });
+    await webhook(bound.url, {}, 'harbour');
+    const own = await place();
+    const foreign = await place('ent-meridian');
+    const last = await place();
+    await until('all have come', () => all.received.length === 3 && bound.received.length === 2);
+    const subjects = ({ received }: { received: readonly Received[] }) =>
+      received.map(({ event }) => event.subject).toSorted();
+    expect(subjects(all)).toEqual([own, foreign, last].toSorted());
+    expect(subjects(bound)).toEqual([own, last].toSorted());
+    expect(some.received).toEqual([]);
+  });
+
+  it('is for other events from the moment on when it is changed', async () => {
+    const { received, url } = await receiver();
+    const { webhookId } = await webhook(url, { types: ['job.failed'] });
+    await place();
+    const body = { types: ['license-order.succeeded'], description: 'orders', enterprises: ['ent-meridian'] };
+    const changed = await gateway.request('PATCH', `${WEBHOOKS}/${webhookId}`, { body });
+    expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ ...body, url })]);
+    await place();
+    const wanted = await place('ent-meridian');
+    await until('it has come', () => received.length > 0);
+    expect(received.map(isOf)).toEqual([`${wanted} license-order.succeeded`]);
+  });
+
+  it('is switched off by 410, and gets what it missed when it is switched on again', async () => {
+    let isGone = true;
+    const { received, url } = await receiver(() => ({ status: isGone ? 410 : 200 }));
+    const { webhookId } = await webhook(url);
+    const first = await place();
+    await until('it is off', async () => (await shown(webhookId))['state'] === 'off');
+    expect(await shown(webhookId)).toMatchObject({ enabled: false, offReason: 'gone', pending: 1 });
+    const second = await place();
+    await until('the second waits', async () => (await shown(webhookId))['pending'] === 2);
+    isGone = false;
+    const on = await gateway.request('PATCH', `${WEBHOOKS}/${webhookId}`, { body: { enabled: true } });
+    expect([on.status, on.body]).toEqual([200, expect.objectContaining({ state: 'ok', offReason: null })]);
+    await until('both have come', () => received.length >= 3);
+    expect(
+      received
+        .slice(1)
+        .map(({ event }) => event.subject)
+        .toSorted(),
+    ).toEqual([first, second].toSorted());
+    const ids = received.map(({ headers }) => headers['webhook-id']);
+    expect(ids.slice(1)).toContain(ids[0]);
+  });
+
+  it('a receiver that never answers costs another one nothing, and its own other subjects come to it', async () => {
+    const silent = await receiver(() => undefined);
+    const { received, url } = await receiver();
+    const { webhookId } = await webhook(silent.url);
+    await webhook(url);
+    for (const many of [1, 2, 3, 4, 5, 6]) {
+      await place();
+      await until('all have come', () => received.length === many);
+      await until('four have come', () => silent.received.length === Math.min(many, 4), 5_000);
+    }
+    await until('the others wait', async () => (await shown(webhookId))['pending'] === 6);
+    expect((await shown(webhookId))['state']).toBe('ok');
+    await until('it fails', async () => (await shown(webhookId))['state'] === 'failing', 30_000);
+    const [newest] = await deliveries(webhookId, 'state=pending');
+    expect(newest).toMatchObject({ state: 'pending' });
+    expect((await deliveries(webhookId)).some(({ lastError }) => lastError === 'timeout')).toBe(true);
+  });
+
+  it('of an answer without an end little is read', async () => {
+    const part = Buffer.alloc(65_536);
+    let parts = 0;
+    const body = new Readable({
+      read() {
+        parts++;
+        this.push(part);
+      },
+    });
+    const { url } = await receiver(() => ({ status: 200, body }));
+    const { webhookId } = await webhook(url);
+    await place();
+    await until('the answer is cut', () => body.destroyed);
+    // What the buffers of two sockets take.
+    expect(parts * part.length).toBeLessThan(50_000_000);
+    await until('it is delivered', async () => (await deliveries(webhookId))[0]?.['state'] === 'delivered');
+  });
+
+  it('is tested at once, redelivers under the same id, and signs with both secrets for a day', async () => {
+    const { received, url } = await receiver(({ event }) => ({
+      status: event.type === 'webhook.test' ? 202 : 200,
+    }));
+    const { webhookId, secret } = await webhook(url);
+    const tested = await gateway.request('POST', `${WEBHOOKS}/${webhookId}/test`);
+    expect([tested.status, tested.body]).toEqual([
+      200,
+      { status: 202, durationMs: expect.any(Number), error: null },
+    ]);
+    expect(received[0]?.event).toMatchObject({ type: 'webhook.test', subject: webhookId, data: {} });
+    const subject = await place();
+    await until('it has come', () => received.length === 2);
+    await until('it is delivered', async () => (await deliveries(webhookId))[0]?.['state'] === 'delivered');
+    const rotated = await gateway.request('POST', `${WEBHOOKS}/${webhookId}/secret`);
+    const next = String(rotated.body['secret']);
+    expect([rotated.status, next === secret]).toEqual([200, false]);
+    const id = received[1]?.event.id ?? '';
+    expect((await gateway.request('POST', `${WEBHOOKS}/${webhookId}/deliveries/${id}`)).status).toBe(202);
+    await until('it has come again', () => received.length === 3);
+    const again = received[2] as Received;
+    expect([again.headers['webhook-id'], again.event.subject]).toEqual([id, subject]);
+    for (const one of [secret, next])
+      new Verifier(one).verify(again.body, again.headers as Record<string, string>);
+    const nowhere = await gateway.request(
+      'POST',
+      `${WEBHOOKS}/${webhookId}/deliveries/000000000000001-0000000000`,
+    );
+    expect([nowhere.status, nowhere.body['code']]).toEqual([404, 'webhook-not-found']);
+  });
+
+  it('shows its secret once, to its owner', async () => {
+    const { url } = await receiver();
+    const body = { url, types: ['*'] };
+    const headers = { 'idempotency-key': 'a-webhook-that-is-made-once-1' };
+    const [made, repeated] = [
+      await gateway.post(WEBHOOKS, body, { headers }),
+      await gateway.post(WEBHOOKS, body, { headers }),
+    ];
+    expect(made.body['secret']).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect([repeated.status, repeated.body]).toEqual([201, { ...made.body, secret: null }]);
+    expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+    secrets.push(String(made.body['secret']));
+    if (redis.length > 0) {
+      const { webhooks } = storeKeys(environmentName(new URL(sandbox.url)));
+      const kept = await ask(stack.redis(), (client) => client.hvals(webhooks));
+      expect([kept.length > 0, kept.some((each) => each.includes(String(made.body['secret'])))]).toEqual([
+        true,
+        false,
+      ]);
+    }
+    const id = String(made.body['webhookId']);
+    expect(Object.keys(await shown(id))).not.toContain('secret');
+    for (const [method, path, sent] of [
+      ['GET', '', undefined],
+      ['PATCH', '', { enabled: false }],
+      ['DELETE', '', undefined],
+      ['POST', '/secret', undefined],
+      ['POST', '/test', undefined],
+      ['GET', '/deliveries', undefined],
+    ] as const) {
+      const answer = await gateway.request(method, `${WEBHOOKS}/${id}${path}`, {
+        ...key('other'),
+        body: sent,
+      });
+      expect([method, path, answer.status, answer.body['code']]).toEqual([
+        method,
+        path,
+        404,
+        'webhook-not-found',
+      ]);
+    }
+    expect((await gateway.get(WEBHOOKS, key('other'))).body['items']).toEqual([]);
+    expect((await gateway.get(WEBHOOKS, key('blind'))).status).toBe(403);
+    expect((await gateway.request('DELETE', `${WEBHOOKS}/${id}`)).status).toBe(204);
+    expect((await gateway.get(`${WEBHOOKS}/${id}`)).status).toBe(404);
+  });
+
+  it.each([
+    [{ url: 'http://10.0.0.1/hook' }, '/url'],
+    [{ url: 'https://169.254.169.254/' }, '/url'],
+    [{ url: 'http://user:word@127.0.0.1/' }, '/url'],
+    [{ url: 'http://127.0.0.1:0/' }, '/url'],
+    [{ url: 'http://[::ffff:10.0.0.1]/' }, '/url'],
+    [{ url: 'http://nowhere.invalid/' }, '/url'],
+    [{ url: 1 }, '/url'],
+    [{ types: [] }, '/types'],
+    [{ types: ['license-order.gone'] }, '/types'],
+    [{ types: ['*', 'job.failed'] }, '/types'],
+    [{ types: ['job.failed', 'job.failed'] }, '/types'],
+    [{ enterprises: [] }, '/enterprises'],
+    [{ secret: 'mine' }, '/secret'],
+  ])('refuses %j with its place', async (over, pointer) => {
+    const { status, body } = await gateway.post(WEBHOOKS, {
+      url: 'http://127.0.0.1:1/',
+      types: ['*'],
+      ...over,
+    });
+    expect([status, body['errors']]).toEqual([400, [expect.objectContaining({ pointer })]]);
+  });
+
+  it('has at most twenty of a caller, also when they are made at once', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 25 }, () =>
+        gateway.post(WEBHOOKS, { url: 'http://127.0.0.1:1/', types: ['job.failed'] }, key('many')),
+      ),
+    );
+    expect(made.filter(({ status }) => status === 201)).toHaveLength(20);
+    const refused = made.filter(({ status }) => status !== 201);
+    expect(refused.map(({ status, body }) => [status, body['code']])).toEqual(
+      Array.from({ length: 5 }, () => [409, 'too-many-webhooks']),
+    );
+    const { body } = await gateway.get(`${WEBHOOKS}?page=2&pageSize=15`, key('many'));
+    expect([body['total'], (body['items'] as object[]).length]).toEqual([20, 5]);
+  });
+
+  it('nothing is sent for a caller that is removed or loses a grant; one that comes back has missed nothing', async () => {
+    const { received, url } = await receiver();
+    const { webhookId } = await webhook(url, {}, 'harbour');
+    const entry = gateway.callers.find(({ name }) => name === 'harbour');
+    if (!entry) throw new Error('no caller');
+    const reloads = () => gateway.logLines.filter((line) => line.includes('callers-reloaded')).length;
+    const write = async (change: () => void) => {
+      const before = reloads();
+      change();
+      gateway.writeCallers();
+      await until('the callers are read again', () => reloads() > before);
+    };
+    const other = await receiver();
+    await webhook(other.url);
+    /** An order of which the other webhook has had the event, and then another one's. */
+    const passed = async () => {
+      const subjects = [await place(), await place()];
+      await until('another has them', () => {
+        const seen = new Set(other.received.map(({ event }) => event.subject));
+        return subjects.every((subject) => seen.has(subject));
+      });
+      return subjects;
+    };
+    await place();
+    await until('the event has come', () => received.length === 1);
+    const [had] = received.splice(0);
+    await write(() => entry.channels.splice(0, 1, 'web'));
+    await passed();
+    // What it has had before is sent as it may be seen now.
+    const again = `${WEBHOOKS}/${webhookId}/deliveries/${had?.event.id}`;
+    expect((await gateway.post(again, undefined, key('harbour'))).status).toBe(202);
+    await until('nothing waits', async () => (await shown(webhookId, 'harbour'))['pending'] === 0);
+    await passed();
+    expect(received).toEqual([]);
+    await write(() => entry.channels.splice(0, 1, 'crm'));
+    const others = gateway.callers.filter(({ name }) => name !== 'harbour');
+    await write(() => gateway.callers.splice(0, 99, ...others));
+    const [missed = '', alsoMissed = ''] = await passed();
+    expect(received).toEqual([]);
+    await write(() => gateway.callers.push(entry));
+    await until('the missed ones have come', () => {
+      const seen = new Set(received.map(({ event }) => event.subject));
+      return seen.has(missed) && seen.has(alsoMissed);
+    });
+    await until('nothing waits', async () => (await shown(webhookId, 'harbour'))['pending'] === 0);
+  });
+});
+
+describe('a gateway that is killed', () => {
+  const sandbox = useSandbox();
+  const { ended, atEnd } = endings();
+
+  it('leaves what it has not delivered to another one, which delivers all, in order', async () => {
+    const fleet = ended(
+      await Fleet.start(sandbox, 1, {
+        environment: { WEBHOOK_HOSTS: '127.0.0.1' },
+        redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
+      }),
+    );
+    const taken: string[] = [];
+    const asked = new Set<string>();
+    let isIll = true;
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const { id } = JSON.parse(body) as { id: string };
+        asked.add(id);
+        // What it was sent by the process that was killed, it did not answer.
+        if (!isIll) response.writeHead(204).end(() => taken.push(id));
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const made = await fleet.post(0, WEBHOOKS, { url, types: ['*'] });
+    expect(made.status).toBe(201);
+    for (let number = 0; number < 6; number++)
+      expect((await fleet.post(0, ORDERS, orderOf(newNumber()))).status).toBe(201);
+    await until('four are under way', () => asked.size === 4);
+    const [first] = fleet.gateways;
+    first?.child.kill('SIGKILL');
+    await first?.ended;
+    isIll = false;
+    await fleet.launch({ WEBHOOK_HOSTS: '127.0.0.1' }, undefined, 0);
+    const { body } = await fleet.get(0, '/v1/events');
+    const ids = (body['items'] as { id: string }[]).map(({ id }) => id);
+    await until('all are delivered', () => ids.every((id) => taken.includes(id)));
+    expect(ids).toHaveLength(6);
+  });
+});
+
+describe('a receiver whose name changes', () => {
+  const { gateway } = useStack({
+    environment: { WEBHOOK_HOSTS: '.changing.example,127.0.0.1', ALLOW_INSECURE_WEBHOOKS: 'true' },
+    start: (all) =>
+      startGatewayProcess(all, {
+        nodeOptions: `--no-warnings --import ${new URL('../support/changing-names.ts', import.meta.url).href}`,
+      }),
+  });
+  const { atEnd } = endings();
+
+  it.each(['metadata', 'private', 'one-of-two'])('is never called at a refused address: %s', async (name) => {
+    let received = 0;
+    const server = createServer((request, response) => {
+      received++;
+      request.resume();
+      // Each delivery needs a connection of its own.
+      response.writeHead(500, { connection: 'close', 'retry-after': '0' }).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => server.close());
+    const url = `http://${name}.changing.example:${(server.address() as AddressInfo).port}/hook`;
+    const made = await gateway.post(WEBHOOKS, { url, types: ['*'] });
+    expect(made.status).toBe(201);
+    const path = `${WEBHOOKS}/${String(made.body['webhookId'])}`;
+    expect((await gateway.post(ORDERS, orderOf(newNumber()))).status).toBe(201);
+    await until('it is off', async () => (await gateway.get(path)).body['state'] === 'off');
+    const [waiting] = (await gateway.get(`${path}/deliveries`)).body['items'] as object[];
+    expect((await gateway.get(path)).body).toMatchObject({ offReason: 'address-refused', enabled: false });
+    expect(waiting).toMatchObject({ state: 'pending', lastError: 'address-refused', lastStatus: null });
+    // The first connection was to the address that was checked.
+    expect(received).toBe(name === 'metadata' ? 1 : 0);
+  });
+});
+
+describe('a gateway that lists no host', () => {
+  const { gateway } = useStack();
+
+  it('has no webhooks, and the feed', async () => {
+    const { status, body } = await gateway.post(WEBHOOKS, { url: 'https://hook.example/', types: ['*'] });
+    expect([status, body['code']]).toEqual([409, 'webhooks-off']);
+    expect((await gateway.get(WEBHOOKS)).body['items']).toEqual([]);
+    expect((await gateway.get('/v1/events')).status).toBe(200);
+  });
+});
