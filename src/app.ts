@@ -1,7 +1,8 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.ts';
-import { type AppConfig, ConfigError, secretsOf } from './config/app-config.ts';
+import { type AppConfig, secretsOf } from './config/app-config.ts';
+import { ConfigError } from './config/config-error.ts';
 import { memorySettings } from './http/admission.ts';
 import { answerBadHttp } from './http/bad-http.ts';
 import { serverLimits } from './http/server-limits.ts';

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { buildApp, listen } from './app.ts';
-import { ConfigError, loadConfig, secretsOf } from './config/app-config.ts';
+import { loadConfig, secretsOf } from './config/app-config.ts';
+import { ConfigError } from './config/config-error.ts';
 import { createLog, logLibraryOutput } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { RecordedLog } from '../../test/support/settings.ts';
-import { ConfigError } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { newApiKey } from '../../scripts/api-key.ts';
 import { CallerRegistry } from './caller.registry.ts';

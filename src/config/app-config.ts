@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
+import { ConfigError } from './config-error.ts';
 import { type KnownReadings, readPlatformProfile } from './platform-profile.ts';
 import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
 import type { ListedHost } from './listed-hosts.ts';
@@ -106,15 +107,6 @@ export interface AppConfig {
   readonly tracing: TracingConfig;
   readonly imports: ImportConfig;
   readonly webhooks: WebhookConfig;
-}
-
-/** The gateway cannot run with this environment. Each line names a variable and what it should be, never its value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-
-  constructor(readonly faults: readonly string[]) {
-    super(`configuration: ${faults.join('; ')}`);
-  }
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

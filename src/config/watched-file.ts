@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { edge } from '../shared/edge.ts';
-import { ConfigError } from './app-config.ts';
+import { ConfigError } from './config-error.ts';
 import { SettingsFileError } from './settings-file.ts';
 
 /** Polling notices a file that was replaced by renaming or through a mounted volume; notifications miss these. */

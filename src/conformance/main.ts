@@ -3,7 +3,8 @@ import { accessSync, constants, existsSync, renameSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
-import { ConfigError, loadConfig, secretsOf } from '../config/app-config.ts';
+import { loadConfig, secretsOf } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { type KnownReadings, readPlatformProfile } from '../config/platform-profile.ts';
 import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { ConfigError } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Log } from '../observability/log.ts';

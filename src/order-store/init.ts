@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { createInterface } from 'node:readline/promises';
-import { ConfigError, loadConfig } from '../config/app-config.ts';
+import { loadConfig } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { createLog } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { states } from '../order-ledger/ledger-record.ts';

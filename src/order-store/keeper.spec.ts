@@ -5,7 +5,7 @@ import { ledgerBegin } from '../../test/support/ledger-order.ts';
 import { connect, PatientOrderStoreRedis } from '../../test/support/patient-redis.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
-import { ConfigError } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { orderName } from '../order-ledger/ledger-record.ts';
 import { Generations } from '../read-cache/read-keys.ts';

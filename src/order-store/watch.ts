@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { ConfigError, OrderStoreConfig } from '../config/app-config.ts';
+import { OrderStoreConfig } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { Log } from '../observability/log.ts';
 import type { KnownStore } from '../order-ledger/order-ledger-store.ts';
 import { StoreEpoch } from './epoch.ts';
