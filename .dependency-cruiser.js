@@ -147,13 +147,13 @@ export default {
     {
       name: 'no-sockets',
       comment:
-        'A connection made with Node itself would go around the walls above; the management listener only listens, and lists of hosts compare addresses.',
+        'A connection made with Node itself would go around the walls above; the management listener only listens, lists of hosts compare addresses, and files of certificates are tried.',
       severity: 'error',
       from: {
         path: '^src/',
         pathNot: [
           '^src/observability/management\\.listener\\.ts$|\\.spec\\.ts$',
-          '^src/(config/listed-hosts|webhooks/delivery/destinations)\\.ts$',
+          '^src/(config/(listed-hosts|certificate-files)|webhooks/delivery/destinations)\\.ts$',
         ],
       },
       to: { path: '^(node:)?(http|https|http2|net|tls)$', dependencyTypesNot: ['type-only'] },

@@ -341,6 +341,64 @@ describe('the certificates for Redis', () => {
   });
 });
 
+describe('the certificates of the public listener and for the platform', () => {
+  const pemFile = (name: string) => join(folder, `own-${name}.pem`);
+  const https = { UPSTREAM_TOKEN_URL: 'https://usercenter.example.com/token' };
+  beforeAll(async () => {
+    const { ca, good, untrusted } = await makeCertificates();
+    const files = {
+      ...{ ca, cert: good.cert, key: good.key, otherKey: untrusted.key },
+      ...{ half: good.cert.slice(0, 200), bundle: ca + good.cert.slice(0, 200) },
+    };
+    for (const [name, pem] of Object.entries(files)) writeFileSync(pemFile(name), pem);
+  });
+  const named = (prefix: string, files: Record<string, string>) =>
+    Object.fromEntries(Object.entries(files).map(([name, pem]) => [`${prefix}${name}_FILE`, pemFile(pem)]));
+
+  it('are read at the start, and are none without the variables', () => {
+    expect([load({}).listen.certificates, load({}).upstream.certificates]).toEqual([undefined, undefined]);
+    const all = { ...named('TLS_', { CERT: 'cert', KEY: 'key', CLIENT_CA: 'ca' }), ...https };
+    const { listen, upstream } = load({ ...all, ...named('UPSTREAM_TLS_', { CERT: 'cert', KEY: 'key' }) });
+    expect(Object.keys(listen.certificates?.current ?? {})).toEqual(['ca', 'cert', 'key']);
+    expect(Object.keys(upstream.certificates?.current ?? {})).toEqual(['cert', 'key']);
+  });
+
+  it.each(['TLS_', 'UPSTREAM_TLS_'])('are refused at the start where they are wrong: %s', (prefix) => {
+    const faults = (files: Record<string, string>) => faultsWith({ ...https, ...named(prefix, files) });
+    const [ofCert, ofKey] = [`${prefix}CERT_FILE`, `${prefix}KEY_FILE`];
+    expect(faults({ CERT: 'cert', KEY: 'otherKey' })).toEqual([
+      `${ofKey} must be the private key of ${ofCert}`,
+    ]);
+    expect(faults({ CERT: 'cert' })).toEqual([`${ofCert} and ${ofKey} must be set together`]);
+    expect(faults({ KEY: 'key' })).toEqual([`${ofCert} and ${ofKey} must be set together`]);
+    const ca = prefix === 'TLS_' ? 'CLIENT_CA' : 'CA';
+    for (const [name, pem] of [
+      ['CERT', 'half'],
+      ['CERT', 'none'],
+      [ca, 'bundle'],
+    ] as const)
+      expect(faults({ CERT: 'cert', KEY: 'key', [name]: pem })).toEqual([
+        `${prefix}${name}_FILE must be the path of a readable certificate in PEM`,
+      ]);
+    expect(faults({ CERT: 'cert', KEY: 'cert' })).toEqual([
+      `${ofKey} must be the path of a readable private key in PEM, without a passphrase`,
+    ]);
+  });
+
+  it('are refused where there is no TLS to use them', () => {
+    expect(faultsWith(named('TLS_', { CLIENT_CA: 'ca' }))).toEqual([
+      'TLS_CLIENT_CA_FILE must go with TLS_CERT_FILE',
+    ]);
+    const plain = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9', UPSTREAM_TOKEN_URL: 'http://127.0.0.1:9/token' };
+    expect(faultsWith({ ...plain, ...named('UPSTREAM_TLS_', { CA: 'ca' }) })).toEqual([
+      'UPSTREAM_TLS_CA_FILE must go with an UPSTREAM_BASE_URL or UPSTREAM_TOKEN_URL of https',
+    ]);
+    expect(faultsWith({ HOST: 'localhost', ...named('TLS_', { CERT: 'cert', KEY: 'key' }) })).toEqual([
+      'HOST must be an address (127.0.0.1) with TLS_CERT_FILE',
+    ]);
+  });
+});
+
 describe('a secret', () => {
   const value = randomBytes(16).toString('hex');
   const secret = new Secret(value);

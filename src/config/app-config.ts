@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
-import { ConfigError } from './config-error.ts';
 import { type KnownReadings, readPlatformProfile } from './platform-profile.ts';
-import { type RedisCertificates, redisCertificates } from './redis-certificates.ts';
+import type { Certificates } from './certificate-files.ts';
+import { ConfigError } from './config-error.ts';
+import type { FollowedCertificates } from './followed-certificates.ts';
+import { redisCertificates } from './redis-certificates.ts';
 import type { ListedHost } from './listed-hosts.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { RotatingSecret, type Secret } from './secret.ts';
+import { listenerCertificates, upstreamCertificates } from './tls-settings.ts';
 import { type Values, type Variable, type VariableName, variables } from './variables.ts';
 
 export class ListenConfig {
@@ -13,6 +16,8 @@ export class ListenConfig {
   port!: number;
   managementHost!: string;
   managementPort!: number;
+  /** Of the public listener; undefined: it speaks plain HTTP. With `ca` it asks clients for certificates. */
+  certificates!: FollowedCertificates | undefined;
   docs!: boolean;
 }
 
@@ -33,12 +38,14 @@ export class UpstreamConfig {
   deadlineMs!: number;
   orderDeadlineMs!: number;
   connectTimeoutMs!: number;
+  /** What the gateway shows to the platform, and which authorities it trusts there; undefined: nothing, and those of Node. */
+  certificates!: FollowedCertificates | undefined;
 }
 
 /** The shared store. Without `url` everything stays in this process. */
 export class RedisConfig {
   url!: Secret | undefined;
-  certificates!: RedisCertificates;
+  certificates!: Certificates;
   /** The base URL of the platform: the names of all keys begin with its hash. */
   platform!: URL;
   encryptionKeys!: readonly EncryptionKey[];
@@ -163,6 +170,8 @@ function rawValue(
 function assemble(values: Values, environment: Environment): Omit<AppConfig, 'formerNames'> {
   const faults = contradictions(values, environment);
   const certificates = redisCertificates(values, faults);
+  const ofListener = listenerCertificates(values, faults);
+  const ofUpstream = upstreamCertificates(values, faults);
   const profile = platformProfile(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   const production = values.NODE_ENV === 'production';
@@ -176,6 +185,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       port: values.PORT,
       managementHost: values.MANAGEMENT_HOST,
       managementPort: values.MANAGEMENT_PORT,
+      certificates: ofListener,
       docs: (values.DOCS ?? (production ? 'off' : 'on')) === 'on',
     },
     upstream: {
@@ -195,6 +205,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       deadlineMs: values.UPSTREAM_DEADLINE_MS,
       orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
+      certificates: ofUpstream,
     },
     redis: { ...server, url: values.REDIS_URL },
     orderStore: {
@@ -279,8 +290,14 @@ function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-/** Two lists: the application's secret, which changes where it is replaced while the process runs, and all others. */
-export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): (readonly string[])[] {
+/** Lists: those of the application's secret and of private keys, which change where these are replaced while the process runs, and all others. */
+export function secretsOf({
+  listen,
+  upstream,
+  redis,
+  orderStore,
+  tracing,
+}: AppConfig): (readonly string[])[] {
   const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
   const lasting = [
     upstream.appKey.reveal(),
@@ -293,5 +310,6 @@ export function secretsOf({ upstream, redis, orderStore, tracing }: AppConfig): 
     ...headerValues(tracing.headers?.reveal() ?? ''),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];
-  return [upstream.appSecret.candidates, lasting];
+  const keys = [listen, upstream].flatMap(({ certificates }) => (certificates ? [certificates.keys] : []));
+  return [upstream.appSecret.candidates, ...keys, lasting];
 }

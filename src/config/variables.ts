@@ -145,6 +145,20 @@ export const variables = {
   },
   HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
+  TLS_CERT_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      'PEM file of the certificate of the public listener, with those between it and its authority; with TLS_KEY_FILE: the listener speaks TLS. This file and the next two are re-read when they change',
+  },
+  TLS_KEY_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'PEM file of the private key of that certificate, without a passphrase',
+  },
+  TLS_CLIENT_CA_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      "PEM file of the authorities of callers' certificates: the listener asks clients for a certificate, and one that the callers file names is a credential",
+  },
   MANAGEMENT_HOST: {
     schema: text.min(1).default('127.0.0.1'),
     meaning: 'address of the management listener, which serves /metrics and /console without a key',
@@ -190,6 +204,19 @@ export const variables = {
   OTEL_EXPORTER_OTLP_HEADERS: {
     schema: secret.optional(),
     meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
+  },
+  UPSTREAM_TLS_CA_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      "PEM file of the authorities that may have signed the platform's certificates, instead of those that Node trusts; for API and token endpoint. This file and the next two are re-read when they change",
+  },
+  UPSTREAM_TLS_CERT_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'PEM file of the certificate that the gateway shows to the platform; with UPSTREAM_TLS_KEY_FILE',
+  },
+  UPSTREAM_TLS_KEY_FILE: {
+    schema: text.min(1).optional(),
+    meaning: 'PEM file of the private key of that certificate, without a passphrase',
   },
   UPSTREAM_TOKEN_AUTH: {
     schema: oneOf('basic', 'body').default('basic'),

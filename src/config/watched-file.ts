@@ -35,25 +35,26 @@ export function followSettings<T>(
     }
   };
   try {
-    return followFile(path, () => take(read(path)), again);
+    return followFiles([path], () => take(read(path)), again);
   } catch (error) {
     if (error instanceof SettingsFileError) throw new ConfigError([`${variable} ${error.message}`]);
     throw error;
   }
 }
 
-/** Calls `first`, and `again` after each change of the file, until the returned function is called. Throws what `first` throws. */
-export function followFile(path: string, first: () => void, again: () => void): () => void {
-  // The text is taken before the file is read, so that a change in between is noticed. `watchFile` looks later and would miss it.
-  let seen = fingerprint(path);
+/** Calls `first`, and `again` after each change of a file, until the returned function is called. Throws what `first` throws. */
+export function followFiles(paths: readonly string[], first: () => void, again: () => void): () => void {
+  const look = () => paths.map(fingerprint).join('\n');
+  // The text is taken before the files are read, so that a change in between is noticed. `watchFile` looks later and would miss it.
+  let seen = look();
   first();
-  const look = () => {
-    const now = fingerprint(path);
+  const lookAgain = () => {
+    const now = look();
     if (now === seen) return;
     seen = now;
     again();
   };
-  const timer = setInterval(edge('watched file', look), POLL_MS).unref();
+  const timer = setInterval(edge('watched file', lookAgain), POLL_MS).unref();
   return () => clearInterval(timer);
 }
 

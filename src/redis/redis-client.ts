@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisConfig } from '../config/app-config.ts';
-import type { RedisCertificates } from '../config/redis-certificates.ts';
+import type { Certificates } from '../config/certificate-files.ts';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -19,7 +19,7 @@ export const COMMAND_MS = 250;
 
 /** Where a Redis is, and what is needed to trust it and be trusted. */
 export interface RedisServer extends RedisAddress {
-  readonly certificates: RedisCertificates;
+  readonly certificates: Certificates;
 }
 
 /** Undefined where no Redis is configured. */

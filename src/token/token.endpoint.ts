@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { followFile } from '../config/watched-file.ts';
+import { followFiles } from '../config/watched-file.ts';
 import { numberText, parseJson } from '../shared/json.ts';
 import { Log } from '../observability/log.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
@@ -37,7 +37,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     if (path === undefined) return;
     const take = () => appSecret.rotate(readSecret(path));
     // The file is also read at once: it may have changed since the configuration was read.
-    this.#unfollow = followFile(path, take, () => {
+    this.#unfollow = followFiles([path], take, () => {
       try {
         take();
         this.log.info({ event: 'secret-reloaded' }, "The application's secret was re-read");

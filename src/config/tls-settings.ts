@@ -1,0 +1,39 @@
+import { certificateFiles, type CertificateVariables, readCertificates } from './certificate-files.ts';
+import { FollowedCertificates } from './followed-certificates.ts';
+import type { Values } from './variables.ts';
+
+const LISTENER = { ca: 'TLS_CLIENT_CA_FILE', cert: 'TLS_CERT_FILE', key: 'TLS_KEY_FILE' } as const;
+const UPSTREAM = {
+  ca: 'UPSTREAM_TLS_CA_FILE',
+  cert: 'UPSTREAM_TLS_CERT_FILE',
+  key: 'UPSTREAM_TLS_KEY_FILE',
+} as const;
+
+/** The certificates of the public listener, undefined where it is without TLS. Adds to `faults` what is wrong with the settings. */
+export function listenerCertificates(values: Values, faults: string[]): FollowedCertificates | undefined {
+  const { TLS_CERT_FILE: cert, TLS_CLIENT_CA_FILE: ca, HOST: host } = values;
+  if (ca !== undefined && cert === undefined) faults.push('TLS_CLIENT_CA_FILE must go with TLS_CERT_FILE');
+  // Fastify opens a second listener for this name, which would keep the first certificate.
+  if (cert !== undefined && host === 'localhost')
+    faults.push('HOST must be an address (127.0.0.1) with TLS_CERT_FILE');
+  return followed(values, LISTENER, faults);
+}
+
+/** The certificates for connections to the platform, undefined where these are nothing special. */
+export function upstreamCertificates(values: Values, faults: string[]): FollowedCertificates | undefined {
+  const { UPSTREAM_BASE_URL: api, UPSTREAM_TOKEN_URL: tokens } = values;
+  const given = Object.values(certificateFiles(values, UPSTREAM)).map(({ variable }) => variable);
+  if (given.length > 0 && ![api, tokens].some(({ protocol }) => protocol === 'https:'))
+    faults.push(`${given.join(', ')} must go with an UPSTREAM_BASE_URL or UPSTREAM_TOKEN_URL of https`);
+  return followed(values, UPSTREAM, faults);
+}
+
+function followed(
+  values: Values,
+  variables: CertificateVariables,
+  faults: string[],
+): FollowedCertificates | undefined {
+  const files = certificateFiles(values, variables);
+  if (Object.keys(files).length === 0) return undefined;
+  return new FollowedCertificates(variables, files, readCertificates(files, variables, faults));
+}
