@@ -1,3 +1,4 @@
+import type { Server } from 'node:https';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.ts';
@@ -5,6 +6,7 @@ import { type AppConfig, secretsOf } from './config/app-config.ts';
 import { ConfigError } from './config/config-error.ts';
 import { memorySettings } from './http/admission.ts';
 import { answerBadHttp } from './http/bad-http.ts';
+import { PublicTls, tlsOptions } from './http/public-tls.ts';
 import { serverLimits } from './http/server-limits.ts';
 import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
@@ -36,8 +38,10 @@ export async function buildApp(
       { event: 'variable-renamed', formerly, name },
       `${formerly} is now ${name}: the former name is read until 0.3`,
     );
+  const { certificates } = config.listen;
   const adapter = new FastifyAdapter({
     ...serverLimits,
+    ...(certificates && { https: tlsOptions(certificates.current) }),
     forceCloseConnections: 'idle',
     // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
@@ -54,6 +58,7 @@ export async function buildApp(
   });
   try {
     app.get(RequestHooks).connect(adapter.getInstance());
+    if (certificates) app.get(PublicTls).connect(app.getHttpServer() as Server);
     if (config.listen.docs) serveDocumentation(app);
     await app.init();
   } catch (error) {

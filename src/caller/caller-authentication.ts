@@ -1,12 +1,16 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
+import { ClientCertificates } from './client-certificates.ts';
 import { JwtCallers, type TokenFault } from './jwt-callers.ts';
 
 /** The scheme's name in any case (RFC 9110 11.1), and the text after it. */
 const BEARER = /^bearer(?: +(.*))?$/is;
+/** The credentials of a request: those in its headers, and the certificate of its connection. */
+type Credentials = Pick<IncomingMessage, 'headers' | 'socket'>;
+
 const API_KEY = /^lgw_/;
 const TOKEN = /^(bearer +.*|[\w-]+\.[\w-]+\.[\w-]+)$/is;
 
@@ -21,6 +25,9 @@ const REFUSALS = {
   none: refusal(`The request has neither \`X-Api-Key\` nor \`Authorization\`. ${SEND_KEY}`),
   noneOfBoth: refusal(`The request has neither \`X-Api-Key\` nor \`Authorization\`. ${SEND_EITHER}`),
   both: refusal('The request has an API key and an Authorization header. Send one of them.'),
+  twoCallers: refusal(
+    'The credential in the headers and the client certificate are of two callers. Use those of one of them.',
+  ),
   emptyKey: refusal(`The header \`X-Api-Key\` is empty. ${SEND_KEY}`),
   wrongKey: refusal(
     'The API key in `X-Api-Key` is not valid: no caller of this gateway has it. Send the whole key as it was issued; a removed key is not valid any more.',
@@ -60,14 +67,20 @@ export class CallerAuthentication {
   constructor(
     private readonly registry: CallerRegistry,
     private readonly jwts: JwtCallers,
+    private readonly certificates: ClientCertificates,
   ) {}
 
-  /** The caller of a known key or of a token that was verified before. This costs one hash. */
-  recognised(headers: IncomingHttpHeaders): Caller | undefined {
+  /** The caller of a known key, of a token that was verified before, or of the connection's certificate. This costs one hash. */
+  recognised({ headers, socket }: Credentials): Caller | undefined {
     const key = headers['x-api-key'];
     const token = bearerOf(headers);
-    if (token === undefined) return typeof key === 'string' ? this.registry.byKey(key) : undefined;
-    return key === undefined ? this.jwts.recognised(token) : undefined;
+    const shown = this.certificates.callersOf(socket);
+    if (token === undefined && key === undefined) return shown.length === 1 ? shown[0] : undefined;
+    const known =
+      token === undefined
+        ? typeof key === 'string' && this.registry.byKey(key)
+        : key === undefined && this.jwts.recognised(token);
+    return known && areOf(shown, known) ? known : undefined;
   }
 
   /** Whether the request has a token whose signature must be checked. */
@@ -77,18 +90,19 @@ export class CallerAuthentication {
   }
 
   /** The caller of a token that was not verified before, or why it has none. */
-  async verified(headers: IncomingHttpHeaders): Promise<Caller | ProblemException> {
+  async verified({ headers, socket }: Credentials): Promise<Caller | ProblemException> {
     const token = bearerOf(headers) ?? '';
     if (API_KEY.test(token)) return REFUSALS.keyAsToken;
     const found = await this.jwts.verified(token);
-    return typeof found === 'string' ? TOKEN_REFUSALS[found] : found;
+    if (typeof found === 'string') return TOKEN_REFUSALS[found];
+    return areOf(this.certificates.callersOf(socket), found) ? found : REFUSALS.twoCallers;
   }
 
   /** The caller whose credentials these are now: for a response that goes on after its request was authorised. */
-  async current(headers: IncomingHttpHeaders): Promise<Caller | undefined> {
-    const known = this.recognised(headers);
-    if (known || !this.hasToken(headers)) return known;
-    const verdict = await this.verified(headers).catch(() => undefined);
+  async current(credentials: Credentials): Promise<Caller | undefined> {
+    const known = this.recognised(credentials);
+    if (known || !this.hasToken(credentials.headers)) return known;
+    const verdict = await this.verified(credentials).catch(() => undefined);
     return verdict instanceof ProblemException ? undefined : verdict;
   }
 
@@ -96,8 +110,11 @@ export class CallerAuthentication {
   refusal({ 'x-api-key': key, authorization }: IncomingHttpHeaders): ProblemException {
     const token = bearerOf({ authorization });
     if (key === '') return REFUSALS.emptyKey;
-    if (typeof key === 'string')
-      return token !== undefined ? REFUSALS.both : TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.wrongKey;
+    if (typeof key === 'string') {
+      if (token !== undefined) return REFUSALS.both;
+      if (this.registry.byKey(key)) return REFUSALS.twoCallers;
+      return TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.wrongKey;
+    }
     if (authorization === undefined) return this.jwts.accepted ? REFUSALS.noneOfBoth : REFUSALS.none;
     if (token === undefined) return REFUSALS.otherScheme;
     return API_KEY.test(token) ? REFUSALS.keyAsToken : REFUSALS.noTokens;
@@ -113,6 +130,11 @@ export class CallerAuthentication {
 
 function refusal(detail: string): ProblemException {
   return new ProblemException('unauthenticated', { detail });
+}
+
+/** Whether all of these are this caller. Those of a token are made of an entry, so the name tells. */
+function areOf(callers: readonly Caller[], { name }: Caller): boolean {
+  return callers.every((each) => each.name === name);
 }
 
 /** The text after the scheme; undefined for another scheme. */

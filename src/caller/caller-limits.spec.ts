@@ -8,7 +8,13 @@ import { CallerLimits, MAX_IN_FLIGHT_OF_ONE } from './caller-limits.ts';
 import type { Caller } from './callers-file.ts';
 
 const grants = { enterprises: new Set<string>(), channels: new Set<string>(), users: new Set<string>() };
-const callerNamed = (name: string): Caller => ({ name, keyHashes: [], scopes: new Set(), grants });
+const callerNamed = (name: string): Caller => ({
+  name,
+  keyHashes: [],
+  certificates: [],
+  scopes: new Set(),
+  grants,
+});
 
 it("requests in flight of one caller are at most half of the gateway's: beyond them 429, and others are served", async () => {
   const metrics = new Metrics();

@@ -43,6 +43,15 @@ describe('a callers file', () => {
     expect([enterprises?.size, channels?.size, users?.size, nobody?.keyHashes]).toEqual([0, 0, 0, []]);
   });
 
+  it('may name certificates in place of keys', () => {
+    const certificates = [
+      ...['spiffe://cluster.example/ns/shop/sa/billing', 'urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6'],
+      ...['DNS:billing.internal', 'DNS:billing', `sha256:${'0a'.repeat(32)}`],
+    ];
+    const [billing] = readCallersFile(file(withCallers(entry({ certificates, keys: [] }))));
+    expect([billing?.certificates, billing?.keyHashes]).toEqual([certificates, []]);
+  });
+
   it('is what the example shows', () => {
     const callers = readCallersFile('config/callers.example.json');
     expect(callers.length).toBeGreaterThan(0);
@@ -53,6 +62,10 @@ describe('a callers file', () => {
   const { hash } = newApiKey();
   const refused = (...callers: object[]) => withCallers(...callers.map((each) => entry(each)));
   const HASH = /^callers\[0\]\.keys\[0\] of "billing": must be the SHA-256/;
+  function notNamed(name: unknown): [string, string, RegExp] {
+    const place = /^callers\[0\]\.certificates\[1\] of "billing": /;
+    return [`with the certificate ${String(name)}`, refused({ certificates: ['DNS:a.b', name] }), place];
+  }
   it.each<[string, string, RegExp]>([
     ['without callers', '{}', /^callers: /],
     ['with a misspelt top field', '{"callers":[],"caller":[]}', /^the whole file: /],
@@ -92,13 +105,33 @@ describe('a callers file', () => {
       refused({ keys: [hash] }, { name: 'b', keys: [hash] }),
       /^callers\[1\] of "b" has the key of callers\[0\]: every key must be used once/,
     ],
+    ...['billing.internal', 'dns:billing.internal', 'DNS:Billing.internal', 'DNS:*.internal', 'DNS:'].map(
+      notNamed,
+    ),
+    ...[`sha256:${hash.toUpperCase()}`, 'sha256:00', `SHA256:${hash}`, hash, 'CN=billing'].map(notNamed),
+    ...['spiffe://a b', 'spiffe://a,URI:spiffe://b', 'spiffe://', 'spiffe:a', '', 7].map(notNamed),
+    [
+      'with one certificate for two',
+      refused({ certificates: ['DNS:a.b'] }, { name: 'b', certificates: [`sha256:${hash}`, 'DNS:a.b'] }),
+      /^callers\[1\] of "b" has the certificate of callers\[0\]: every certificate must be used once/,
+    ],
   ])('is refused with the place and the rule: %s', (_, content, message) => {
     expect(faultOf(content)).toMatch(message);
   });
 
   it('is refused without repeating a value', () => {
     const secret = randomBytes(16).toString('hex');
-    const spots = ['name', 'keys', 'scopes', 'enterprises', 'channels', 'users', 'appKey', 'rateLimit'];
+    const spots = [
+      'name',
+      'keys',
+      'certificates',
+      'scopes',
+      'enterprises',
+      'channels',
+      'users',
+      'appKey',
+      'rateLimit',
+    ];
     const value = fc.constantFrom<unknown>(
       ...[secret, [secret, 5], { [`_`]: secret }, [[secret]], [secret, secret, `${secret} `], `${secret} `],
     );

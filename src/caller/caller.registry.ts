@@ -17,6 +17,8 @@ const NOBODY: KnownKey = { hash: Buffer.alloc(32), caller: undefined };
 export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   #byHash: ReadonlyMap<string, KnownKey> = new Map();
   #byName: ReadonlyMap<string, Caller> = new Map();
+  /** By each name of a certificate. Another map after each change of the file. */
+  byCertificate: ReadonlyMap<string, Caller> = new Map();
   #unfollow: (() => void) | undefined;
 
   constructor(
@@ -47,6 +49,9 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
     this.#byName = new Map(callers.map((caller) => [caller.name, caller]));
+    this.byCertificate = new Map(
+      callers.flatMap((caller) => caller.certificates.map((name) => [name, caller] as const)),
+    );
     return callers.length;
   }
 

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
 import type { Grants } from '../upstream/call-context.ts';
+import { CERTIFICATE_NAME_FORMS, isCertificateName } from './certificate-names.ts';
 import { isScope, scopes, type Scope } from './scopes.ts';
 
 export interface Caller {
   readonly name: string;
   /** SHA-256 of each key; two allow rotation. */
   readonly keyHashes: readonly Buffer[];
+  /** Names of client certificates, each of which is a credential as a key is. */
+  readonly certificates: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   readonly grants: Grants;
   readonly appKey?: string;
@@ -39,6 +42,9 @@ const schema = z.strictObject({
         )
         .max(2, { error: 'must be at most two keys' })
         .default([]),
+      certificates: z
+        .array(z.string().refine(isCertificateName, { error: CERTIFICATE_NAME_FORMS }))
+        .default([]),
       scopes: z.array(z.string().refine(isScope, { error: `must be one of ${scopes.join(', ')}` })),
       enterprises: ids,
       channels: ids,
@@ -53,9 +59,11 @@ export function readCallersFile(path: string): readonly Caller[] {
   const { callers } = readSettingsFile(path, schema, nameOfEntry);
   assertUnique(path, callers, 'name', ({ name }) => [name]);
   assertUnique(path, callers, 'key', ({ keys }) => keys);
+  assertUnique(path, callers, 'certificate', ({ certificates }) => certificates);
   return callers.map((entry) => ({
     name: entry.name,
     keyHashes: entry.keys.map((hex) => Buffer.from(hex, 'hex')),
+    certificates: entry.certificates,
     scopes: new Set(entry.scopes as Scope[]),
     grants: {
       enterprises: new Set(entry.enterprises),

@@ -67,7 +67,7 @@ export class EventsController {
   async watchEvents(
     @Call() { caller }: CallContext,
     @Query() query: WatchEventsQuery,
-    @Req() { headers }: FastifyRequest,
+    @Req() { raw }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @HeaderValue('last-event-id') last?: string,
   ): Promise<StreamableFile> {
@@ -80,7 +80,7 @@ export class EventsController {
     if (after !== undefined) await this.events.assertKept(after);
     const from = after ?? (await this.events.newest());
     const events = this.stream.after(from, query, async () => {
-      const now = await this.callers.current(headers);
+      const now = await this.callers.current(raw);
       return now?.scopes.has(SCOPE) ? now.grants : undefined;
     });
     return this.watchers.stream(caller.name, reply.raw, events);

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect as connectTls, type TlsOptions } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeCertificates, type TestCertificates } from '../../test/support/certificates.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Connections } from './connections.ts';
 import { maxConnections } from './server-limits.ts';
@@ -11,11 +14,11 @@ let clients: Socket[];
 /** Requests that wait for their response, by path; those under /known are of a known caller. */
 let waiting: Map<string, ServerResponse>;
 
-async function start(max: number): Promise<void> {
+async function start(max: number, tls?: TlsOptions): Promise<void> {
   waiting = new Map();
   clients = [];
   const connections = new Connections(new Metrics());
-  server = createServer((request, response) => {
+  const heard = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket, url = '' } = request;
     const left = connections.busy(socket);
     if (!left) return;
@@ -23,7 +26,8 @@ async function start(max: number): Promise<void> {
     if (url.startsWith('/known')) connections.known(socket);
     waiting.set(url, response);
     server.emit('heard');
-  });
+  };
+  server = tls ? createTlsServer(tls, heard) : createServer(heard);
   connections.bound(server, max);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -91,6 +95,51 @@ describe('K21 the connection that makes room for a new one', () => {
     const refused = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
     await once(refused, 'close');
     expect(callers.map(({ closed }) => closed)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('K21 with TLS, the connection that makes room for a new one', () => {
+  let certificates: TestCertificates;
+  beforeEach(async () => {
+    certificates = await makeCertificates();
+    await start(3, certificates.good);
+  });
+
+  async function openSecure(...paths: readonly string[]): Promise<Socket> {
+    const { port } = server.address() as AddressInfo;
+    const client = connectTls({ port, host: '127.0.0.1', ca: certificates.ca }).on('error', () => undefined);
+    clients.push(client);
+    const accepted = once(server, 'secureConnection');
+    await Promise.all([accepted, once(client, 'secureConnect')]);
+    client.resume();
+    if (paths.length > 0) client.write(requests(paths));
+    while (!paths.every((path) => waiting.has(path))) await once(server, 'heard');
+    return client;
+  }
+
+  it('is one without a handshake, then an idle one, and each counts once', async () => {
+    const silent = await open();
+    const idle = await openSecure();
+    const busy = await openSecure('/known');
+    const silentGone = once(silent, 'close');
+    await openSecure('/known/too');
+    await silentGone;
+    expect([idle, busy].map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    const idleGone = once(idle, 'close');
+    await openSecure('/known/third');
+    await idleGone;
+    expect(busy.destroyed).toBe(false);
+  });
+
+  it('K61 is never one that has gone: whoever hangs up in the midst of a handshake is forgotten', async () => {
+    for (let count = 0; count < 20; count++) {
+      const gone = await open();
+      const closed = once(gone, 'close');
+      gone.end('no TLS');
+      await closed;
+    }
+    const all = [await openSecure('/known/1'), await openSecure('/known/2'), await openSecure('/known/3')];
+    expect(all.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
   });
 });
 

@@ -20,6 +20,8 @@ export class Connections {
   readonly #known = new WeakSet<Socket>();
   /** All connections, with the number of running requests on each. */
   readonly #underWay = new Map<Socket, number>();
+  /** Connections without TLS yet, by the client's end. */
+  readonly #handshakes = new Map<string, Socket>();
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -32,16 +34,40 @@ export class Connections {
         this.metrics.count('gateway_requests_refused_total', { reason: 'connections' }),
       ),
     );
+    const opened = (socket: Socket): void => {
+      if (this.#underWay.size >= max) this.#makeRoom();
+      this.#underWay.set(socket, 0);
+      this.#idleStrangers.add(socket);
+      socket.once(
+        'close',
+        edge('connections', () => this.#forget(socket)),
+      );
+    };
+    if (!('setSecureContext' in server)) {
+      server.on('connection', edge('connections', opened));
+      return;
+    }
     server.on(
       'connection',
       edge('connections', (socket: Socket) => {
-        if (this.#underWay.size >= max) this.#makeRoom();
-        this.#underWay.set(socket, 0);
-        this.#idleStrangers.add(socket);
+        const end = endOf(socket);
+        this.#handshakes.set(end, socket);
         socket.once(
           'close',
-          edge('connections', () => this.#forget(socket)),
+          edge('connections', () => this.#handshakes.get(end) === socket && this.#handshakes.delete(end)),
         );
+        opened(socket);
+      }),
+    );
+    // Requests arrive on a socket of its own, which takes the place of the first one.
+    server.on(
+      'secureConnection',
+      edge('connections', (socket: Socket) => {
+        const end = endOf(socket);
+        const carrier = this.#handshakes.get(end);
+        this.#handshakes.delete(end);
+        if (carrier) this.#forget(carrier);
+        if (!socket.destroyed) opened(socket);
       }),
     );
   }
@@ -81,6 +107,7 @@ export class Connections {
    * for them.
    */
   closeUnused(): void {
+    for (const socket of this.#handshakes.values()) socket.destroy();
     for (const socket of this.#underWay.keys()) if (socket.bytesRead === 0) socket.destroy();
   }
 
@@ -101,6 +128,11 @@ export class Connections {
     this.#busyStrangers.delete(socket);
     this.#idleCallers.delete(socket);
   }
+}
+
+/** Node does not say which connection a socket of TLS is on. */
+function endOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
 function first<T>(set: ReadonlySet<T>): T | undefined {

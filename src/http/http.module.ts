@@ -13,6 +13,7 @@ import { Admission } from './admission.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { Connections } from './connections.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { PublicTls } from './public-tls.ts';
 import { RequestBodies } from './request-bodies.ts';
 import { RequestHooks } from './request-hooks.ts';
 
@@ -23,6 +24,7 @@ import { RequestHooks } from './request-hooks.ts';
     Admission,
     AllowedMethods,
     Connections,
+    PublicTls,
     RequestBodies,
     RequestHooks,
     { provide: APP_GUARD, useClass: CallerGuard },

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { CallerLimits } from '../caller/caller-limits.ts';
+import { ClientCertificates } from '../caller/client-certificates.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import { beginStages } from '../operation/request-stages.ts';
 import { Generations } from '../read-cache/read-keys.ts';
@@ -42,6 +43,7 @@ export class RequestHooks {
   constructor(
     private readonly allowed: AllowedMethods,
     private readonly callers: CallerAuthentication,
+    private readonly certificates: ClientCertificates,
     private readonly limits: CallerLimits,
     private readonly admission: Admission,
     private readonly connections: Connections,
@@ -96,18 +98,22 @@ export class RequestHooks {
 
   /** Adds the caller, where the route has one, before the body is read: the gateway reads no body of a stranger. */
   #identified(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { headers } = request;
+    const { headers, raw } = request;
     const access = accessTo(request);
-    const known = access === 'callers' ? this.callers.recognised(headers) : undefined;
+    const known = access === 'callers' ? this.callers.recognised(raw) : undefined;
     if (known) return this.#admitted(known, request, reply, done);
     const full = access === 'health' ? undefined : this.admission.refusal();
     if (full) return sendProblem(full, request, reply);
     if (access !== 'callers') return done();
-    const stranger = (why?: ProblemException): void =>
-      request.is404 ? done() : sendProblem(why ?? this.callers.refusal(headers), request, reply);
+    const stranger = (why?: ProblemException): void => {
+      if (request.is404) return done();
+      if (this.certificates.tellRefused(raw.socket, request.stages.arrived.requestId))
+        void reply.header('connection', 'close');
+      sendProblem(why ?? this.callers.refusal(headers), request, reply);
+    };
     if (!this.callers.hasToken(headers)) return stranger();
     this.callers
-      .verified(headers)
+      .verified(raw)
       .then((caller) => {
         // A caller that hung up meanwhile is not counted: its response is closed already.
         if (reply.raw.closed) return;

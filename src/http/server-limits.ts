@@ -17,8 +17,8 @@ const MAX_HEADERS = 100;
 /** Far more than any documented request has. */
 export const MAX_URL = 8 * 1024;
 
-/** Counted from the first byte of a request, or from the start of a connection without one. */
-const HEADERS_MS = 4_000;
+/** Counted from the first byte of a request, or from the start of a connection without one. A handshake of TLS has the same time. */
+export const HEADERS_MS = 4_000;
 /** Counted from the first byte of a request to its last. */
 const REQUEST_MS = 9_000;
 /** The detail of the problem for a client that was too slow. */

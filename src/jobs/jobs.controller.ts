@@ -96,7 +96,7 @@ export class JobsController {
   async watchJob(
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
-    @Req() { headers }: FastifyRequest,
+    @Req() { raw }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @HeaderValue('last-event-id') last?: string,
   ): Promise<StreamableFile> {
@@ -104,7 +104,7 @@ export class JobsController {
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
     const { enterpriseGlobalId } = job.definition;
     const events = this.watch.events(job, seen, async () => {
-      const now = await this.callers.current(headers);
+      const now = await this.callers.current(raw);
       return now?.scopes.has(WATCH_SCOPE) === true && isGranted(now.grants.enterprises, enterpriseGlobalId);
     });
     return this.watchers.stream(caller.name, reply.raw, events);

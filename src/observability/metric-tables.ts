@@ -118,8 +118,10 @@ export const GAUGES = {
     labels: { principal: words() },
   },
   gateway_certificate_expiry_timestamp_seconds: {
-    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store: the one that the gateway shows',
-    labels: { certificate: words<TlsServer>() },
+    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store, upstream-client: the one that the gateway shows there; listener: the one that it shows callers; client-ca, upstream-ca: the first end of the authorities that it trusts',
+    labels: {
+      certificate: words<TlsServer | 'listener' | 'client-ca' | 'upstream-client' | 'upstream-ca'>(),
+    },
   },
   gateway_upstream_breaker_state: {
     help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',

@@ -12,8 +12,8 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** The identity of a TLS server, in PEM. */
-interface ServerIdentity {
+/** What one side of TLS shows, in PEM. */
+export interface Identity {
   readonly key: string;
   readonly cert: string;
 }
@@ -22,19 +22,19 @@ export interface TestCertificates {
   /** The authority that signed all but `untrusted`, in PEM: a client must trust it. */
   readonly ca: string;
   /** For 127.0.0.1, ::1 and localhost. */
-  readonly good: ServerIdentity;
+  readonly good: Identity;
   /** The same, but expired yesterday. */
-  readonly expired: ServerIdentity;
+  readonly expired: Identity;
   /** Valid now, for another host. */
-  readonly wrongName: ServerIdentity;
+  readonly wrongName: Identity;
   /** Correct except for its authority, which no client knows. */
-  readonly untrusted: ServerIdentity;
+  readonly untrusted: Identity;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CURVE = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const SIGNING = { name: 'ECDSA', hash: 'SHA-256' } as const;
-const LOOPBACK: JsonGeneralNames = [
+export const LOOPBACK: JsonGeneralNames = [
   { type: 'ip', value: '127.0.0.1' },
   { type: 'ip', value: '::1' },
   { type: 'dns', value: 'localhost' },
@@ -58,26 +58,33 @@ interface Validity {
   readonly to: number;
 }
 
-async function makeAuthority(name: string) {
+export type Authority = Awaited<ReturnType<typeof makeAuthority>>;
+
+/** `above` signs its certificate; without it, it signs its own. */
+export async function makeAuthority(name: string, above?: Signer) {
   const keys = await generateKeys();
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: `CN=${name} authority`,
+  const subject = `CN=${name} authority`;
+  const certificate = await X509CertificateGenerator.create({
+    subject,
+    issuer: above?.subject ?? subject,
     serialNumber: serialNumber(),
     notBefore: new Date(Date.now() - 30 * DAY_MS),
     notAfter: new Date(Date.now() + DAY_MS),
-    keys,
+    publicKey: keys.publicKey,
+    signingKey: above?.key ?? keys.privateKey,
     signingAlgorithm: SIGNING,
     extensions: [
-      new BasicConstraintsExtension(true, 0, true),
+      new BasicConstraintsExtension(true, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
     ],
   });
   return {
     pem: certificate.toString('pem'),
+    signer: { subject: certificate.subject, key: keys.privateKey },
     async issue(
       names: JsonGeneralNames,
       { from, to }: Validity = { from: -DAY_MS, to: DAY_MS },
-    ): Promise<ServerIdentity> {
+    ): Promise<Identity> {
       const own = await generateKeys();
       const issued = await X509CertificateGenerator.create({
         subject: 'CN=server',
@@ -100,6 +107,11 @@ async function makeAuthority(name: string) {
       return { key: PemConverter.encode(pkcs8, 'PRIVATE KEY'), cert: issued.toString('pem') };
     },
   };
+}
+
+interface Signer {
+  readonly subject: string;
+  readonly key: webcrypto.CryptoKey;
 }
 
 function generateKeys() {

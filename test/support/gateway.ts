@@ -14,6 +14,7 @@ import { tell } from './told.ts';
 export interface CallerEntry {
   name: string;
   keys: string[];
+  certificates?: string[];
   scopes: string[];
   enterprises: string[];
   channels: string[];

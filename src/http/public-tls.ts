@@ -1,0 +1,59 @@
+import type { Server, ServerOptions } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { ClientCertificates } from '../caller/client-certificates.ts';
+import { ListenConfig } from '../config/app-config.ts';
+import type { Certificates } from '../config/certificate-files.ts';
+import { firstEnd } from '../config/followed-certificates.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { edge } from '../shared/edge.ts';
+import { HEADERS_MS, serverLimits } from './server-limits.ts';
+
+/** TLS on the public listener: keeps its certificates up to date, and tells which ones clients have shown. */
+@Injectable()
+export class PublicTls implements OnApplicationShutdown {
+  #unfollow: (() => void) | undefined;
+
+  constructor(
+    private readonly config: ListenConfig,
+    private readonly clients: ClientCertificates,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** For a server that was made with {@link tlsOptions}. */
+  connect(server: Server): void {
+    server.on(
+      'secureConnection',
+      edge('client certificate', (socket: TLSSocket) => this.clients.opened(socket)),
+    );
+    const take = (now: Certificates): void => {
+      // Open connections keep what they began with.
+      server.setSecureContext(now);
+      this.#observe(now);
+    };
+    this.#unfollow = this.config.certificates?.follow(take, this.log);
+  }
+
+  onApplicationShutdown(): void {
+    this.#unfollow?.();
+  }
+
+  #observe({ cert, ca }: Certificates): void {
+    const gauge = 'gateway_certificate_expiry_timestamp_seconds';
+    if (cert) this.metrics.set(gauge, { certificate: 'listener' }, firstEnd(cert));
+    if (ca) this.metrics.set(gauge, { certificate: 'client-ca' }, firstEnd(ca));
+  }
+}
+
+export function tlsOptions(first: Certificates): ServerOptions {
+  return {
+    ...serverLimits.http,
+    ...first,
+    handshakeTimeout: HEADERS_MS,
+    requestCert: first.ca !== undefined,
+    // A certificate is asked for, not demanded: whether it is accepted matters only where it is the credential.
+    rejectUnauthorized: false,
+  };
+}
