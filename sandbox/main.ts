@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { ControlError } from './control/checks.ts';
 import { parseJson } from './json.ts';
+import type { TlsOptions } from './options.ts';
 import { checkedProfile, type Profile } from './profile.ts';
 import { startSandbox } from './server.ts';
 
@@ -73,6 +74,15 @@ function profileOf(): Partial<Profile> {
   }
 }
 
+function tlsOf(): TlsOptions | undefined {
+  const [cert, key, clientCa] = ['CERT', 'KEY', 'CLIENT_CA'].map((name) => read(`SANDBOX_TLS_${name}`));
+  if (cert && key && clientCa) return { cert, key, clientCa };
+  if (cert ?? key ?? clientCa)
+    fail('SANDBOX_TLS_CERT, SANDBOX_TLS_KEY and SANDBOX_TLS_CLIENT_CA must be set together');
+  return undefined;
+}
+
+const tls = tlsOf();
 const state = jsonOf('SANDBOX_STATE_FILE');
 const seedPassword = read('SANDBOX_ADMIN_PASSWORD');
 const host = read('SANDBOX_HOST');
@@ -88,6 +98,7 @@ const sandbox = await startSandbox({
   controlEnabled: read('SANDBOX_CONTROL') !== 'off',
   log: (line) => process.stderr.write(`sandbox: ${line}\n`),
   ...(host === undefined ? {} : { host }),
+  ...(tls === undefined ? {} : { tls }),
   ...(seedPassword === undefined ? {} : { seedPassword }),
   ...(lifetime === undefined ? {} : { tokenLifetimeSeconds: lifetime }),
   ...(asyncOrderMs === undefined ? {} : { asyncOrderMs }),

@@ -49,8 +49,17 @@ export interface SandboxOptions {
   readonly maxBodyBytes?: number;
   /** Idle time after which a kept-alive connection is closed. Default 60,000. */
   readonly keepAliveTimeoutMs?: number;
+  /** Serves TLS, and only clients that show a certificate of these authorities. Default: plain HTTP. */
+  readonly tls?: TlsOptions;
   /** Receives one line per notable event; never a body, token or secret. Default: nothing is logged. */
   readonly log?: (line: string) => void;
+}
+
+/** In PEM. */
+export interface TlsOptions {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string;
 }
 
 /** Options with every default filled in. */

@@ -1,6 +1,7 @@
 /** The sandbox as a server: it listens, and passes a request through routing, checks, faults and response. */
 import { randomBytes, randomInt } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Accounts } from './access/accounts.ts';
 import { Gatekeeper, parseBody } from './access/gatekeeper.ts';
@@ -72,7 +73,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
     }),
   );
 
-  const server = createServer({ keepAlive: true, requestTimeout: 0 }, (request, response) => {
+  const server = serverOf(options, (request, response) => {
     void handle(exchange, request, response, settings.log);
   });
   server.keepAliveTimeout = settings.keepAliveTimeoutMs;
@@ -81,7 +82,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
     server.listen(settings.port, settings.host, resolve);
   });
   const { address, family, port } = server.address() as AddressInfo;
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  const url = `${options.tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   return {
     url,
     tokenUrl: `${url}/oauth/token`,
@@ -104,6 +105,20 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
         server.closeAllConnections();
       }),
   };
+}
+
+function serverOf(
+  { tls, log = () => {} }: SandboxOptions,
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const settings = { keepAlive: true, requestTimeout: 0 };
+  if (!tls) return createServer(settings, listener);
+  const { cert, key, clientCa: ca } = tls;
+  return createTlsServer({ ...settings, cert, key, ca, requestCert: true }, listener)
+    .on('secureConnection', (socket) => {
+      log(`client certificate ${socket.getPeerX509Certificate()?.fingerprint256}`);
+    })
+    .on('tlsClientError', (error: NodeJS.ErrnoException) => log(`TLS refused: ${error.code}`));
 }
 
 async function handle(

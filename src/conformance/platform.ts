@@ -177,7 +177,7 @@ function notReached(variable: string, error: TokenFailure | TransportError): str
   const codes = codesOf(error);
   const code = codes[0] ?? (error instanceof TransportError ? error.kind : error.reason);
   if (codes.some((each) => CERTIFICATE.test(each)))
-    return `${variable} shows a certificate that this machine does not trust (${code}): name its authority in NODE_EXTRA_CA_CERTS.`;
+    return `${variable} shows a certificate that this machine does not trust (${code}): name its authority in UPSTREAM_TLS_CA_FILE.`;
   if (/TIMEOUT|timeout|timed/i.test(code))
     return `${variable} does not answer in time (${code}): check the address and the network.`;
   if (error instanceof TokenFailure && codes.length === 0)

@@ -9,6 +9,8 @@ import axios, {
 import { from, type Observable } from 'rxjs';
 import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { type Certificates, secureContextOf } from '../config/certificate-files.ts';
+import type { FollowedCertificates } from '../config/followed-certificates.ts';
 import type { TlsServer } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Exchange, ResponseBudget } from './exchange.ts';
@@ -54,8 +56,8 @@ export class UpstreamPools implements OnApplicationShutdown {
   readonly #shared: ReadonlyMap<GroupName, Pool>;
 
   constructor(config: UpstreamConfig, metrics: Metrics) {
-    const { baseUrl, connectTimeoutMs } = config;
-    const connect = watchedConnector('platform', connectTimeoutMs, metrics);
+    const { baseUrl, connectTimeoutMs, certificates } = config;
+    const connect = watchedConnector('platform', connectTimeoutMs, metrics, certificates);
     const options = { connect, allowH2: false, maxHeaderSize: 16 * 1024, keepAliveTimeout: 4_000 };
     const { orders, ...shared } = connections;
     this.#orders = new OwnConnections(new URL(baseUrl.origin), { ...options, connections: orders });
@@ -67,7 +69,7 @@ export class UpstreamPools implements OnApplicationShutdown {
     );
     this.tokens = new Agent({
       ...options,
-      connect: watchedConnector('tokens', connectTimeoutMs, metrics),
+      connect: watchedConnector('tokens', connectTimeoutMs, metrics, certificates),
       connections: 4,
     });
   }
@@ -148,19 +150,24 @@ export function undiciAdapter(
     });
 }
 
-/** Opens connections for undici, and tells the metrics when the server's certificate ends and when TLS is refused. */
+/**
+ * Opens connections for undici, with the certificates of that moment, and tells the metrics when the server's certificate ends and when
+ * TLS is refused.
+ */
 export function watchedConnector(
   server: TlsServer,
   connectTimeoutMs: number,
   metrics: Metrics,
+  certificates?: FollowedCertificates,
 ): buildConnector.connector {
-  const connect = buildConnector({
-    timeout: connectTimeoutMs,
-    // Set explicitly, because an environment variable can turn Node's default off.
-    rejectUnauthorized: true,
-    allowH2: false,
-  });
-  return (options, callback) =>
+  let shown = certificates?.current;
+  let connect = connector(connectTimeoutMs, shown);
+  return (options, callback) => {
+    if (certificates && certificates.current !== shown) {
+      shown = certificates.current;
+      // A new one: the last one remembers TLS sessions, which would still be those of the last certificate.
+      connect = connector(connectTimeoutMs, shown);
+    }
     connect(options, (...[error, socket]) => {
       if (error) {
         metrics.connectionFailed(server, error);
@@ -171,4 +178,16 @@ export function watchedConnector(
         metrics.set('gateway_certificate_expiry_timestamp_seconds', { certificate: server }, ends / 1_000);
       callback(null, socket);
     });
+  };
+}
+
+function connector(timeout: number, shown?: Certificates): buildConnector.connector {
+  return buildConnector({
+    timeout,
+    // Set explicitly, because an environment variable can turn Node's default off.
+    rejectUnauthorized: true,
+    allowH2: false,
+    // Made once: reading the files' content for each connection costs more than the connection.
+    ...(shown && { secureContext: secureContextOf(shown) }),
+  });
 }

@@ -403,7 +403,7 @@ describe('a platform that cannot be asked', () => {
     const { port } = server.address() as AddressInfo;
     const { code, err } = await run(ofHarbour(), { UPSTREAM_BASE_URL: `https://127.0.0.1:${port}` });
     server.close();
-    expect([code, err]).toEqual([3, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
+    expect([code, err]).toEqual([3, expect.stringContaining('UPSTREAM_TLS_CA_FILE')]);
   });
 
   it('that never answers: 3, after the deadline', async () => {
