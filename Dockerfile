@@ -63,7 +63,8 @@ RUN sh dist/bundle/start.sh 2>/dev/null || ls compiled/*/*
 EXPOSE 3000 9464
 # A few bytes by bash: a Node for each check would cost more than the gateway does when it is idle. Docker checks every five seconds until
 # the first success.
+# With TLS on the public listener the management listener answers, which stays plain.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
-  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${PORT:-3000} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+  CMD ["bash", "-c", "at=${PORT:-3000}/health/live; [ -z \"$TLS_CERT_FILE\" ] || at=${MANAGEMENT_PORT:-9464}/console/icon.svg; exec 3<>/dev/tcp/127.0.0.1/${at%%/*} && printf 'GET /%s HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' \"${at#*/}\" >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 # The script becomes Node, without npm, so that SIGTERM reaches it and requests under way are finished.
 CMD ["sh", "dist/bundle/start.sh"]

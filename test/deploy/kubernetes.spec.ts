@@ -1,15 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
 import { parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config/app-config.ts';
+import { makeCertificates } from '../support/certificates.ts';
 import { type Container, containersOf, kustomize, type Manifest } from './kustomize.ts';
 
 /** The manifests of deploy/kubernetes against the schemas of Kubernetes' API, and what the schemas do not say. */
 
-const OVERLAYS = ['sandbox', 'production'] as const;
+const OVERLAYS = ['sandbox', 'production', 'production-tls'] as const;
 const folderOf = (overlay: string) => join('deploy/kubernetes/overlays', overlay);
 
 interface Pod {
@@ -44,6 +46,9 @@ function find<T extends Manifest>(all: readonly Manifest[], kind: string, name =
 it('no overlay has a field that its kind does not have', () => {
   expect(unknownFields(OVERLAYS.flatMap((overlay) => kustomize(folderOf(overlay))))).toEqual([]);
 });
+
+const folder = mkdtempSync(join(tmpdir(), 'kubernetes-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   const all = kustomize(folderOf(overlay));
@@ -165,7 +170,7 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     }
   });
 
-  it('has settings that the gateway starts with', () => {
+  it('has settings that the gateway starts with', async () => {
     const { data } = find<Manifest & { data: Record<string, string> }>(all, 'ConfigMap');
     // The secrets' files are not in the repository: values of the same form take their places.
     const secrets: Record<string, string> = {
@@ -175,9 +180,13 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       REDIS_URL: 'redis://redis:6379',
       ORDER_REDIS_URL: 'redis://order-store:6379',
     };
+    const { ca, good } = await makeCertificates();
+    const files: Record<string, string> = { 'tls.crt': good.cert, 'tls.key': good.key, 'ca.crt': ca };
+    for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, name), pem);
     const environment = Object.fromEntries(
       Object.entries(data).map(([name, value]) => {
         const plain = name.replace(/_FILE$/, '');
+        if (basename(value) in files) return [name, join(folder, basename(value))];
         return plain in secrets ? [plain, secrets[plain]] : [name, value];
       }),
     );
@@ -189,6 +198,20 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       managementPort: 9464,
     });
     expect(config.orderStore.init).toBe('manual');
+  });
+
+  it('mounts every secret that a setting names, and probes as the listener speaks', () => {
+    const { data } = find<Manifest & { data: Record<string, string> }>(all, 'ConfigMap');
+    const { containers } = find<Workload>(all, 'Deployment').spec.template.spec;
+    const { volumeMounts, ...probes } = containers[0] as unknown as {
+      volumeMounts: { mountPath: string }[];
+    } & Record<`${'startup' | 'liveness' | 'readiness'}Probe`, { httpGet: { scheme?: string } }>;
+    const mounted = volumeMounts.map(({ mountPath }) => mountPath);
+    for (const path of Object.values(data).filter((value) => value.startsWith('/run/')))
+      expect(mounted).toContain(dirname(path));
+    const scheme = 'TLS_CERT_FILE' in data ? 'HTTPS' : undefined;
+    for (const { httpGet } of [probes.startupProbe, probes.livenessProbe, probes.readinessProbe])
+      expect(httpGet.scheme).toBe(scheme);
   });
 
   it('is what kubectl makes of it, where kubectl is installed', () => {
