@@ -258,6 +258,7 @@ export const acts = {
     stage.store.copy();
     await handIn(stage, names.slice(10), stage.all.slice(-1));
     await stage.store.restore();
+    stage.hook.lost();
     await looked(stage);
     for (const gateway of stage.all)
       await Promise.all(names.map((name) => stage.desk.submit(name, { at: [gateway], tries: 4 })));

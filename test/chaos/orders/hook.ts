@@ -21,6 +21,8 @@ export class Hook {
   readonly #server: Server;
   readonly #taken = new Set<string>();
   readonly #refused = new Set<string>();
+  /** Taken before the store lost some of them. */
+  #former: ReadonlySet<string> = new Set();
   #asked = 0;
   #askedAt = 0;
   #unsigned = 0;
@@ -54,6 +56,11 @@ export class Hook {
     return hook;
   }
 
+  /** The store has gone back to an older copy: what was taken until now may be no event any more. */
+  lost(): void {
+    this.#former = new Set(this.#taken);
+  }
+
   /** What it took, beside the events of the feed: each is there, and those of one subject came in their order. */
   async faults(events: readonly Event[]): Promise<string[]> {
     // While it fails, events that it has to wait for are still to come.
@@ -65,7 +72,7 @@ export class Hook {
       its.some(({ id }, at) => at > 0 && (first.get(id) ?? 0) < (first.get(its[at - 1]?.id ?? '') ?? 0)),
     );
     const known = new Set(events.map(({ id }) => id));
-    const unknown = [...first.keys()].filter((id) => !known.has(id));
+    const unknown = [...first.keys()].filter((id) => !known.has(id) && !this.#former.has(id));
     return [
       ...missing.map(({ id, subject }) => `webhooks: the event ${id} of ${subject} was not delivered`),
       ...disordered.map(([subject]) => `webhooks: the events of ${subject} came in another order`),
