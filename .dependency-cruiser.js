@@ -14,7 +14,7 @@ const FLOORS = [
   ['shared'],
   ['kit'],
   ['config', 'problem'],
-  ['observability'],
+  ['observability', 'control'],
   ['redis', 'transport'],
   ['token'],
   ['upstream'],

@@ -13,6 +13,7 @@ interface Schema {
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
   readonly additionalProperties?: unknown;
 }
@@ -50,11 +51,16 @@ const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> 
   getCaller: ['callers', 'me'],
   getJobRows: ['jobs', 'rows'],
   rotateWebhookSecret: ['webhooks', 'rotateSecret'],
+  getMaintenance: ['maintenance', 'get'],
+  setMaintenance: ['maintenance', 'set'],
+  endMaintenance: ['maintenance', 'end'],
   listDeliveries: ['webhooks', 'deliveries'],
   redeliver: ['webhooks', 'redeliver'],
   live: ['health', 'live'],
   ready: ['health', 'ready'],
 };
+/** The schema of what `validateOnly` shows of most writes. */
+const DRY_RUN = 'DryRun';
 /** Writes that the gateway itself runs at most once, by something in the body: a repeat without an answer does no harm. */
 const GUARDED = new Set(['placeOrder']);
 
@@ -72,9 +78,9 @@ interface Method {
   /** The type of an item of the page. */
   readonly item?: string;
   readonly result: string;
+  /** What its dry run returns, and the name of that. */
   readonly preview?: string;
-  /** Query parameters, of an operation that has a body too. */
-  readonly query: readonly string[];
+  readonly previewName?: string;
   /** Statuses of 400 and more whose body is a result. */
   readonly answers: readonly number[];
 }
@@ -100,15 +106,19 @@ function methodsOf(document: ApiDocument): Method[] {
     .map(({ path, http, operation }): Method => {
       const [group, name] = nameOf(operation.operationId);
       const results = Object.entries(operation.responses).flatMap(([status, { content }]) => {
-        const schema = content?.['application/json']?.schema?.$ref;
-        return schema === undefined ? [] : [{ status: Number(status), schema: lastOf(schema) }];
+        const { $ref, oneOf = $ref === undefined ? [] : [{ $ref }] } =
+          content?.['application/json']?.schema ?? {};
+        return oneOf.flatMap((one) =>
+          one.$ref === undefined ? [] : [{ status: Number(status), schema: lastOf(one.$ref) }],
+        );
       });
       const done = results.filter(({ status }) => status < 300);
       const validates = operation.parameters?.some((one) => one.name === 'validateOnly') ?? false;
       const kinds = [...new Set(done.map(({ schema }) => schema))];
       // A preview has a schema of its own: it gets a method of its own.
+      const dryRun = done.find(({ schema }) => schema === DRY_RUN);
       const previewed =
-        validates && kinds.length === 2 ? done.find(({ status }) => status === 200) : undefined;
+        dryRun ?? (validates && kinds.length === 2 ? done.find(({ status }) => status === 200) : undefined);
       const of = kinds.filter((schema) => schema !== previewed?.schema);
       const items = components.schemas[of[0] ?? '']?.properties?.['items']?.items?.$ref;
       const isPage =
@@ -129,11 +139,7 @@ function methodsOf(document: ApiDocument): Method[] {
           item: lastOf(items),
         }),
         result: of.length === 0 ? 'undefined' : of.join(' | '),
-        ...(previewed && { preview: previewed.schema }),
-        query:
-          operation.requestBody === undefined
-            ? []
-            : (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name),
+        ...(previewed && { preview: previewed.schema, previewName: dryRun ? previewOf(name) : 'preview' }),
         answers: results.filter(({ status }) => status >= 400).map(({ status }) => status),
       };
     });
@@ -162,6 +168,10 @@ function eachOf(name: string): string {
   return `each${name.charAt(0).toUpperCase()}${name.slice(1).replace(/ies$/, 'y').replace(/s$/, '')}`;
 }
 
+function previewOf(name: string): string {
+  return `preview${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
+
 function lastOf(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1);
 }
@@ -176,6 +186,8 @@ function inputOf(
     (one) => (one.in === 'path' || one.in === 'query') && !(previewed && one.name === 'validateOnly'),
   );
   const ref = requestBody?.content['application/json']?.schema?.$ref;
+  const stray = own.find((one) => ref !== undefined && one.in === 'query' && one.name !== 'validateOnly');
+  if (stray) throw new Error(`${operationId}: the client sends ${stray.name} in the body`);
   const clash = own.find((one) => ref !== undefined && one.name in (schemas[lastOf(ref)]?.properties ?? {}));
   if (clash) throw new Error(`${operationId}: ${clash.name} is a parameter and a field of the body`);
   const parametersSchema: Schema = {
@@ -302,6 +314,7 @@ function signaturesOf({
   each,
   item,
   preview,
+  previewName,
 }: Method): string[] {
   const optional =
     (input.required ?? []).length === 0 && input.$ref === undefined && input.allOf === undefined;
@@ -318,7 +331,7 @@ function signaturesOf({
       : [
           line(
             `Every check of \`${name}\`, and what it would send; nothing is sent`,
-            `preview(${given}): Promise<${preview}>`,
+            `${previewName}(${given}): Promise<${preview}>`,
           ),
         ]),
   ];
@@ -331,11 +344,11 @@ function operationsModule(methods: readonly Method[], document: ApiDocument): st
       const [group, name] = nameOf(operation.operationId);
       return rowOf(operation.operationId, group, name, `${http.toUpperCase()} ${path}`, actsFor(operation));
     });
-  const rows = methods.map(({ id, group, name, http, path, operation, each, preview, query, answers }) => {
+  const rows = methods.map(({ id, group, name, http, path, operation, each, previewName, answers }) => {
     return rowOf(id, group, name, `${http} ${path}`, {
       ...(each !== undefined && { each }),
-      ...(preview !== undefined && { preview: 'preview' }),
-      ...(query.length > 0 && { query }),
+      // Elsewhere the client makes the name itself.
+      ...(http !== 'GET' && previewName !== previewOf(name) && { preview: previewName ?? false }),
       ...(answers.length > 0 && { answers }),
       ...actsFor(operation),
       ...(GUARDED.has(id) && { guarded: true }),
@@ -358,7 +371,12 @@ ${streams.join('\n')}
 
 /** Short, since the client has a table of all of them. */
 function rowOf(id: string, group: string, name: string, call: string, more: object): string {
-  const row = [group, name, call.replace(' /v1/', ' '), ...(Object.keys(more).length > 0 ? [more] : [])];
+  const row = [
+    group,
+    name,
+    call.replace(' /v1/', ' ').replace(' enterprises/{enterpriseGlobalId}/', ' ~/'),
+    ...(Object.keys(more).length > 0 ? [more] : []),
+  ];
   return `  ${id}: ${JSON.stringify(row)},`;
 }
 

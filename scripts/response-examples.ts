@@ -177,12 +177,15 @@ async function collect(
     const { operationId, responses } = operation;
     // A stream has no example, and may have no end.
     if (responses['200']?.content && 'text/event-stream' in responses['200'].content) continue;
-    // Its event is in no example.
-    if (operationId === 'redeliver') continue;
+    // Its event is in no example. What it has is what each dry run shows that calls no platform.
+    if (operationId === 'redeliver') {
+      examples[operationId] = { 200: { wouldSend: [], effects: [] } };
+      continue;
+    }
     const usual = requestOf(method, template, operation);
     const bodies = bodiesOf(operation);
     const found: Record<string, unknown> = {};
-    for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? [])]) {
+    for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? []), ...dryRunOf(operation)]) {
       if (!onOrders({ template })) {
         await control('/reset', {});
         await prepare();
@@ -217,6 +220,13 @@ async function collect(
     if (Object.keys(found).length > 0) examples[operationId] = found;
   }
   return examples;
+}
+
+/** A write that has a dry run as each has. */
+function dryRunOf({ parameters = [], responses }: Operation): readonly ((usual: Sent) => Sent)[] {
+  const isThere =
+    parameters.some(({ name }) => name === 'validateOnly') && JSON.stringify(responses).includes('/DryRun"');
+  return isThere ? [(usual) => ({ ...usual, path: `${usual.path}?validateOnly=true` })] : [];
 }
 
 function bodiesOf({ requestBody }: Operation): Bodies {

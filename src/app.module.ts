@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { ConsoleModule } from './console/console.module.ts';
+import { ControlModule } from './control/control.module.ts';
 import { EventsModule } from './events/events.module.ts';
 import { HttpModule } from './http/http.module.ts';
 import { JobsModule } from './jobs/jobs.module.ts';
@@ -23,6 +24,7 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         ObservabilityModule.with(log),
+        ControlModule,
         RedisModule,
         MetaModule,
         HttpModule,

@@ -251,12 +251,33 @@ interface components {
             /** @description Whether the asset number is transferred from another asset */
             readonly transferred?: boolean;
         };
+        /** @description What a caller may have in a calendar month (UTC), and has had of it */
+        readonly Budget: {
+            /** @description What it may have */
+            readonly limit: number;
+            /**
+             * Format: date-time
+             * @description When the next month begins
+             */
+            readonly resetsAt: string;
+            /** @description What it has had. What is provably not placed is given back */
+            readonly used: number;
+        };
         /** @description The caller of a key or token, as the callers file has it. `*` stands for all */
         readonly Caller: {
+            /**
+             * @description What is limited in a month, by `orders`, `licences` or `deletions`; empty where nothing is
+             * @example {}
+             */
+            readonly budgets: {
+                readonly [key: string]: components["schemas"]["Budget"];
+            };
             /** @description Codes of the channels whose orders and customers it reaches. */
             readonly channels: readonly string[];
             /** @description Global ids of the enterprises that it reaches. */
             readonly enterprises: readonly string[];
+            /** @description What an operator has stopped, or will have. */
+            readonly maintenance: components["schemas"]["Maintenance"];
             /** @description Name of the caller in the callers file. */
             readonly name: string;
             /** @description The limit of its requests; null where it has none. */
@@ -559,6 +580,24 @@ interface components {
              */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
+        /** @description What a write with `validateOnly` would do. Nothing was sent, and nothing recorded */
+        readonly DryRun: {
+            /** @description As far as it can be read; of locks, `deleteMember` and `lendAssets` */
+            readonly effects: readonly components["schemas"]["DryRunEffect"][];
+            /** @description Calls of the platform; none where it would not be called */
+            readonly wouldSend: readonly components["schemas"]["WouldSend"][];
+        };
+        /** @description What a write would take away or change, as it is now. Which fields it has depends on the operation */
+        readonly DryRunEffect: {
+            /** @description `lendAssets`: the asset */
+            readonly assetId?: string;
+            /** @description Locks: the number of the lock; `deleteMember`: a right that goes with the member */
+            readonly assetNum?: string;
+            /** @description `lendAssets`: whether no member has it, and it is not lent */
+            readonly free?: boolean;
+            /** @description Locks: whether it is disabled now */
+            readonly locked?: boolean | null;
+        };
         readonly EnableLocksInput: {
             /**
              * Format: text
@@ -566,6 +605,7 @@ interface components {
              */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
+        readonly EndMaintenanceInput: Record<string, never>;
         /** @description A new enterprise main account (docs/platform.md, section 2.3) */
         readonly Enterprise: {
             /** @description Global id of the enterprise's main account */
@@ -766,6 +806,7 @@ interface components {
             /** @description Only rows with this status */
             readonly status?: components["schemas"]["RowStatus"];
         };
+        readonly GetMaintenanceInput: Record<string, never>;
         readonly GetMemberInput: {
             /**
              * Format: text
@@ -1270,6 +1311,32 @@ interface components {
          * @enum {string}
          */
         readonly LockStatus: "succeeded" | "not_found" | "failed" | "wrong_type" | "unknown";
+        /** @description What an operator has stopped, and until when; without one everything but `active` is null */
+        readonly Maintenance: {
+            /** @description Whether it is stopped now. It may be to come: see `from`. */
+            readonly active: boolean;
+            /** @description The caller who set it. */
+            readonly by: string | null;
+            /**
+             * Format: date-time
+             * @description When it begins
+             */
+            readonly from: string | null;
+            /** @description What callers are told. */
+            readonly reason: string | null;
+            /** @description What is stopped */
+            readonly stops: components["schemas"]["MaintenanceStops"] | (string & Record<never, never>) | null;
+            /**
+             * Format: date-time
+             * @description When it ends by itself
+             */
+            readonly until: string | null;
+        };
+        /**
+         * @description `orders`: no order is placed; `writes`: nothing is changed at the platform, and imports wait; `all`: the platform is not called
+         * @enum {string}
+         */
+        readonly MaintenanceStops: "orders" | "writes" | "all";
         /** @description An employee of an enterprise (docs/platform.md, sections 2.9 and 2.10). Fields that the platform does not return for a new member are null */
         readonly Member: {
             /** @description Asset numbers assigned to the member. */
@@ -1844,6 +1911,11 @@ interface components {
             readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
             /** @description The `X-Request-Id` of the request, by which the operator finds it in the log */
             readonly requestId: string;
+            /**
+             * Format: date-time
+             * @description Of `budget-exhausted`: when the next month begins, and with it the next budget
+             */
+            readonly resetsAt?: string;
             /** @description Whether the same request may be sent again as it is */
             readonly retryable: boolean;
             /** @description The HTTP status of the response */
@@ -1862,7 +1934,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "webhooks-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -2140,6 +2212,8 @@ interface components {
              * @description Id of the job
              */
             readonly jobId: string;
+            /** @description `true`: every check, and what would be sent; nothing is sent or recorded */
+            readonly validateOnly?: boolean;
         };
         /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4) */
         readonly RevokedAsset: {
@@ -2338,7 +2412,7 @@ interface components {
          * @description What a caller may do; each operation names the scope that it needs
          * @enum {string}
          */
-        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read" | "webhooks:write";
+        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read" | "webhooks:write" | "operate";
         /** @description A session */
         readonly Session: {
             /**
@@ -2375,6 +2449,28 @@ interface components {
              */
             readonly assetNums: readonly string[];
         };
+        /** @description What is stopped, and until when */
+        readonly SetMaintenance: {
+            /**
+             * Format: date-time
+             * @description When it begins; left out: now
+             */
+            readonly from?: string;
+            /**
+             * Format: text
+             * @description What callers are told
+             * @example the platform is updated
+             */
+            readonly reason: string;
+            /** @description What is stopped */
+            readonly stops: components["schemas"]["MaintenanceStops"];
+            /**
+             * Format: date-time
+             * @description When it ends by itself: at most 7 days from now
+             */
+            readonly until: string;
+        };
+        readonly SetMaintenanceInput: components["schemas"]["SetMaintenance"];
         readonly SetMemberAssetNumsInput: {
             /**
              * Format: text
@@ -2737,6 +2833,18 @@ interface components {
             /** @description Id of the webhook */
             readonly webhookId: string;
         };
+        /** @description A call of the platform that a write would make */
+        readonly WouldSend: {
+            /** @description The body, with its secrets masked; null where it has none */
+            readonly body: {
+                readonly [key: string]: Json;
+            } | null;
+            /**
+             * @description The platform's operation, as in `x-upstream`
+             * @example deleteMember
+             */
+            readonly operation: string;
+        };
     };
 }
 
@@ -2758,6 +2866,7 @@ export type AssetProducts = components['schemas']['AssetProducts'];
 export type BindCustomer = components['schemas']['BindCustomer'];
 export type BindCustomerInput = components['schemas']['BindCustomerInput'];
 export type BoughtAsset = components['schemas']['BoughtAsset'];
+export type Budget = components['schemas']['Budget'];
 export type Caller = components['schemas']['Caller'];
 export type CancelJobInput = components['schemas']['CancelJobInput'];
 export type CellForm = components['schemas']['CellForm'];
@@ -2783,7 +2892,10 @@ export type Delivery = components['schemas']['Delivery'];
 export type DeliveryPage = components['schemas']['DeliveryPage'];
 export type DeliveryState = components['schemas']['DeliveryState'];
 export type DisableLocksInput = components['schemas']['DisableLocksInput'];
+export type DryRun = components['schemas']['DryRun'];
+export type DryRunEffect = components['schemas']['DryRunEffect'];
 export type EnableLocksInput = components['schemas']['EnableLocksInput'];
+export type EndMaintenanceInput = components['schemas']['EndMaintenanceInput'];
 export type Enterprise = components['schemas']['Enterprise'];
 export type EnterpriseMember = components['schemas']['EnterpriseMember'];
 export type Event = components['schemas']['Event'];
@@ -2801,6 +2913,7 @@ export type GetAssetProductsInput = components['schemas']['GetAssetProductsInput
 export type GetCallerInput = components['schemas']['GetCallerInput'];
 export type GetJobInput = components['schemas']['GetJobInput'];
 export type GetJobRowsInput = components['schemas']['GetJobRowsInput'];
+export type GetMaintenanceInput = components['schemas']['GetMaintenanceInput'];
 export type GetMemberInput = components['schemas']['GetMemberInput'];
 export type GetOrderAssetsInput = components['schemas']['GetOrderAssetsInput'];
 export type GetOrderInput = components['schemas']['GetOrderInput'];
@@ -2843,6 +2956,8 @@ export type LockResult = components['schemas']['LockResult'];
 export type LockResults = components['schemas']['LockResults'];
 export type LockStatus = components['schemas']['LockStatus'];
 export type Locks = components['schemas']['Locks'];
+export type Maintenance = components['schemas']['Maintenance'];
+export type MaintenanceStops = components['schemas']['MaintenanceStops'];
 export type Member = components['schemas']['Member'];
 export type MemberCounts = components['schemas']['MemberCounts'];
 export type MemberPage = components['schemas']['MemberPage'];
@@ -2899,6 +3014,8 @@ export type Scope = components['schemas']['Scope'];
 export type Session = components['schemas']['Session'];
 export type SessionCreated = components['schemas']['SessionCreated'];
 export type SetAssetNums = components['schemas']['SetAssetNums'];
+export type SetMaintenance = components['schemas']['SetMaintenance'];
+export type SetMaintenanceInput = components['schemas']['SetMaintenanceInput'];
 export type SetMemberAssetNumsInput = components['schemas']['SetMemberAssetNumsInput'];
 export type SettleOrder = components['schemas']['SettleOrder'];
 export type SettleOrderInput = components['schemas']['SettleOrderInput'];
@@ -2924,6 +3041,7 @@ export type WebhookOffReason = components['schemas']['WebhookOffReason'];
 export type WebhookPage = components['schemas']['WebhookPage'];
 export type WebhookState = components['schemas']['WebhookState'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
+export type WouldSend = components['schemas']['WouldSend'];
 
 export interface CallersMethods {
   /** What this key or token may do (`getCaller`, GET /v1/callers/me) */
@@ -2944,6 +3062,19 @@ export interface HealthMethods {
   ready(input?: ReadyInput, options?: CallOptions): Promise<Readiness>;
 }
 
+export interface MaintenanceMethods {
+  /** What an operator has stopped, and until when (`getMaintenance`, GET /v1/maintenance) */
+  get(input?: GetMaintenanceInput, options?: CallOptions): Promise<Maintenance>;
+  /** Stop orders, writes or all calls of the platform for a while (`setMaintenance`, PUT /v1/maintenance) */
+  set(input: SetMaintenanceInput, options?: CallOptions): Promise<Maintenance>;
+  /** Every check of `set`, and what it would send; nothing is sent */
+  previewSet(input: SetMaintenanceInput, options?: CallOptions): Promise<DryRun>;
+  /** End the maintenance, also one that is to come (`endMaintenance`, DELETE /v1/maintenance) */
+  end(input?: EndMaintenanceInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `end`, and what it would send; nothing is sent */
+  previewEnd(input?: EndMaintenanceInput, options?: CallOptions): Promise<DryRun>;
+}
+
 export interface ProblemsMethods {
   /** All problems that this gateway sends (`listProblems`, GET /problems) */
   list(input?: ListProblemsInput, options?: CallOptions): Promise<ProblemList>;
@@ -2954,26 +3085,36 @@ export interface ProblemsMethods {
 export interface SessionsMethods {
   /** Log in a user of the platform (`createSession`, POST /v1/sessions) */
   create(input: CreateSessionInput, options?: CallOptions): Promise<SessionCreated>;
+  /** Every check of `create`, and what it would send; nothing is sent */
+  previewCreate(input: CreateSessionInput, options?: CallOptions): Promise<DryRun>;
   /** Read the user and the end of the session (`getSession`, GET /v1/sessions/current) */
   get(input?: GetSessionInput, options?: CallOptions): Promise<Session>;
   /** Log out: the session ends at once on every replica (`deleteSession`, DELETE /v1/sessions/current) */
   delete(input?: DeleteSessionInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `delete`, and what it would send; nothing is sent */
+  previewDelete(input?: DeleteSessionInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface CustomersMethods {
   /** Bind a channel customer to an enterprise main account (`bindCustomer`, POST /v1/customers) */
   bind(input: BindCustomerInput, options?: CallOptions): Promise<Customer>;
+  /** Every check of `bind`, and what it would send; nothing is sent */
+  previewBind(input: BindCustomerInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the customers of a channel (`findCustomers`, GET /v1/customers) */
   find(input: FindCustomersInput, options?: CallOptions): Promise<CustomerPage>;
   /** Every item of `find`, page after page */
   each(input: FindCustomersInput, options?: CallOptions): Walk<Customer>;
   /** Change name, branch or address of the customer of a CRM number (`updateCustomer`, PATCH /v1/crm-customers/{crmCustomerId}) */
   update(input: UpdateCustomerInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `update`, and what it would send; nothing is sent */
+  previewUpdate(input: UpdateCustomerInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface EnterprisesMethods {
   /** Create an enterprise main account with its default customer and administrator (`createEnterprise`, POST /v1/enterprises) */
   create(input: CreateEnterpriseInput, options?: CallOptions): Promise<Enterprise>;
+  /** Every check of `create`, and what it would send; nothing is sent */
+  previewCreate(input: CreateEnterpriseInput, options?: CallOptions): Promise<DryRun>;
   /** Count the members, asset numbers, lent locks and assets of an enterprise (`getOverview`, GET /v1/enterprises/{enterpriseGlobalId}/overview) */
   overview(input: GetOverviewInput, options?: CallOptions): Promise<Overview>;
 }
@@ -3006,18 +3147,26 @@ export interface OrdersMethods {
   eachAsset(input: GetOrderAssetsInput, options?: CallOptions): Walk<OrderAsset>;
   /** Settle an order whose end is not known with the result that an operator found (`settleOrder`, POST /v1/license-orders/{channelCode}/{channelOrderId}/settlement) */
   settle(input: SettleOrderInput, options?: CallOptions): Promise<OrderRecord>;
+  /** Every check of `settle`, and what it would send; nothing is sent */
+  previewSettle(input: SettleOrderInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface LocksMethods {
   /** Disable physical locks (`disableLocks`, POST /v1/enterprises/{enterpriseGlobalId}/locks/disable) */
   disable(input: DisableLocksInput, options?: CallOptions): Promise<LockResults>;
+  /** Every check of `disable`, and what it would send; nothing is sent */
+  previewDisable(input: DisableLocksInput, options?: CallOptions): Promise<DryRun>;
   /** Enable physical locks (`enableLocks`, POST /v1/enterprises/{enterpriseGlobalId}/locks/enable) */
   enable(input: EnableLocksInput, options?: CallOptions): Promise<LockResults>;
+  /** Every check of `enable`, and what it would send; nothing is sent */
+  previewEnable(input: EnableLocksInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface AssetNumsMethods {
   /** Reserve asset numbers (`reserveAssetNums`, POST /v1/asset-num-reservations) */
   reserve(input: ReserveAssetNumsInput, options?: CallOptions): Promise<ReservedAssetNums>;
+  /** Every check of `reserve`, and what it would send; nothing is sent */
+  previewReserve(input: ReserveAssetNumsInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the asset numbers of an enterprise and the members that have them (`listAssetNums`, GET /v1/enterprises/{enterpriseGlobalId}/asset-nums) */
   list(input: ListAssetNumsInput, options?: CallOptions): Promise<AssetNumPage>;
   /** Every item of `list`, page after page */
@@ -3033,11 +3182,15 @@ export interface JobsMethods {
   get(input: GetJobInput, options?: CallOptions): Promise<Job>;
   /** Cancel a job: what was sent is finished, and nothing further is sent (`cancelJob`, DELETE /v1/jobs/{jobId}) */
   cancel(input: CancelJobInput, options?: CallOptions): Promise<Job>;
+  /** Every check of `cancel`, and what it would send; nothing is sent */
+  previewCancel(input: CancelJobInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface MembersMethods {
   /** Add members to an enterprise, up to 1,000 at once (`addMembers`, POST /v1/enterprises/{enterpriseGlobalId}/members) */
   add(input: AddMembersInput, options?: CallOptions): Promise<AddMembersResult>;
+  /** Every check of `add`, and what it would send; nothing is sent */
+  previewAdd(input: AddMembersInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the members of an enterprise (`listMembers`, GET /v1/enterprises/{enterpriseGlobalId}/members) */
   list(input: ListMembersInput, options?: CallOptions): Promise<MemberPage>;
   /** Every item of `list`, page after page */
@@ -3046,16 +3199,24 @@ export interface MembersMethods {
   get(input: GetMemberInput, options?: CallOptions): Promise<Member>;
   /** Change the account, name and other data of a member (`updateMember`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
   update(input: UpdateMemberInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `update`, and what it would send; nothing is sent */
+  previewUpdate(input: UpdateMemberInput, options?: CallOptions): Promise<DryRun>;
   /** Delete a member (`deleteMember`, DELETE /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
   delete(input: DeleteMemberInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `delete`, and what it would send; nothing is sent */
+  previewDelete(input: DeleteMemberInput, options?: CallOptions): Promise<DryRun>;
   /** Set a new password of a member (`resetMemberPassword`, PUT /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/password) */
   resetPassword(input: ResetMemberPasswordInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `resetPassword`, and what it would send; nothing is sent */
+  previewResetPassword(input: ResetMemberPasswordInput, options?: CallOptions): Promise<DryRun>;
   /** Replace the asset numbers of a member (`setMemberAssetNums`, PUT /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/asset-nums) */
   setAssetNums(input: SetMemberAssetNumsInput, options?: CallOptions): Promise<RightsChange>;
   /** Assign asset numbers to a member, and withdraw others (`changeMemberAssetNums`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/asset-nums) */
   changeAssetNums(input: ChangeMemberAssetNumsInput, options?: CallOptions): Promise<RightsChange>;
   /** Move the product rights of a member's assets into a lent lock (`lendAssets`, POST /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/loans) */
   lend(input: LendAssetsInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `lend`, and what it would send; nothing is sent */
+  previewLend(input: LendAssetsInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface LentLocksMethods {
@@ -3073,6 +3234,8 @@ export interface EventsMethods {
 export interface WebhooksMethods {
   /** Have events sent to a URL, from now on (`createWebhook`, POST /v1/webhooks) */
   create(input: CreateWebhookInput, options?: CallOptions): Promise<WebhookWithSecret>;
+  /** Every check of `create`, and what it would send; nothing is sent */
+  previewCreate(input: CreateWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the caller's webhooks, newest first (`listWebhooks`, GET /v1/webhooks) */
   list(input?: ListWebhooksInput, options?: CallOptions): Promise<WebhookPage>;
   /** Every item of `list`, page after page */
@@ -3081,18 +3244,28 @@ export interface WebhooksMethods {
   get(input: GetWebhookInput, options?: CallOptions): Promise<Webhook>;
   /** Change a webhook, or switch it off or on (`updateWebhook`, PATCH /v1/webhooks/{webhookId}) */
   update(input: UpdateWebhookInput, options?: CallOptions): Promise<Webhook>;
+  /** Every check of `update`, and what it would send; nothing is sent */
+  previewUpdate(input: UpdateWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Remove a webhook, with what waits for it (`deleteWebhook`, DELETE /v1/webhooks/{webhookId}) */
   delete(input: DeleteWebhookInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `delete`, and what it would send; nothing is sent */
+  previewDelete(input: DeleteWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Give a webhook another secret (`rotateWebhookSecret`, POST /v1/webhooks/{webhookId}/secret) */
   rotateSecret(input: RotateWebhookSecretInput, options?: CallOptions): Promise<WebhookWithSecret>;
+  /** Every check of `rotateSecret`, and what it would send; nothing is sent */
+  previewRotateSecret(input: RotateWebhookSecretInput, options?: CallOptions): Promise<DryRun>;
   /** Send one event of the type `webhook.test` now (`testWebhook`, POST /v1/webhooks/{webhookId}/test) */
   test(input: TestWebhookInput, options?: CallOptions): Promise<TestDelivery>;
+  /** Every check of `test`, and what it would send; nothing is sent */
+  previewTest(input: TestWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the deliveries of a webhook, newest events first (`listDeliveries`, GET /v1/webhooks/{webhookId}/deliveries) */
   deliveries(input: ListDeliveriesInput, options?: CallOptions): Promise<DeliveryPage>;
   /** Every item of `deliveries`, page after page */
   eachDelivery(input: ListDeliveriesInput, options?: CallOptions): Walk<Delivery>;
   /** Send an event once more (`redeliver`, POST /v1/webhooks/{webhookId}/deliveries/{eventId}) */
   redeliver(input: RedeliverInput, options?: CallOptions): Promise<undefined>;
+  /** Every check of `redeliver`, and what it would send; nothing is sent */
+  previewRedeliver(input: RedeliverInput, options?: CallOptions): Promise<DryRun>;
 }
 
 /** The methods of the client, by what they are about. */
@@ -3100,6 +3273,7 @@ export interface Groups {
   readonly callers: CallersMethods;
   readonly gaps: GapsMethods;
   readonly health: HealthMethods;
+  readonly maintenance: MaintenanceMethods;
   readonly problems: ProblemsMethods;
   readonly sessions: SessionsMethods;
   readonly customers: CustomersMethods;

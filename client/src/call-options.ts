@@ -25,10 +25,8 @@ export interface Operation {
   readonly path: string;
   /** The name of the method that walks all pages. */
   readonly each?: string;
-  /** The name of the method that only validates. */
-  readonly preview?: string;
-  /** Fields of the input that are query parameters, of an operation with a body. */
-  readonly query?: readonly string[];
+  /** The name of the method that only validates, where it is not `preview` and the name; false: the method itself does it. */
+  readonly preview?: string | false;
   /** Statuses of 400 and more whose body is a result. */
   readonly answers?: readonly number[];
   /** It acts for a user of the platform. */
@@ -49,9 +47,10 @@ type Row = readonly [
 /** The operations of rows of group, name, method and path, and what else there is of them. */
 export function tableOf<Id extends string>(rows: Readonly<Record<Id, Row>>): Readonly<Record<Id, Operation>> {
   const table = Object.entries<Row>(rows).map(([id, [group, name, call, more]]) => {
-    const [method, path = ''] = call.split(' ');
-    // A path without a slash is of the areas.
-    return [id, { group, name, method, path: path.startsWith('/') ? path : `/v1/${path}`, ...more }];
+    const [method, short = ''] = call.split(' ');
+    // A path without a slash is of the areas, and `~` an enterprise.
+    const path = short.replace(/^(?!\/)/, '/v1/').replace('~', 'enterprises/{enterpriseGlobalId}');
+    return [id, { group, name, method, path, ...more }];
   });
   return Object.fromEntries(table) as Record<Id, Operation>;
 }

@@ -268,7 +268,7 @@ export class Exchange {
     acting: Acting,
     payload?: Payload,
   ): Prepared {
-    const { method, query } = operation;
+    const { method } = operation;
     const requestId = options.requestId ?? newId();
     const rest = { ...input };
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -283,7 +283,7 @@ export class Exchange {
     const isBody = method !== 'GET' && method !== 'DELETE' && payload === undefined;
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(rest)) {
-      if (isBody && !query?.includes(name)) continue;
+      if (isBody && name !== 'validateOnly') continue;
       if (value !== undefined) search.append(name, String(value as string | number | boolean));
       delete rest[name];
     }

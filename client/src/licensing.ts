@@ -55,11 +55,17 @@ function groupsOf(call: Call): Groups {
     if (operation.each !== undefined)
       group[operation.each] = (input?: Input, options?: CallOptions) =>
         walk(call, id, operation, input, options);
-    if (operation.preview !== undefined)
-      group[operation.preview] = (input?: Input, options?: CallOptions) =>
+    const { preview = operation.method !== 'GET' && previewOf(operation.name) } = operation;
+    if (preview !== false)
+      group[preview] = (input?: Input, options?: CallOptions) =>
         call(id, operation, { ...input, validateOnly: true }, options);
   }
   return groups as unknown as Groups;
+}
+
+/** The name of the dry run of a method. */
+function previewOf(name: string): string {
+  return `preview${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
 
 /** A base that has the groups as fields, without a line for each of them. */

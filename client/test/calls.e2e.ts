@@ -82,6 +82,16 @@ function settle(client: Licensing, channelOrderId: string): Promise<unknown> {
 }
 
 describe('the methods', () => {
+  it('of writes have a dry run each, which sends nothing', async () => {
+    const ids = { enterpriseGlobalId: 'ent-harbour', memberGlobalId: 'mem-harbour-dora' };
+    const { wouldSend, effects } = await licensing.members.previewDelete(ids);
+    expect([wouldSend, effects]).toEqual([[{ operation: 'deleteMember', body: null }], expect.any(Array)]);
+    const locks = { enterpriseGlobalId: 'ent-harbour', assetNums: ['8000001003'] };
+    const dry = await licensing.locks.previewDisable(locks);
+    expect(dry.effects).toEqual([{ assetNum: '8000001003', locked: false }]);
+    expect((await licensing.members.get(ids)).memberGlobalId).toBe(ids.memberGlobalId);
+  });
+
   it('are one for each operation of the document', () => {
     const document = JSON.parse(readFileSync('config/openapi.json', 'utf8')) as {
       paths: Record<string, object>;
@@ -95,7 +105,7 @@ describe('the methods', () => {
     for (const { group, name, each, preview } of Object.values(operations)) {
       const methods = licensing[group as 'assets'] as unknown as Record<string, unknown>;
       for (const method of [name, each, preview])
-        if (method !== undefined)
+        if (typeof method === 'string')
           expect([group, method, typeof methods[method]]).toEqual([group, method, 'function']);
     }
   });

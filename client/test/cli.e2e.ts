@@ -13,7 +13,9 @@ interface Ended {
   readonly err: string;
 }
 
-const { sandbox, gateway } = useStack();
+const { sandbox, gateway } = useStack({
+  callers: [{ name: 'crm', scopes: ['orders:read'], budgets: { orders: 500 } }],
+});
 /** The command writes failed rows of a job beside the file. */
 let folder: string;
 let file: string;
@@ -69,6 +71,35 @@ describe('the command licensing', () => {
     for (const line of lines.out.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('assetId');
     expect(members.out).toContain('anna@harbour');
     expect((await sandbox.journal('listMembers')).length).toBeGreaterThan(0);
+  });
+
+  it('shows what is left of the budgets of a caller', async () => {
+    const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.keys['crm'] as string };
+    const { code, out } = await withEnvironment(key, 'budgets --json');
+    expect([code, JSON.parse(out)]).toEqual([
+      0,
+      { budget: 'orders', limit: 500, used: 0, resetsAt: expect.stringMatching(/-01T00:00:00.000Z$/) },
+    ]);
+  });
+
+  it('shows, begins and ends a maintenance', async () => {
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    const start = (...more: string[]) => licensing('maintenance start orders', '--until', until, ...more);
+    expect((await start()).err).toBe('maintenance start needs --until and --reason\n');
+    const started = await start('--reason', 'an update', '--json');
+    expect(JSON.parse(started.out)).toMatchObject({
+      active: true,
+      stops: 'orders',
+      until,
+      reason: 'an update',
+    });
+    expect((await licensing('maintenance show')).out).toMatch(/^stops +orders$/m);
+    expect(await licensing('maintenance start reads', '--until', until, '--reason', 'x')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('/stops'),
+    });
+    expect((await licensing('maintenance end')).code).toBe(0);
+    expect(JSON.parse((await licensing('maintenance show --json')).out)).toMatchObject({ active: false });
   });
 
   it('shows an order in doubt with exit code 1, and settles it', async () => {

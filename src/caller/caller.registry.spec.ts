@@ -131,6 +131,7 @@ describe('a callers file', () => {
       'users',
       'appKey',
       'rateLimit',
+      'budgets',
     ];
     const value = fc.constantFrom<unknown>(
       ...[secret, [secret, 5], { [`_`]: secret }, [[secret]], [secret, secret, `${secret} `], `${secret} `],

@@ -41,6 +41,10 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     return timingSafeEqual(known.hash, given) ? known.caller : undefined;
   }
 
+  get all(): readonly Caller[] {
+    return [...this.#byName.values()];
+  }
+
   byName(name: string): Caller | undefined {
     return this.#byName.get(name);
   }

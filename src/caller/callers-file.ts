@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
+import type { Budgets } from '../control/budgets.ts';
 import type { Grants } from '../upstream/call-context.ts';
 import { CERTIFICATE_NAME_FORMS, isCertificateName } from './certificate-names.ts';
 import { isScope, scopes, type Scope } from './scopes.ts';
@@ -15,6 +16,7 @@ export interface Caller {
   readonly appKey?: string;
   /** Undefined: the caller's rate is not limited. */
   readonly rateLimit?: RateLimit;
+  readonly budgets?: Budgets;
 }
 
 /** The number of requests in a window, and the window's length in seconds. */
@@ -28,6 +30,7 @@ const MAX_REQUESTS = 1_000_000_000;
 const DAY_S = 86_400;
 
 const wholeTo = (max: number) => z.number().int().min(1).max(max);
+const budget = z.number().int().min(0).max(MAX_REQUESTS).optional();
 const ids = z.array(z.string().min(1)).default([]);
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
@@ -51,6 +54,7 @@ const schema = z.strictObject({
       users: ids,
       appKey: z.string().min(1).optional(),
       rateLimit: z.strictObject({ requests: wholeTo(MAX_REQUESTS), perSeconds: wholeTo(DAY_S) }).optional(),
+      budgets: z.strictObject({ orders: budget, licences: budget, deletions: budget }).optional(),
     }),
   ),
 });
@@ -72,6 +76,7 @@ export function readCallersFile(path: string): readonly Caller[] {
     },
     appKey: entry.appKey,
     rateLimit: entry.rateLimit,
+    budgets: entry.budgets,
   }));
 }
 

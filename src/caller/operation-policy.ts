@@ -1,3 +1,4 @@
+import type { Stops } from '../control/maintenance.ts';
 import type { Scope } from './scopes.ts';
 
 /** Which callers may use an operation. `none`: any caller. `public` needs no caller; a route without a policy is refused to every caller. */
@@ -13,6 +14,10 @@ export interface OperationPolicy {
   readonly alsoScopes?: ((body: unknown) => readonly Scope[]) | undefined;
   /** Whether the platform is called on behalf of one of its users. */
   readonly actsAsUser?: boolean | undefined;
+  /** What a maintenance has to stop so that this write is stopped before its handler; absent: it goes on, or looks by itself (orders). */
+  readonly stoppedBy?: Stops | undefined;
+  /** A write that answers `validateOnly` by what it would send; the interceptor does it. */
+  readonly hasDryRun?: boolean | undefined;
   /** The response of a read may be cached for requests with the same rights and the same user. */
   readonly isCached?: boolean | undefined;
   /**

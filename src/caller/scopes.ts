@@ -12,6 +12,7 @@ export const scopes = [
   'gaps:read',
   'events:read',
   'webhooks:write',
+  'operate',
 ] as const;
 
 export type Scope = (typeof scopes)[number];

@@ -79,6 +79,8 @@ export interface Variable {
   readonly example?: string;
   /** May also be given as `<NAME>_FILE`, a path. */
   readonly secret?: true;
+  /** Its file is read again when it changes. All others are read at the start. */
+  readonly reread?: true;
   /** The name that it had before, which is read until 0.3. */
   readonly formerly?: string;
 }
@@ -96,12 +98,14 @@ export const variables = {
   },
   UPSTREAM_APP_KEY: { schema: secret, meaning: "the application's key", example: '', secret: true },
   UPSTREAM_APP_SECRET: {
+    reread: true,
     schema: secret,
     meaning: "the application's secret; given as a file, it is re-read when the file changes",
     example: '',
     secret: true,
   },
   CALLERS_FILE: {
+    reread: true,
     schema: text.min(1),
     meaning:
       'JSON file of the callers and their rights (config/callers.example.json); re-read when it changes',
@@ -139,6 +143,7 @@ export const variables = {
     secret: true,
   },
   UPSTREAM_USERS_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning:
       'JSON file {"<alias>": {"username": "…", "password": "…"}}: users of the platform that callers may act as; re-read when it changes',
@@ -146,15 +151,18 @@ export const variables = {
   HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
   TLS_CERT_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning:
       'PEM file of the certificate of the public listener, with those between it and its authority; with TLS_KEY_FILE: the listener speaks TLS. This file and the next two are re-read when they change',
   },
   TLS_KEY_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning: 'PEM file of the private key of that certificate, without a passphrase',
   },
   TLS_CLIENT_CA_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning:
       "PEM file of the authorities of callers' certificates: the listener asks clients for a certificate, and one that the callers file names is a credential",
@@ -206,15 +214,18 @@ export const variables = {
     meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
   },
   UPSTREAM_TLS_CA_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning:
       "PEM file of the authorities that may have signed the platform's certificates, instead of those that Node trusts; for API and token endpoint. This file and the next two are re-read when they change",
   },
   UPSTREAM_TLS_CERT_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning: 'PEM file of the certificate that the gateway shows to the platform; with UPSTREAM_TLS_KEY_FILE',
   },
   UPSTREAM_TLS_KEY_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning: 'PEM file of the private key of that certificate, without a passphrase',
   },
@@ -239,6 +250,7 @@ export const variables = {
     meaning: 'unit of the long timestamps of the platform; default as the profile says, else ms',
   },
   PLATFORM_PROFILE_FILE: {
+    reread: true,
     schema: text.min(1).optional(),
     meaning:
       'JSON file in which `npm run conformance` has written how the platform behaves where its interface is silent; re-read when it changes. Without it the gateway takes the cautious reading of each',

@@ -13,6 +13,7 @@ const well: ReplicaState = {
   orders: { stopped: 'none', reason: undefined, unreadable: 0 },
   tokenFailure: undefined,
   openCircuits: [],
+  maintenance: undefined,
 };
 const no = { count: 0, oldestMs: 0 };
 const noOrders: StoredState['orders'] = { inDoubt: no, accepted: no, placedTwice: 0 };

@@ -1,3 +1,4 @@
+import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
 import type { OpenOrders } from './doubts.ts';
 import type { Overload } from '../http/admission.ts';
 import type { StoreWatch } from '../order-store/watch.ts';
@@ -11,7 +12,7 @@ export interface Attention {
   /** The cause, as far as the gateway knows it. */
   readonly detail: string;
   /** The section of the console that shows more. */
-  readonly section?: 'orders' | 'gaps' | 'jobs' | 'webhooks';
+  readonly section?: 'orders' | 'gaps' | 'jobs' | 'webhooks' | 'maintenance';
   /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
   readonly alert?: string;
 }
@@ -24,6 +25,7 @@ export interface ReplicaState {
   readonly orders: StoreWatch['trouble'];
   readonly tokenFailure: TokenTrouble | undefined;
   readonly openCircuits: readonly string[];
+  readonly maintenance: (MaintenanceWindow & { readonly active: boolean }) | undefined;
 }
 
 /** What is in the stores of all replicas. */
@@ -118,7 +120,7 @@ function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
   ];
 }
 
-const replicaTrouble = ({ overload, openCircuits, redis, draining }: ReplicaState): Found[] => [
+const replicaTrouble = ({ overload, openCircuits, redis, draining, maintenance }: ReplicaState): Found[] => [
   overload !== undefined && {
     level: 'act',
     title: 'New requests are refused',
@@ -137,6 +139,13 @@ const replicaTrouble = ({ overload, openCircuits, redis, draining }: ReplicaStat
     title: 'The shared Redis cannot be used',
     detail: `${(redis.reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
     alert: 'RedisAway',
+  },
+  maintenance && {
+    level: 'watch',
+    title: maintenance.active ? 'Maintenance' : 'Maintenance is to come',
+    detail: `${STOPPED[maintenance.stops]} from ${timeOf(maintenance.from)} to ${timeOf(maintenance.until)}: ${maintenance.reason}`,
+    section: 'maintenance',
+    alert: 'MaintenanceOn',
   },
   draining && {
     level: 'watch',
@@ -169,6 +178,16 @@ const storedTrouble = ({ stuckJobs, newGaps, troubledWebhooks }: StoredState): F
     alert: 'GapsAppeared',
   },
 ];
+
+const STOPPED: Readonly<Record<Stops, string>> = {
+  orders: 'Orders are stopped',
+  writes: 'Writes and orders are stopped, imports wait,',
+  all: 'The platform is not called',
+};
+
+function timeOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;

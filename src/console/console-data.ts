@@ -1,8 +1,11 @@
 import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
+import { type Variable, variables } from '../config/variables.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import { UpstreamGaps } from '../upstream/gaps.ts';
 import { version } from '../shared/shipped-file.ts';
 import { Admission } from '../http/admission.ts';
+import { BudgetWatch } from '../order-store/budget-watch.ts';
 import { StoreWatch } from '../order-store/watch.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
@@ -13,6 +16,12 @@ import { KnownWebhooks } from './known-webhooks.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+const all = Object.entries<Variable>(variables);
+const settings = {
+  reread: all.flatMap(([name, { reread }]) => (reread ? [name] : [])),
+  restart: all.flatMap(([name, { reread }]) => (reread ? [] : [name])),
+};
 
 /** What the sections of the console show, as JSON. */
 @Injectable()
@@ -27,6 +36,8 @@ export class ConsoleData {
     private readonly gaps: UpstreamGaps,
     private readonly jobs: RecentJobs,
     private readonly webhooks: KnownWebhooks,
+    private readonly maintenance: Maintenance,
+    private readonly budgets: BudgetWatch,
   ) {}
 
   /** Returns undefined where there is no such data. Rejects where a store cannot be read. */
@@ -36,6 +47,8 @@ export class ConsoleData {
       ['/orders', () => this.doubts.list()],
       ['/jobs', () => this.jobs.list(query.get('rows'))],
       ['/webhooks', () => this.webhooks.list(query.get('deliveries'))],
+      ['/budgets', async () => ({ items: await this.budgets.read() })],
+      ['/settings', async () => settings],
       ['/gaps', async () => ({ items: await this.gaps.list() })],
     ]);
     return sections.get(path)?.();
@@ -61,7 +74,13 @@ export class ConsoleData {
       gaps: gaps.length,
       jobs: jobs.total,
       webhooks: troubledWebhooks,
+      maintenance: this.#maintenance() ?? null,
     };
+  }
+
+  #maintenance() {
+    const { window, isActive } = this.maintenance;
+    return window && { ...window, active: isActive };
   }
 
   #replica(): ReplicaState {
@@ -72,6 +91,7 @@ export class ConsoleData {
       orders: this.orderStore.trouble,
       tokenFailure: this.tokens.failure,
       openCircuits: this.upstream.open,
+      maintenance: this.#maintenance(),
     };
   }
 }

@@ -32,7 +32,18 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const FILES = [
   ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
-  ...['orders.js', 'settle.js', 'jobs.js', 'webhooks.js', 'gaps.js', 'dialog.js', 'credential.js'],
+  ...[
+    'orders.js',
+    'settle.js',
+    'jobs.js',
+    'webhooks.js',
+    'gaps.js',
+    'maintenance.js',
+    'budgets.js',
+    'settings.js',
+    'dialog.js',
+    'credential.js',
+  ],
 ];
 
 /** The operations of the API that the page may call below `/console/api`. They go the same way as on the public listener. */
@@ -41,6 +52,7 @@ const OPERATIONS: readonly RegExp[] = [
   /^DELETE \/v1\/jobs\/[^/?]+$/,
   /^POST \/v1\/license-orders\/[^/?]+\/[^/?]+\/settlement$/,
   /^POST \/v1\/webhooks\/[^/?]+\/deliveries\/[^/?]+$/,
+  /^(PUT|DELETE) \/v1\/maintenance$/,
 ];
 
 /**

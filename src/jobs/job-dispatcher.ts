@@ -5,6 +5,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import type { TaskHold, TaskQueue } from '../kit/task-queue/task-queue.ts';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
@@ -38,6 +39,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     private readonly metrics: Metrics,
     config: OrderStoreConfig,
     private readonly log: Log,
+    private readonly maintenance: Maintenance,
   ) {
     const settings = { room: 'guard', name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 };
     this.#queue = taskQueue<JobTask>(config, log, settings, ({ jobId }, hold) => this.#run(jobId, hold));
@@ -66,12 +68,15 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     await this.#queue.add(jobIds.map((jobId) => ({ id: jobId, data: { jobId } }))).catch(() => undefined);
   }
 
-  /** Resolves to whether the job has ended. */
+  /** Resolves to whether the job has ended, or is to wait. */
   async #run(jobId: string, hold: TaskHold): Promise<boolean> {
+    // The job stays in the store's list, and the queue gets it again when the maintenance is over.
+    if (this.maintenance.stops('writes')) return true;
+    const over = AbortSignal.any([hold.over, this.maintenance.pauseOf('writes')]);
     try {
       const taken = await this.store.take(jobId, hold);
       if (taken.kind !== 'taken') return taken.kind === 'ended';
-      const held = new HeldJob(this.store, hold, taken.job);
+      const held = new HeldJob(this.store, { ...hold, over }, taken.job);
       const calls = new ImportCalls(this.imports, taken.job.definition);
       const state = await new ImportRun(held, calls, taken.calls).run();
       this.metrics.count('gateway_jobs_ended_total', { state });
@@ -83,7 +88,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
           'The work on an import failed inside the gateway, and is tried again',
         );
-      return false;
+      return this.maintenance.stops('writes');
     }
   }
 
@@ -94,7 +99,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     const unfinished = await this.store.unfinished().catch(() => undefined);
     if (unfinished) {
       this.#measure(unfinished);
-      await this.offer(...unfinished.map(({ jobId }) => jobId));
+      if (!this.maintenance.stops('writes')) await this.offer(...unfinished.map(({ jobId }) => jobId));
     }
     this.#looking = false;
   }
@@ -102,7 +107,9 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   #measure(unfinished: readonly UnfinishedJob[]): void {
     const running = unfinished.filter(({ state }) => state === 'running').length;
     const now = Date.now();
-    const oldest = Math.min(now, ...unfinished.map(({ changedAt }) => changedAt));
+    // A maintenance is not a job's fault.
+    const waits = this.maintenance.stops('writes') ? [] : unfinished;
+    const oldest = Math.min(now, ...waits.map(({ changedAt }) => changedAt));
     this.metrics.set('gateway_jobs', { state: 'queued' }, unfinished.length - running);
     this.metrics.set('gateway_jobs', { state: 'running' }, running);
     this.metrics.set('gateway_jobs_idle_seconds', {}, (now - oldest) / 1_000);

@@ -36,6 +36,7 @@ const ifMatchHeader = {
 /** What both ways to change the rights of a member share. */
 const RIGHTS_CHANGE = {
   effect: 'write',
+  previews: true,
   scope: 'members:write',
   upstream: 'changePrivileges',
   problems: ['precondition-failed'],
@@ -162,10 +163,10 @@ export class MemberAssetsController {
   })
   lendAssets(
     @Call() call: CallContext,
-    @Param() { memberGlobalId }: EnterpriseMemberPath,
+    @Param() member: EnterpriseMemberPath,
     @Body() loan: LendAssetsDto,
   ): Promise<void> {
-    return this.assets.lendAssets(call, memberGlobalId, loan);
+    return this.assets.lendAssets(call, member, loan);
   }
 
   @Get('enterprises/:enterpriseGlobalId/overview')

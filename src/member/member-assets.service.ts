@@ -17,6 +17,7 @@ import type {
   ListAssetNumsQuery,
   ListLentLocksQuery,
 } from './dto/member-assets.dto.ts';
+import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 import { isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
 
 @Injectable()
@@ -81,11 +82,15 @@ export class MemberAssetsService {
     return this.cache.read(source, call);
   }
 
-  lendAssets(
+  async lendAssets(
     call: CallContext,
-    memberGlobalId: string,
+    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     { lentLockNum, assetIds }: LendAssetsDto,
   ): Promise<void> {
+    if (call.dryRun)
+      for (const each of await this.allAssetNums(call, enterpriseGlobalId))
+        if (each.assetId !== null && assetIds.includes(each.assetId))
+          call.dryRun.effects.push({ assetId: each.assetId, free: isFree(each) });
     const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
     return this.upstream.call('borrowAssets', call, { ids: { memberGlobalId }, body }, nothing);
   }

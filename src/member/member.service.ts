@@ -15,6 +15,7 @@ import {
   type ResetPasswordDto,
   type UpdateMemberDto,
 } from './dto/member.dto.ts';
+import { MemberAssetsService } from './member-assets.service.ts';
 import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 
@@ -72,6 +73,7 @@ export class MemberService {
     private readonly search: MemberSearch,
     private readonly readings: PlatformReadings,
     private readonly unsettled: UnsettledDeletes,
+    private readonly assets: MemberAssetsService,
   ) {}
 
   /** Where the platform may clear what an edit leaves out, the gateway reads the member first and sends all of its fields. */
@@ -111,6 +113,12 @@ export class MemberService {
   /** A missing member is no failure where an earlier delete may have removed it: a caller may repeat a DELETE (docs/api.md, section 4). */
   async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
+    if (call.dryRun)
+      for (const { assetNum, memberGlobalId: owner } of await this.assets.allAssetNums(
+        call,
+        enterpriseGlobalId,
+      ))
+        if (owner === memberGlobalId) call.dryRun.effects.push({ assetNum });
     try {
       await this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
       await this.unsettled.settle(enterpriseGlobalId, memberGlobalId);

@@ -1,7 +1,8 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
 import { scopes } from '../caller/scopes.ts';
 import { enumeration, enumerationSchema } from '../shared/enumeration.ts';
-import { Count } from '../operation/response-fields.ts';
+import { Count, Time } from '../operation/response-fields.ts';
+import { MaintenanceDto } from './maintenance.dto.ts';
 
 const scopeWords = enumeration(
   'Scope',
@@ -18,6 +19,19 @@ export class RateLimitDto {
   perSeconds!: number;
 }
 
+@ApiSchema({ description: 'What a caller may have in a calendar month (UTC), and has had of it' })
+export class BudgetDto {
+  @Count('What it may have')
+  limit!: number;
+
+  @Count('What it has had. What is provably not placed is given back')
+  used!: number;
+
+  @Time(undefined, 'When the next month begins')
+  resetsAt!: string;
+}
+
+@ApiExtraModels(BudgetDto)
 @ApiSchema({ description: 'The caller of a key or token, as the callers file has it. `*` stands for all' })
 export class CallerDto {
   /** Name of the caller in the callers file. */
@@ -41,4 +55,15 @@ export class CallerDto {
 
   /** The limit of its requests; null where it has none. */
   rateLimit!: RateLimitDto | null;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(BudgetDto) },
+    description: 'What is limited in a month, by `orders`, `licences` or `deletions`; empty where nothing is',
+    example: {},
+  })
+  budgets!: Record<string, BudgetDto>;
+
+  /** What an operator has stopped, or will have. */
+  maintenance!: MaintenanceDto;
 }

@@ -1,13 +1,22 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../caller/callers-file.ts';
+import { type Budget, type Budgets, endOfMonth, monthOf } from '../control/budgets.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { CurrentCaller } from '../operation/request-stages.ts';
-import { CallerDto } from './caller.dto.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { type BudgetDto, CallerDto } from './caller.dto.ts';
+import { toMaintenance } from './maintenance.dto.ts';
 
 @ApiTags('Gateway')
 @Controller('v1/callers')
 export class CallersController {
+  constructor(
+    private readonly maintenance: Maintenance,
+    private readonly ledger: ObservedOrderLedger,
+  ) {}
+
   @Get('me')
   @Operation({
     id: 'getCaller',
@@ -16,7 +25,7 @@ export class CallersController {
     scope: 'none',
     success: [{ status: 200, description: 'The caller', type: CallerDto }],
   })
-  getCaller(@CurrentCaller() { name, scopes, grants, rateLimit }: Caller): CallerDto {
+  async getCaller(@CurrentCaller() { name, scopes, grants, rateLimit, budgets }: Caller): Promise<CallerDto> {
     return {
       name,
       scopes: [...scopes],
@@ -24,6 +33,19 @@ export class CallersController {
       channels: [...grants.channels],
       users: [...grants.users],
       rateLimit: rateLimit ?? null,
+      budgets: budgets ? await this.#budgets(name, budgets) : {},
+      maintenance: toMaintenance(this.maintenance),
     };
+  }
+
+  async #budgets(caller: string, budgets: Budgets): Promise<Record<string, BudgetDto>> {
+    const month = monthOf(Date.now());
+    const [use] = await this.ledger.used(caller, [month]);
+    const resetsAt = new Date(endOfMonth(month)).toISOString();
+    return Object.fromEntries(
+      (Object.entries(budgets) as [Budget, number | undefined][]).flatMap(([budget, limit]) =>
+        limit === undefined ? [] : [[budget, { limit, used: use?.used[budget] ?? 0, resetsAt }]],
+      ),
+    );
   }
 }

@@ -7,11 +7,14 @@ import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CallersController } from './callers.controller.ts';
 import { GapsController } from './gaps.controller.ts';
 import { HealthController } from './health.controller.ts';
+import { MaintenanceController } from './maintenance.controller.ts';
 import { ProblemsController } from './problems.controller.ts';
 
-/** What the gateway says about itself: its health, its problems, what a caller may do, and the gaps of the platform. */
+/** What the gateway says about itself: its health, its problems, what a caller may do, the gaps of the platform, and what operators have stopped. */
 @Module({
   imports: [OperationModule, HttpModule, OrderStoreModule, TokenModule, UpstreamClientModule],
-  controllers: [CallersController, GapsController, HealthController, ProblemsController],
+  controllers: [
+    ...[CallersController, GapsController, HealthController, MaintenanceController, ProblemsController],
+  ],
 })
 export class MetaModule {}

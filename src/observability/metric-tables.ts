@@ -154,6 +154,14 @@ export const GAUGES = {
     help: 'Webhooks of all callers, by state: ok, failing (no delivery is taken), or switched_off by the gateway',
     labels: { state: words<'ok' | 'failing' | 'switched_off'>() },
   },
+  gateway_budget_used_ratio: {
+    help: 'How much of a budget of this month its caller has used, from 0 to 1, by caller and budget: orders, licences or deletions',
+    labels: { caller: words(), budget: words<'orders' | 'licences' | 'deletions'>() },
+  },
+  gateway_maintenance: {
+    help: 'What an operator has stopped: 1 while it is stopped, by what: orders, writes or all',
+    labels: { stops: words<'orders' | 'writes' | 'all'>() },
+  },
 } as const satisfies Table;
 
 /** Gauges that are there once they are set, so not where no Redis is configured: a 0 would raise an alarm. */

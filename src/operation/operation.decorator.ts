@@ -4,13 +4,13 @@ import { ApiOperation } from '@nestjs/swagger';
 import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
 import type { Scope } from '../caller/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
-import { operations } from '../upstream/operations.ts';
+import { operations, type UpstreamOperation } from '../upstream/operations.ts';
 import { described, type OperationDescription } from './openapi/operation-description.ts';
 import { problemResponses } from './openapi/problem-responses.ts';
 
 type Policies = Pick<
   OperationPolicy,
-  'alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser' | 'locationOf' | 'shownOnce'
+  'alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser' | 'locationOf' | 'shownOnce' | 'stoppedBy'
 >;
 
 export interface OperationSpec extends Policies, OperationDescription {
@@ -24,6 +24,8 @@ export interface OperationSpec extends Policies, OperationDescription {
   readonly scope: Scope | 'none';
   /** Whether the platform is called on behalf of a user; default: if the operation behind it is a member operation. */
   readonly actsAsUser?: boolean;
+  /** A write that answers `validateOnly` in a way of its own. */
+  readonly previews?: boolean;
   /** A read that calls the platform, and whose response must not be cached. */
   readonly isUncached?: boolean;
   /** A read whose response must not be stored, not even by the caller: it has no `ETag`. */
@@ -57,6 +59,9 @@ function policyOf(spec: OperationSpec): OperationPolicy {
     actsAsUser: spec.actsAsUser ?? upstream?.module === 'member',
     looksUpAsUser: spec.looksUpAsUser,
     isCached: handling === 'read' && upstream !== undefined && !spec.isUncached,
+    hasDryRun: handling === 'write' && !spec.previews,
+    stoppedBy:
+      spec.stoppedBy ?? (handling === 'write' && upstream && changes(upstream) ? 'writes' : undefined),
     idempotency: spec.idempotency,
     answersRepeats: spec.answersRepeats,
     locationOf: spec.locationOf,
@@ -64,6 +69,11 @@ function policyOf(spec: OperationSpec): OperationPolicy {
     streams: streams?.map(({ type }) => type),
     takesFile: spec.file !== undefined,
   };
+}
+
+/** An order is stopped where it begins. */
+function changes({ effect, placesOrders }: UpstreamOperation): boolean {
+  return effect !== 'read' && !placesOrders;
 }
 
 function handlingOf({ effect, noStore, success }: OperationSpec): OperationPolicy['handling'] {

@@ -8,10 +8,13 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { Maintenance } from '../control/maintenance.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Generations } from '../read-cache/read-keys.ts';
+import type { DryRun } from '../upstream/dry-run.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
+import type { DryRunDto } from './dry-run.dto.ts';
 import { isNamed, type Response, responseOf } from './response.ts';
 
 type Handle = () => Promise<unknown>;
@@ -31,6 +34,7 @@ export class OperationInterceptor implements NestInterceptor {
     private readonly cache: ReadCache,
     private readonly generations: Generations,
     private readonly writes: KeyedWrites,
+    private readonly maintenance: Maintenance,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -82,11 +86,34 @@ export class OperationInterceptor implements NestInterceptor {
     return { response, askedAt: call.progress.oldestPart };
   }
 
+  /** Runs a write up to where it would begin, and answers what it would send. No `Idempotency-Key` is used. */
+  async #dryRun(
+    reply: FastifyReply,
+    dryRun: DryRun,
+    handle: Handle,
+    lookUp: (() => Promise<void>) | undefined,
+  ): Promise<DryRunDto> {
+    await lookUp?.();
+    try {
+      await handle();
+    } catch (error) {
+      if (!dryRun.isStopped) throw error;
+    }
+    void reply.status(200);
+    return { wouldSend: dryRun.wouldSend, effects: dryRun.effects };
+  }
+
   /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
-  async #write(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<unknown> {
+  async #write(request: FastifyRequest, reply: FastifyReply, handler: Handle): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
+    // Not before a repeated request has got the response of the first.
+    const handle = () => {
+      if (policy.stoppedBy) this.maintenance.assertNot(policy.stoppedBy);
+      return handler();
+    };
     const { idempotencyKey } = request.stages.get('validated');
     const { call, lookUp } = request.stages.get('reached');
+    if (call.dryRun) return this.#dryRun(reply, call.dryRun, handle, lookUp);
     const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
     try {
       if (!hasKey) await lookUp?.();

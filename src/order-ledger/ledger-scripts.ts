@@ -1,5 +1,7 @@
+import { budgetWords, MONTHS_KEPT } from '../control/budgets.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import { released, states } from './ledger-record.ts';
+import { WINDOW_FIELDS } from './redis-maintenance-store.ts';
 import { LOG_MOVE } from './move-log.ts';
 import { MAX_WRITES } from './order-ledger-store.ts';
 
@@ -15,7 +17,7 @@ import { MAX_WRITES } from './order-ledger-store.ts';
  * `ends` has the time at which a settled record may be deleted, counted from the later of two clocks, Redis' and the gateway's. The sweep
  * deletes the record when the earlier of the two clocks has reached that time.
  *
- * KEYS: epoch, record, leases, all orders, ends, then orders by state in the order of `states`, then count, seen, lost, moves.
+ * KEYS: epoch, record, leases, all orders, ends, then orders by state in the order of `states`, then count, seen, lost, moves, maintenance.
  * ARGV of every script begins with: epoch, the gateway's time, and the number of begun writes that this gateway knows of.
  *
  * `count` rises with every write that begins. If it is lower than what a gateway has seen, the store was restored to an older state and
@@ -32,7 +34,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- Indexes sort orders by the microsecond, so that two orders hardly ever have the same score.
 local micros = clock[1] * 1000000 + clock[2]
 local gatewayNow, expected = tonumber(ARGV[2]), tonumber(ARGV[3])
-local counter, seen, lost, moves = unpack(KEYS, #KEYS - 3)
+local counter, seen, lost, moves, maintenance = unpack(KEYS, #KEYS - 4)
 local count = tonumber(redis.call('GET', counter) or '0')
 if count < expected then
   if count >= 0 then redis.call('HSET', lost, 'count', count) end
@@ -58,6 +60,17 @@ local function relist(key, listed, from, to, score)
     if to then redis.call('ZADD', base .. ':' .. to, score, key) end
   end
 end
+-- Where an order is provably not placed, once.
+local function giveBack(key)
+  local taken = redis.call('HGET', key, 'budget')
+  if not taken or taken == '' then return end
+  local budget = cjson.decode(taken)
+  for name, amount in pairs(budget.amounts) do
+    local used = redis.call('HGET', budget.key, name)
+    if used then redis.call('HSET', budget.key, name, math.max(0, used - amount)) end
+  end
+  redis.call('HSET', key, 'budget', '')
+end
 local function put(key, from, to, keptMs)
   local listed, submittedAt = unpack(redis.call('HMGET', key, 'listed', 'submittedAt'))
   redis.call('HSET', key, 'state', to, 'settledAt', to == 'in_doubt' and '' or now)
@@ -66,6 +79,7 @@ local function put(key, from, to, keptMs)
     relist(key, listed, from, to, redis.call('ZSCORE', index[from], key) or submittedAt * 1000)
   end
   if keptMs == '' then redis.call('ZREM', ends, key) else keep(key, keptMs) end
+  if to == 'rejected' or ${isReleased('to')} then giveBack(key) end
   if listed and listed ~= '' then logMove(moves, 'order', key, to, fields(key)) end
 end
 -- Removes a record from every index, its alias, and the record; or an alias alone.
@@ -91,8 +105,22 @@ local function forget()
 end
 `;
 
+export const MONTH_OF = `
+-- The calendar month (UTC) of a time in ms, as 2026-11: days are counted from March, so that the leap day is the last.
+local function monthOf(ms)
+  local days = math.floor(ms / 86400000) + 719468
+  local era = math.floor(days / 146097)
+  local day = days - era * 146097
+  local year = math.floor((day - math.floor(day / 1460) + math.floor(day / 36524) - math.floor(day / 146096)) / 365)
+  local march = math.floor((5 * (day - (365 * year + math.floor(year / 4) - math.floor(year / 100))) + 2) / 153)
+  local month = march < 10 and march + 3 or march - 9
+  return string.format('%04d-%02d', year + era * 400 + (month <= 2 and 1 or 0), month)
+end
+`;
+
 /** ARGV: version, owner, lease ms, details, where it is indexed or counted as JSON, alias key or empty, alias ms, kept ms in doubt, then fingerprints. */
 export const BEGIN = new Script(`${COMMON}
+${MONTH_OF}
 local version, owner, leaseMs, details, listed, alias, aliasMs, doubtMs = unpack(ARGV, 4, 11)
 if alias ~= '' then
   local target = redis.call('GET', alias)
@@ -116,16 +144,37 @@ if known[1] or redis.call('EXISTS', record) == 1 then
   for i = 12, #ARGV do if ARGV[i] == known[4] then same = 1 end end
   local free = ${isReleased('state')} or (state == 'rejected' and same == 0)
   if not free then return {'there', same, fields(record)} end
-  remove(record)
 end
 local where = cjson.decode(listed)
 local order = where.listed and where
+-- Each word of \`stops\` stops orders.
+local window = order and redis.call('HMGET', maintenance, ${WINDOW_FIELDS})
+if window and window[1] and tonumber(window[2]) <= now and now < tonumber(window[3]) then
+  return {'maintenance', now, window}
+end
+local budget, spent = '', {}
+if order and order.budgets then
+  local amounts = {}
+  local key = all .. ':budgets:' .. order.caller .. ':' .. monthOf(now)
+  for _, use in ipairs(order.budgets) do
+    local used = redis.call('HGET', key, use.budget) or 0
+    if use.amount > 0 and used + use.amount > use.limit then return {'exhausted', now, use.budget} end
+    amounts[use.budget] = use.amount
+    table.insert(spent, {key, use.budget, used + use.amount})
+  end
+  budget = cjson.encode({key = key, amounts = amounts})
+end
+if known[1] then remove(record) end
 local counted = order and '' or all .. ':writes:' .. where.caller
 if not order and redis.call('ZCARD', counted) >= ${MAX_WRITES} then return {'full'} end
 -- The first write is the large one: Redis refuses a script for full memory only before its first write.
 redis.call('HSET', record, 'version', version, 'state', 'sending', 'owner', owner, 'fingerprint', ARGV[12],
   'submittedAt', now, 'settledAt', '', 'leaseUntil', now + leaseMs, 'details', details, 'listed', order and order.listed or '',
-  'counted', counted, 'alias', alias)
+  'counted', counted, 'alias', alias, 'budget', budget)
+for _, each in ipairs(spent) do
+  redis.call('HSET', each[1], each[2], each[3])
+  redis.call('PEXPIRE', each[1], ${MONTHS_KEPT * 31 * 86_400_000})
+end
 if not order then redis.call('ZADD', counted, now, record) end
 redis.call('ZADD', leases, now + leaseMs, record)
 if order then
@@ -228,4 +277,13 @@ for _, state in ipairs({'in_doubt', 'accepted'}) do
   table.insert(waiting, oldest[2] and math.max(0, now - math.floor(oldest[2] / 1000)) or 0)
 end
 return waiting
+`);
+
+/** ARGV: the caller, then months. */
+export const USED = new Script(`${COMMON}
+local found = {}
+for i = 5, #ARGV do
+  table.insert(found, redis.call('HMGET', all .. ':budgets:' .. ARGV[4] .. ':' .. ARGV[i], ${budgetWords.words.map((word) => `'${word}'`).join(', ')}))
+end
+return {'there', found}
 `);

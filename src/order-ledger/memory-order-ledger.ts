@@ -1,5 +1,14 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import {
+  type Budget,
+  type BudgetUse,
+  exhausted,
+  exhaustedProblem,
+  monthOf,
+  type MonthlyUse,
+} from '../control/budgets.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
+import {
   enterprisesOf,
   isWithin,
   keptFor,
@@ -30,6 +39,8 @@ interface Kept extends LedgerRecord {
   readonly alias: string | undefined;
   /** When the record may be deleted; infinite while the order is not settled. */
   readonly until: number;
+  /** What it takes of its caller's budgets, and of which month. */
+  readonly taken: { readonly month: string; readonly uses: readonly BudgetUse[] } | undefined;
 }
 
 /** Records are kept for days, so a minute more does not matter. */
@@ -43,11 +54,15 @@ export class MemoryOrderLedger implements OrderLedgerStore {
   readonly #aliases = new Map<string, string>();
   /** For each caller, the number of its records that are no orders. */
   readonly #writes = new Map<string, number>();
+  /** What was used of budgets, by caller and month. */
+  readonly #used = new Map<string, Record<Budget, number>>();
   #forgottenAt = -Infinity;
 
   constructor(
     private readonly moves: MemoryMoveLog,
     private readonly now: () => number = monotonicNow,
+    /** The problem for an order, where an operator has stopped orders. */
+    private readonly refusal: () => ProblemException | undefined = () => undefined,
   ) {}
 
   /** Orders that arrive in one turn of the event loop continue together, which takes less of the processor than one after the other. */
@@ -125,6 +140,11 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const same = kept !== undefined && fingerprints.includes(kept.fingerprint);
     const free = !kept || released.includes(kept.state) || (kept.state === 'rejected' && !same);
     if (!free) return { kind: 'there', same, record: recordOf(kept) };
+    const problem = details.order && this.refusal();
+    if (problem) return { kind: 'not_admitted', problem };
+    const taken = write.budgets && { month: monthOf(this.now()), uses: write.budgets };
+    const spent = taken && exhausted(taken.uses, this.#usedIn(details.caller, taken.month));
+    if (spent) return { kind: 'not_admitted', problem: exhaustedProblem(spent, this.now()) };
     const writes = this.#writes.get(details.caller) ?? 0;
     if (!details.order && writes >= MAX_WRITES) return { kind: 'full' };
     if (!details.order) this.#writes.set(details.caller, writes + 1);
@@ -142,7 +162,9 @@ export class MemoryOrderLedger implements OrderLedgerStore {
       leaseUntil: submittedAt + leaseMs,
       alias,
       until: Infinity,
+      taken,
     });
+    if (taken) this.#count(details.caller, taken, 1);
     if (alias) this.#aliases.set(alias, name);
     return { kind: 'begun', submittedAt };
   }
@@ -174,10 +196,26 @@ export class MemoryOrderLedger implements OrderLedgerStore {
     const keptMs = keptFor(state, details.order !== undefined);
     const until = keptMs === undefined ? Infinity : now + keptMs;
     const settledAt = state === 'in_doubt' ? null : now;
-    const next = { ...kept, state, details, settledAt, until };
+    const isBack = kept.taken && (state === 'rejected' || released.includes(state));
+    if (isBack) this.#count(details.caller, kept.taken, -1);
+    const next = { ...kept, state, details, settledAt, until, taken: isBack ? undefined : kept.taken };
     this.#keep(next);
     if (details.order) this.moves.add('order', kept.name, state, recordOf(next), now);
     return next;
+  }
+
+  used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
+    return Promise.resolve(months.map((month) => ({ month, used: { ...this.#usedIn(caller, month) } })));
+  }
+
+  #usedIn(caller: string, month: string): Record<Budget, number> {
+    return this.#used.get(`${caller}:${month}`) ?? { orders: 0, licences: 0, deletions: 0 };
+  }
+
+  #count(caller: string, { month, uses }: NonNullable<Kept['taken']>, sign: 1 | -1): void {
+    const used = { ...this.#usedIn(caller, month) };
+    for (const { budget, amount } of uses) used[budget] += sign * amount;
+    this.#used.set(`${caller}:${month}`, used);
   }
 
   #keep(kept: Kept): void {

@@ -1,3 +1,4 @@
+import type { MonthlyUse } from '../control/budgets.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
@@ -71,6 +72,10 @@ export class ObservedOrderLedger implements OrderLedgerStore {
 
   recordIn(move: LoggedMove): LedgerRecord {
     return this.store.recordIn(move);
+  }
+
+  used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
+    return this.store.used(caller, months);
   }
 
   waiting(): Promise<WaitingOrders> {

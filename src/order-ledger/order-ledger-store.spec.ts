@@ -17,6 +17,8 @@ import {
   OrderLedgerUnavailable,
   type OrderQuery,
 } from './order-ledger-store.ts';
+import { type BudgetUse, monthOf } from '../control/budgets.ts';
+import { MONTH_OF } from './ledger-scripts.ts';
 import { MemoryMoveLog } from './memory-move-log.ts';
 import { MemoryOrderLedger } from './memory-order-ledger.ts';
 import { RedisOrderLedger } from './redis-order-ledger.ts';
@@ -119,6 +121,54 @@ describe.each<[string, () => Promise<OrderLedgerStore>]>([
       Array.from({ length: 50 }, () => store.begin({ ...herd, owner: randomUUID() })),
     );
     expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(1);
+  });
+
+  describe('counts what an order takes of budgets', () => {
+    const month = monthOf(Date.now());
+    const used = async () => (await store.used('billing', [month]))[0]?.used;
+    const uses = (orders: number, licences: number): BudgetUse[] => [
+      { budget: 'orders', amount: orders, limit: 5 },
+      { budget: 'licences', amount: licences, limit: 10 },
+    ];
+    const exhausted = { kind: 'not_admitted', problem: { slug: 'budget-exhausted' } };
+
+    it('all or nothing, and never beyond them, of fifty at once', async () => {
+      expect(await store.begin(newOrder({ budgets: uses(1, 4) }))).toMatchObject({ kind: 'begun' });
+      expect(await store.begin(newOrder({ budgets: uses(1, 7) }))).toMatchObject(exhausted);
+      expect(await used()).toEqual({ orders: 1, licences: 4, deletions: 0 });
+      const begun = await Promise.all(
+        Array.from({ length: 50 }, () => store.begin(newOrder({ budgets: uses(1, 1) }))),
+      );
+      expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(4);
+      expect(await used()).toEqual({ orders: 5, licences: 8, deletions: 0 });
+      // What takes nothing of a budget that is used up goes on.
+      expect(await store.begin(newOrder({ budgets: uses(0, 2) }))).toMatchObject({ kind: 'begun' });
+      expect(await store.used('other', [month, '2020-01'])).toEqual([
+        { month, used: { orders: 0, licences: 0, deletions: 0 } },
+        { month: '2020-01', used: { orders: 0, licences: 0, deletions: 0 } },
+      ]);
+    });
+
+    it.each(['rejected', 'not_sent', 'not_placed'] as const)('gives back what is %s, once', async (state) => {
+      await inState('succeeded', { budgets: uses(1, 1) });
+      const write = await inState(state, { budgets: uses(2, 3) });
+      expect(await used()).toEqual({ orders: 1, licences: 1, deletions: 0 });
+      await store.move(byOwner(write, state));
+      await store.sweep();
+      expect(await used()).toEqual({ orders: 1, licences: 1, deletions: 0 });
+      // The number is free for another payload, which counts again.
+      const again = { ...write, owner: randomUUID(), fingerprints: ['k1:other'], budgets: uses(1, 2) };
+      expect(await store.begin(again)).toMatchObject({ kind: 'begun' });
+      expect(await used()).toEqual({ orders: 2, licences: 3, deletions: 0 });
+    });
+
+    it.each(['sending', 'succeeded', 'accepted', 'incomplete', 'in_doubt'] as const)(
+      'keeps what is %s',
+      async (state) => {
+        await inState(state, { budgets: uses(2, 3) });
+        expect(await used()).toEqual({ orders: 2, licences: 3, deletions: 0 });
+      },
+    );
   });
 
   it('is held by the owner that began it, for as long as it is being sent', async () => {
@@ -554,4 +604,15 @@ describe('in the process', () => {
     expect(await store.read(done.name)).toBeUndefined();
     expect(await store.read(open.name)).toMatchObject({ state: 'in_doubt' });
   });
+});
+
+it('Redis tells the month of a time as the gateway does', async () => {
+  const script = `${MONTH_OF} return monthOf(tonumber(ARGV[1]))`;
+  const year = 365.25 * 24 * 3_600_000;
+  const times = Array.from({ length: 2_000 }, (_, at) => Math.floor((at * 130 * year) / 2_000));
+  const borders = Array.from({ length: 240 }, (_, at) => Date.UTC(2023, at));
+  const around = borders.flatMap((ms) => [ms - 1, ms]);
+  const all = [...times, ...around];
+  const months = await Promise.all(all.map((ms) => direct.eval(script, 0, ms)));
+  expect(months).toEqual(all.map(monthOf));
 });

@@ -1,3 +1,4 @@
+import type { BudgetUse, MonthlyUse } from '../control/budgets.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { LoggedMove } from './move-log.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
@@ -13,6 +14,8 @@ export interface Begin {
   readonly details: Details;
   /** The name of the write's `Idempotency-Key`, where it has one. */
   readonly alias?: string;
+  /** What an order takes of its caller's budgets, all or nothing; given back where it is provably not placed. */
+  readonly budgets?: readonly BudgetUse[] | undefined;
 }
 
 export type Begun =
@@ -22,7 +25,9 @@ export type Begun =
   /** The alias belongs to another write. */
   | { readonly kind: 'taken' }
   /** The caller has {@link MAX_WRITES} records of writes that are no orders. */
-  | { readonly kind: 'full' };
+  | { readonly kind: 'full' }
+  /** An operator has stopped orders, or a budget of the caller is used up. */
+  | { readonly kind: 'not_admitted'; readonly problem: ProblemException };
 
 /** A caller may have this number of records that are no orders: 17 MB at 1.7 KB each. */
 export const MAX_WRITES = 10_000;
@@ -93,6 +98,8 @@ export interface OrderLedgerStore {
   /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   sweep(): Promise<readonly string[]>;
   waiting(): Promise<WaitingOrders>;
+  /** What the caller has used of its budgets in these months. */
+  used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]>;
 }
 
 /** What a gateway knows about its order store; every script compares it with the store. The ledger tells what it learns. */

@@ -1,3 +1,5 @@
+import { type Budget, exhaustedProblem, type MonthlyUse } from '../control/budgets.ts';
+import { type MaintenanceWindow, stoppedProblem } from '../control/maintenance.ts';
 import { type Acknowledged, AcknowledgedScripts } from '../redis/acknowledged-scripts.ts';
 import { sha256 } from '../redis/key-names.ts';
 import { refusalOf } from '../redis/redis-error.ts';
@@ -26,9 +28,10 @@ import {
   type OrderQuery,
   type WaitingOrders,
 } from './order-ledger-store.ts';
-import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, WAITING } from './ledger-scripts.ts';
+import { BEGIN, HOLDS, MOVE, READ, READ_MANY, SWEEP, USED, WAITING } from './ledger-scripts.ts';
 import type { LoggedMove } from './move-log.ts';
 import { OrderIndex, type RunStep } from './order-index.ts';
+import { windowIn, type WindowReply } from './redis-maintenance-store.ts';
 import { storeKeys } from './store-keys.ts';
 
 const VERSION = '1';
@@ -46,14 +49,14 @@ export class RedisOrderLedger implements OrderLedgerStore {
     environment: string,
     private readonly known: KnownStore,
   ) {
-    const { prefix, count, seen, lost, moves, ordersIn } = storeKeys(environment);
+    const { prefix, count, seen, lost, moves, maintenance, ordersIn } = storeKeys(environment);
     this.#prefix = prefix;
     const indexes = ['leases', 'orders', 'orders:ends'].map((name) => this.#key(name));
-    this.#commonKeys = [...indexes, ...states.map(ordersIn), count, seen, lost, moves];
+    this.#commonKeys = [...indexes, ...states.map(ordersIn), count, seen, lost, moves, maintenance];
     this.#acknowledged = new AcknowledgedScripts(redis, () => known.server.acknowledgements);
   }
 
-  async begin({ name, owner, fingerprints, leaseMs, details, alias }: Begin): Promise<Begun> {
+  async begin({ name, owner, fingerprints, leaseMs, details, alias, budgets }: Begin): Promise<Begun> {
     if (this.known.server.lacksRights) throw new OrderLedgerUnavailable('refused');
     const { order, caller } = details;
     const values = [
@@ -61,7 +64,7 @@ export class RedisOrderLedger implements OrderLedgerStore {
       owner,
       leaseMs,
       this.#sealed(name, details),
-      JSON.stringify(order ? indexesOf(order) : { caller: encodeURIComponent(caller) }),
+      JSON.stringify({ caller: encodeURIComponent(caller), ...(order && { ...indexesOf(order), budgets }) }),
       alias === undefined ? '' : this.#key(`alias:${alias}`),
       keptFor('rejected', isOrder(name)) ?? '',
       keptFor('in_doubt', isOrder(name)) ?? '',
@@ -76,6 +79,12 @@ export class RedisOrderLedger implements OrderLedgerStore {
       return { kind, submittedAt: Number(rest[0]) };
     }
     if (kind === 'taken' || kind === 'full') return { kind };
+    if (kind === 'maintenance') {
+      const window = windowIn(rest[1] as WindowReply) as MaintenanceWindow;
+      return { kind: 'not_admitted', problem: stoppedProblem(window, Number(rest[0])) };
+    }
+    if (kind === 'exhausted')
+      return { kind: 'not_admitted', problem: exhaustedProblem(rest[1] as Budget, Number(rest[0])) };
     return { kind: 'there', same: rest[0] === 1, record: this.#opened(name, rest[1] as Fields) };
   }
 
@@ -148,6 +157,14 @@ export class RedisOrderLedger implements OrderLedgerStore {
       inDoubt: { count: doubts, oldestMs: doubtMs },
       accepted: { count: accepted, oldestMs: acceptedMs },
     };
+  }
+
+  async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
+    const { reply } = await this.#run(USED, '', [encodeURIComponent(caller), ...months]);
+    return (reply[1] as (string | null)[][]).map(([orders, licences, deletions], at) => ({
+      month: months[at] ?? '',
+      used: { orders: Number(orders), licences: Number(licences), deletions: Number(deletions) },
+    }));
   }
 
   /** The store must know of `expected` begun writes; `isConfirmed`: replicas have to acknowledge what the script writes. */

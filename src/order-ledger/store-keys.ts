@@ -22,6 +22,8 @@ export function storeKeys(environment: string) {
     movesDropped: `${prefix}moves:dropped`,
     movesShown: `${prefix}moves:shown`,
     movesFence: `${prefix}moves:fence`,
+    /** What an operator has stopped, and until when (`redis-maintenance-store.ts`). */
+    maintenance: `${prefix}maintenance`,
     /** Jobs are in the same slot, since their end is a move. */
     jobs: `${prefix}jobs:`,
     importSlots: `${prefix}jobs:slots`,

@@ -2,6 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from '
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
+import type { BudgetUse } from '../control/budgets.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -36,6 +37,7 @@ export interface NewWrite {
   readonly payloadText: string;
   readonly deadlineMs: number;
   readonly details: Details;
+  readonly budgets?: readonly BudgetUse[] | undefined;
 }
 
 /** A write that this process has begun: it may send, and has to record the outcome. */
@@ -72,6 +74,7 @@ export class WriteRecorder implements OnApplicationShutdown {
       fingerprints: this.#fingerprintsOf(write.payloadText),
       leaseMs: write.deadlineMs + LEASE_REST_MS,
       details,
+      budgets: write.budgets,
       alias: idempotencyKey === undefined ? undefined : keyName(details.caller, idempotencyKey),
     });
     switch (begun.kind) {
@@ -82,6 +85,8 @@ export class WriteRecorder implements OnApplicationShutdown {
         throw new ProblemException('idempotency-key-reused', { location: locationOf(begun.record) });
       case 'taken':
         throw new ProblemException('idempotency-key-reused');
+      case 'not_admitted':
+        throw begun.problem;
       case 'full':
         throw new ProblemException('too-many-requests', {
           detail: 'Too many writes of this caller are remembered by their Idempotency-Key, each for 7 days.',

@@ -5,17 +5,22 @@ import { ledgerBegin } from '../../test/support/ledger-order.ts';
 import { connect, PatientOrderStoreRedis } from '../../test/support/patient-redis.ts';
 import { ask, freePort, type RunningRedis, startRedis, until } from '../../test/support/redis.ts';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
+import type { CallerRegistry } from '../caller/caller.registry.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { orderName } from '../order-ledger/ledger-record.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { RedisMaintenanceStore } from '../order-ledger/redis-maintenance-store.ts';
 import { RedisMoveLog } from '../order-ledger/redis-move-log.ts';
 import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
 import { storeKeys } from '../order-ledger/store-keys.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { StoreEpoch } from './epoch.ts';
+import { BudgetWatch } from './budget-watch.ts';
+import { MaintenanceWatch } from './maintenance-watch.ts';
 import { OrderStoreKeeper } from './keeper.ts';
 import { StoreWatch } from './watch.ts';
 
@@ -62,6 +67,13 @@ async function keeperOf(
     new RedisMoveLog(redis, redis.environment, watch),
     recorded.log,
     metrics,
+    new MaintenanceWatch(
+      new RedisMaintenanceStore(redis, redis.environment, watch),
+      new Maintenance(),
+      recorded.log,
+      metrics,
+    ),
+    new BudgetWatch({ all: [] } as unknown as CallerRegistry, ledger, metrics),
   );
   atEnd(() => keeper.onApplicationShutdown());
   await keeper.onModuleInit();

@@ -5,18 +5,23 @@ import { MOVE_LOG, type MoveLog } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { edge, inBackground } from '../shared/edge.ts';
 import { OrderStoreRedis } from './order-store-redis.ts';
+import { BudgetWatch } from './budget-watch.ts';
+import { MaintenanceWatch } from './maintenance-watch.ts';
 import { stopReasons, StoreWatch } from './watch.ts';
 
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
 /** Moves are kept for days. */
 const TRIM_MS = 60_000;
+/** Alerts on budgets wait for the morning. */
+const BUDGETS_MS = 5_000;
 
-/** Twice a second checks the order store, ends leases that have run out, and deletes records that are no longer kept. */
+/** Twice a second checks the order store, learns what an operator has stopped, ends leases that have run out, and deletes records that are no longer kept. */
 @Injectable()
 export class OrderStoreKeeper implements OnModuleInit, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
   #trimmedAt = -Infinity;
+  #measuredAt = -Infinity;
 
   constructor(
     private readonly redis: OrderStoreRedis,
@@ -25,6 +30,8 @@ export class OrderStoreKeeper implements OnModuleInit, OnApplicationShutdown {
     @Inject(MOVE_LOG) private readonly moves: MoveLog,
     private readonly log: Log,
     private readonly metrics: Metrics,
+    private readonly maintenance: MaintenanceWatch,
+    private readonly budgets: BudgetWatch,
   ) {}
 
   async onModuleInit(): Promise<void> {
@@ -45,6 +52,7 @@ export class OrderStoreKeeper implements OnModuleInit, OnApplicationShutdown {
         'No Redis: orders are recorded in this process only, and forgotten with it',
       );
     }
+    await this.maintenance.look().catch(() => undefined);
     this.#timer = setInterval(
       edge('order store', () => this.tick()),
       SWEEP_MS,
@@ -63,12 +71,17 @@ export class OrderStoreKeeper implements OnModuleInit, OnApplicationShutdown {
   async #keep(): Promise<void> {
     // Each time: Redis does not report that it was emptied or restored under an open connection.
     if (this.redis.configured) await this.watch.check();
+    await this.maintenance.look();
     await this.ledger.sweep();
     const { inDoubt, accepted } = await this.ledger.waiting();
     this.metrics.set('gateway_orders_in_doubt', {}, inDoubt.count);
     this.metrics.set('gateway_orders_in_doubt_oldest_seconds', {}, inDoubt.oldestMs / 1_000);
     this.metrics.set('gateway_orders_accepted', {}, accepted.count);
     this.metrics.set('gateway_orders_accepted_oldest_seconds', {}, accepted.oldestMs / 1_000);
+    if (performance.now() - this.#measuredAt > BUDGETS_MS) {
+      this.#measuredAt = performance.now();
+      await this.budgets.measure();
+    }
     if (performance.now() - this.#trimmedAt > TRIM_MS) {
       this.#trimmedAt = performance.now();
       await this.moves.trim();

@@ -1,32 +1,38 @@
 import { Module } from '@nestjs/common';
+import { CallerModule } from '../caller/caller.module.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
+import { type MaintenanceStore, MemoryMaintenanceStore } from '../order-ledger/maintenance-store.ts';
 import { MemoryMoveLog } from '../order-ledger/memory-move-log.ts';
 import { MemoryOrderLedger } from '../order-ledger/memory-order-ledger.ts';
 import { MOVE_LOG, type MoveLog } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
+import { RedisMaintenanceStore } from '../order-ledger/redis-maintenance-store.ts';
 import { RedisMoveLog } from '../order-ledger/redis-move-log.ts';
 import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
 import { WriteRecorder } from '../order-ledger/write-recorder.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { Generations } from '../read-cache/read-keys.ts';
+import { BudgetWatch } from './budget-watch.ts';
 import { StoreEpoch } from './epoch.ts';
 import { OrderStoreKeeper } from './keeper.ts';
+import { MAINTENANCE_STORE, MaintenanceWatch } from './maintenance-watch.ts';
 import { OrderStoreRedis } from './order-store-redis.ts';
 import { StoreWatch } from './watch.ts';
 
 /** The order ledger on its store, or in the process where there is none: writes that must not run twice. */
 @Module({
-  imports: [ReadCacheModule],
+  imports: [CallerModule, ReadCacheModule],
   providers: [
     OrderStoreRedis,
     StoreEpoch,
     StoreWatch,
     {
       provide: ObservedOrderLedger,
-      inject: [OrderStoreRedis, StoreWatch, MemoryMoveLog, Log, Metrics, Generations],
+      inject: [OrderStoreRedis, StoreWatch, MemoryMoveLog, Log, Metrics, Generations, Maintenance],
       useFactory: (
         redis: OrderStoreRedis,
         watch: StoreWatch,
@@ -34,10 +40,11 @@ import { StoreWatch } from './watch.ts';
         log: Log,
         metrics: Metrics,
         generations: Generations,
+        maintenance: Maintenance,
       ) => {
         const store = redis.configured
           ? new RedisOrderLedger(redis, redis.environment, watch)
-          : new MemoryOrderLedger(moves);
+          : new MemoryOrderLedger(moves, undefined, () => maintenance.refusal('orders'));
         return new ObservedOrderLedger(store, log, metrics, generations);
       },
     },
@@ -48,6 +55,16 @@ import { StoreWatch } from './watch.ts';
       useFactory: (redis: OrderStoreRedis, watch: StoreWatch, inProcess: MemoryMoveLog): MoveLog =>
         redis.configured ? new RedisMoveLog(redis, redis.environment, watch) : inProcess,
     },
+    {
+      provide: MAINTENANCE_STORE,
+      inject: [OrderStoreRedis, StoreWatch],
+      useFactory: (redis: OrderStoreRedis, watch: StoreWatch): MaintenanceStore =>
+        redis.configured
+          ? new RedisMaintenanceStore(redis, redis.environment, watch)
+          : new MemoryMaintenanceStore(),
+    },
+    MaintenanceWatch,
+    BudgetWatch,
     OrderStoreKeeper,
     WriteRecorder,
     OrderLedger,
@@ -58,6 +75,8 @@ import { StoreWatch } from './watch.ts';
     StoreWatch,
     MOVE_LOG,
     MemoryMoveLog,
+    BudgetWatch,
+    MaintenanceWatch,
     ObservedOrderLedger,
     OrderLedger,
     KeyedWrites,

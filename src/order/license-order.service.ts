@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { exhausted, exhaustedProblem, monthOf } from '../control/budgets.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import {
   type Deletion,
   locationOf,
@@ -8,6 +10,7 @@ import {
   type OrderSearch,
   type SoughtCustomer,
 } from '../order-ledger/ledger-record.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
@@ -26,6 +29,7 @@ import {
 } from './dto/license-order.dto.ts';
 import type { ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
+import { budgetUses } from './order-budget.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
 
 const PACKAGES_ALONE =
@@ -41,6 +45,8 @@ export class LicenseOrderService {
     private readonly effects: DeletionEffects,
     private readonly reservations: Reservations,
     private readonly readings: PlatformReadings,
+    private readonly maintenance: Maintenance,
+    private readonly records: ObservedOrderLedger,
   ) {}
 
   /** Returns `replayed` where the order was placed before, so that nothing was sent this time. */
@@ -57,14 +63,19 @@ export class LicenseOrderService {
     // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
     // still gets its earlier result, also where its deletion names things that are gone by now.
     const refusal =
-      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.upstream.refusal('batchOrder');
+      this.#notTaken(order) ??
+      call.authorisedIds?.refusal ??
+      this.maintenance.refusal('orders') ??
+      this.upstream.refusal('batchOrder');
     if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
+    const budgets = call.caller.budgets && budgetUses(order, call.caller.budgets);
     const write = {
       caller: call.caller.name,
       order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search: searchOf(order) },
       // The application's key is left out, because a new key does not make it another order; nor does another form of a date.
       payloadText: `{"body":${this.#isDated ? JSON.stringify(this.#bodyOf(order, 'long')) : bodyText}}`,
       idempotencyKey,
+      budgets,
       deadlineMs: this.config.orderDeadlineMs,
     };
     const { result, replayed } = await this.ledger.order(write, (sendOnce) =>
@@ -102,12 +113,23 @@ export class LicenseOrderService {
 
   /** Returns the body that would be sent, with secrets masked, and what deletions would take away. Sends nothing. */
   async previewOrder(call: CallContext, order: PlaceOrderDto): Promise<OrderPreviewDto> {
-    const refusal = this.#notTaken(order) ?? call.authorisedIds?.refusal;
+    const refusal =
+      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.maintenance.refusal('orders');
     if (refusal) throw refusal;
+    await this.#assertInBudget(call, order);
     const { method, module, path } = operations.batchOrder;
     const body = withoutSecrets(this.#bodyOf(order)) as object;
     const effects = await this.effects.effectsOf(call, order);
     return { method, path: modulePrefix[module] + path, body, effects };
+  }
+
+  /** The order itself is counted where it begins. */
+  async #assertInBudget({ caller: { name, budgets } }: CallContext, order: PlaceOrderDto): Promise<void> {
+    if (!budgets) return;
+    const now = Date.now();
+    const [use] = await this.records.used(name, [monthOf(now)]);
+    const spent = use && exhausted(budgetUses(order, budgets), use.used);
+    if (spent) throw exhaustedProblem(spent, now);
   }
 
   get #isDated(): boolean {

@@ -39,13 +39,14 @@ export class LicenseOrdersController {
       'request gets the result of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
       'A deletion names the order that it deletes from, or has `allOrders: true`.',
     effect: 'write',
+    previews: true,
     scope: 'orders:write',
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
     idempotency: 'order',
     answersRepeats: true,
     looksUpAsUser: true,
-    problems: ['customer-not-found', 'asset-not-found', 'order-not-found'],
+    problems: ['customer-not-found', 'asset-not-found', 'order-not-found', 'budget-exhausted'],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       {
@@ -149,11 +150,11 @@ export class LicenseOrdersController {
     body: SettleOrderDto,
   })
   settleOrder(
-    @Call() { caller }: CallContext,
+    @Call() call: CallContext,
     @Param() order: SettledOrderPath,
     @Body() settlement: SettleOrderDto,
   ): Promise<OrderRecordDto> {
-    return this.records.settleOrder(order, settlement, caller.grants);
+    return this.records.settleOrder(call, order, settlement);
   }
 }
 

@@ -37,22 +37,22 @@ export class LocksController {
   @Operation(lockOperation('disableLocks', 'Disable physical locks'))
   disableLocks(
     @Call() call: CallContext,
-    @Param() _: EnterprisePath,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockResultsDto> {
-    return this.#switch('disableLocks', call, locks, reply);
+    return this.#answer(reply, this.orders.switchLocks(call, 'disableLocks', enterpriseGlobalId, locks));
   }
 
   @Post('enterprises/:enterpriseGlobalId/locks/enable')
   @Operation(lockOperation('enableLocks', 'Enable physical locks'))
   enableLocks(
     @Call() call: CallContext,
-    @Param() _: EnterprisePath,
+    @Param() { enterpriseGlobalId }: EnterprisePath,
     @Body() locks: LocksDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<LockResultsDto> {
-    return this.#switch('enableLocks', call, locks, reply);
+    return this.#answer(reply, this.orders.switchLocks(call, 'enableLocks', enterpriseGlobalId, locks));
   }
 
   @Post('asset-num-reservations')
@@ -75,13 +75,8 @@ export class LocksController {
     return this.orders.reserveAssetNums(call, wanted);
   }
 
-  async #switch(
-    operation: 'disableLocks' | 'enableLocks',
-    call: CallContext,
-    locks: LocksDto,
-    reply: FastifyReply,
-  ): Promise<LockResultsDto> {
-    const results = await this.orders.switchLocks(call, operation, locks);
+  async #answer(reply: FastifyReply, switched: Promise<LockResultsDto>): Promise<LockResultsDto> {
+    const results = await switched;
     if (results.failed > 0) void reply.status(MULTI_STATUS);
     return results;
   }

@@ -66,13 +66,22 @@ export class OrderRecordsService {
     return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
   }
 
-  async settleOrder(path: OrderPath, request: SettleOrderDto, grants: Grants): Promise<OrderRecordDto> {
+  async settleOrder(
+    { caller: { grants }, dryRun }: CallContext,
+    path: OrderPath,
+    request: SettleOrderDto,
+  ): Promise<OrderRecordDto> {
     const settlement = settlementOf(request);
     const record = await this.find(path, grants);
     const { name, state, details } = record;
     const minAgeMs = this.#leastAge(state, settlement);
     if (minAgeMs === undefined) return settledAlready(record, settlement);
     assertOrdered(record, request);
+    if (dryRun) {
+      const leftMs = record.submittedAt + minAgeMs - Date.now();
+      if (leftMs > 0) throw tooEarly(record, leftMs);
+      dryRun.stop();
+    }
     const { as, reason, items } = settlement;
     const order = details.order && { ...details.order, reason, settlement, ...(items && { items }) };
     const moved = await this.ledger.move({
@@ -91,12 +100,7 @@ export class OrderRecordsService {
       case 'missing':
         throw new ProblemException('order-not-found');
       case 'early':
-        throw new ProblemException('order-not-settleable', {
-          retryable: true,
-          detail: state === 'accepted' ? ACCEPTED_EARLY : NOT_PLACED_EARLY,
-          retryAfter: Math.ceil(moved.leftMs / 1_000),
-          location: locationOf(record),
-        });
+        throw tooEarly(record, moved.leftMs);
     }
   }
 
@@ -114,6 +118,15 @@ export class OrderRecordsService {
     if (!record || !isVisible(record, grants)) throw new ProblemException('order-not-found');
     return record;
   }
+}
+
+function tooEarly(record: LedgerRecord, leftMs: number): ProblemException {
+  return new ProblemException('order-not-settleable', {
+    retryable: true,
+    detail: record.state === 'accepted' ? ACCEPTED_EARLY : NOT_PLACED_EARLY,
+    retryAfter: Math.ceil(leftMs / 1_000),
+    location: locationOf(record),
+  });
 }
 
 /** The granted ids; undefined where all are granted. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
+import { DryRunStop } from '../upstream/dry-run.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem, nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -115,6 +116,7 @@ export class OrderService {
   async switchLocks(
     call: CallContext,
     operation: 'disableLocks' | 'enableLocks',
+    enterpriseGlobalId: string,
     locks: LocksDto,
   ): Promise<LockResultsDto> {
     const { assetNums, operatorIdentity = call.caller.name } = locks;
@@ -125,11 +127,22 @@ export class OrderService {
       sent.slice(part * most, (part + 1) * most),
     );
     // Where a later call fails, the status of its locks is `unknown`.
+    if (call.dryRun) call.dryRun.effects.push(...(await this.#locked(call, enterpriseGlobalId, sent)));
     const results = await this.#inTurn(parts, (part) => {
       const body: WireLockRequest = { assetNums: part, operatorIdentity };
       return this.upstream.call(operation, call, { body }, toLockResults);
     });
     return lockResultsOf(assetNums, results, notFound);
+  }
+
+  /** Of those that the enterprise has. */
+  async #locked(call: CallContext, enterpriseGlobalId: string, assetNums: readonly string[]) {
+    const assets = await this.allAssets(call, enterpriseGlobalId);
+    const byNumber = new Map(assets.map(({ assetNum, locked }) => [assetNum, locked]));
+    return assetNums.flatMap((assetNum) => {
+      const locked = byNumber.get(assetNum);
+      return locked === undefined ? [] : [{ assetNum, locked }];
+    });
   }
 
   /** By several calls where the platform gives fewer numbers at once. If a later one fails, there are fewer numbers. */
@@ -156,6 +169,8 @@ export class OrderService {
       try {
         results.push(...(await send(part)));
       } catch (error) {
+        // It shows every part.
+        if (error instanceof DryRunStop) continue;
         if (index === 0 || !(asProblem(error) instanceof ProblemException)) throw error;
         break;
       }

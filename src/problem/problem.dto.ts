@@ -100,5 +100,12 @@ export class ProblemDto {
   })
   oldest?: string;
 
+  @ApiProperty({
+    required: false,
+    format: 'date-time',
+    description: 'Of `budget-exhausted`: when the next month begins, and with it the next budget',
+  })
+  resetsAt?: string;
+
   requestId!: string;
 }

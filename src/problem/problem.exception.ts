@@ -43,6 +43,8 @@ export interface ProblemBody {
   readonly conflicts?: readonly Conflict[];
   /** The oldest cursor of events from which nothing is missed. */
   readonly oldest?: string;
+  /** When the budget of the next month begins. */
+  readonly resetsAt?: string;
   readonly requestId?: string;
 }
 
@@ -55,6 +57,7 @@ interface ProblemDetails {
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
   readonly oldest?: string;
+  readonly resetsAt?: string;
   /** Seconds, for `Retry-After`. */
   readonly retryAfter?: number;
   readonly allow?: readonly string[];
@@ -86,6 +89,7 @@ export class ProblemException extends HttpException {
       errors: details.errors,
       conflicts: details.conflicts,
       oldest: details.oldest,
+      resetsAt: details.resetsAt,
     };
     super(body, status, { cause: details.cause });
     this.headers = {

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { OrderStoreConfig } from '../config/app-config.ts';
+import { Maintenance } from '../control/maintenance.ts';
 import { Log } from '../observability/log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
@@ -41,9 +42,11 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     private readonly times: ReconciliationSchedule,
     config: OrderStoreConfig,
     log: Log,
+    private readonly maintenance: Maintenance,
   ) {
     const settings = { room: 'reconciliation', name: 'attempts', concurrency: 1, rememberedS: REMEMBERED_S };
     this.#queue = taskQueue<Attempt>(config, log, settings, async ({ write }, { over }) => {
+      if (maintenance.stops('all')) return false;
       await reconciler.reconcile(write, over);
       return !over.aborted;
     });
@@ -64,6 +67,8 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
   /** One scan at a time. A failure means that the store or the queue is away, which the log says already. */
   async #tick(): Promise<void> {
     if (this.#scanning) return;
+    // Afterwards each attempt that was due is queued, once: the queue knows those that it has had.
+    if (this.maintenance.stops('all')) return this.#queued.clear();
     this.#scanning = true;
     await this.#queueDue().catch(() => undefined);
     this.#scanning = false;

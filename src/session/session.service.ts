@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { TokenManager } from '../token/token.manager.ts';
-import type { ActingUser } from '../upstream/call-context.ts';
+import type { ActingUser, CallContext } from '../upstream/call-context.ts';
 import { type SessionRecord, SessionStore, type StoredSession } from './session.store.ts';
 
 const ID_BYTES = 16;
@@ -24,17 +24,25 @@ export class SessionService {
   ) {}
 
   async open(
-    caller: string,
+    { caller, dryRun }: CallContext,
     username: string,
     password: string,
   ): Promise<{ sessionId: string; record: SessionRecord }> {
     this.store.assertUsable();
+    dryRun?.stop();
     const token = await this.#login(username, password);
     const createdAt = await this.store.now();
     const lifeMs = token.refreshToken === undefined ? token.usableMs : MAX_LIFE_MS;
     const leftAtTokenEndMs = lifeMs - token.usableMs;
     const sessionId = randomBytes(ID_BYTES).toString('base64url');
-    const record = { username, caller, createdAt, expiresAt: createdAt + lifeMs, token, leftAtTokenEndMs };
+    const record = {
+      username,
+      caller: caller.name,
+      createdAt,
+      expiresAt: createdAt + lifeMs,
+      token,
+      leftAtTokenEndMs,
+    };
     await this.store.open(this.store.keyOf(sessionId), record, lifeMs);
     return { sessionId, record };
   }
@@ -47,8 +55,9 @@ export class SessionService {
     return { key, ...stored };
   }
 
-  async end(sessionId: string, caller: string): Promise<void> {
-    const { key } = await this.find(sessionId, caller);
+  async end(sessionId: string, { caller, dryRun }: CallContext): Promise<void> {
+    const { key } = await this.find(sessionId, caller.name);
+    dryRun?.stop();
     await this.store.remove(key);
   }
 

@@ -22,6 +22,7 @@ export class SessionsController {
     effect: 'write',
     scope: 'sessions:write',
     idempotency: 'key',
+    stoppedBy: 'all',
     problems: ['login-failed'],
     success: [
       {
@@ -37,7 +38,7 @@ export class SessionsController {
     @Call() call: CallContext,
     @Body() login: CreateSessionDto,
   ): Promise<SessionCreatedDto> {
-    const { sessionId, record } = await this.sessions.open(call.caller.name, login.username, login.password);
+    const { sessionId, record } = await this.sessions.open(call, login.username, login.password);
     return { sessionId, expiresAt: new Date(record.expiresAt).toISOString() };
   }
 
@@ -73,7 +74,7 @@ export class SessionsController {
     success: [{ status: 204, description: 'Ended' }],
   })
   deleteSession(@Call() call: CallContext, @HeaderValue('x-session-id') sessionId?: string): Promise<void> {
-    return this.sessions.end(given(sessionId), call.caller.name);
+    return this.sessions.end(given(sessionId), call);
   }
 }
 

@@ -12,6 +12,7 @@ import {
   Progress,
   AuthorisedIds,
 } from '../upstream/call-context.ts';
+import { DryRun } from '../upstream/dry-run.ts';
 import { OwnershipCheck, type OwnershipLookup } from './ownership-check.ts';
 import { type IdLocation, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
 import type { Name } from './names.ts';
@@ -254,6 +255,7 @@ function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallC
     // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
     abandon: isRead && !generation ? hangUp(reply) : undefined,
     progress: new Progress(),
+    dryRun: stages.get('validated').isDryRun ? new DryRun() : undefined,
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Budgets } from '../control/budgets.ts';
+import type { DryRun } from './dry-run.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
 import type { TraceContext } from '../observability/tracing.ts';
@@ -82,6 +84,8 @@ export class Progress {
   upstreamMs = 0;
   /** Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing in the cache. */
   lookupMs = 0;
+  /** The platform was called. What has begun is finished, also where an operator stops everything meanwhile. */
+  hasBegun = false;
   readonly parts: CachedPart[] = [];
 
   /** When the platform was asked for the oldest part that was not read for this request; undefined where all were. */
@@ -91,9 +95,10 @@ export class Progress {
   }
 
   /** What another part of the request has waited for. */
-  waited({ upstreamMs, lookupMs }: Progress): void {
+  waited({ upstreamMs, lookupMs, hasBegun }: Progress): void {
     this.upstreamMs += upstreamMs;
     this.lookupMs += lookupMs;
+    this.hasBegun ||= hasBegun;
   }
 
   /** The response is made of these lists; undefined stands for a result that no cache has. */
@@ -111,6 +116,7 @@ export interface CallContext {
     readonly grants: Grants;
     /** The caller's own `appKey` for orders, where its entry has one. */
     readonly appKey?: string;
+    readonly budgets?: Budgets;
   };
   readonly user?: ActingUser | undefined;
   /** Set on reads whose response only this caller waits for; aborted when the caller hangs up. */
@@ -122,6 +128,8 @@ export interface CallContext {
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
   readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
+  /** Set on a write with `validateOnly`: nothing is sent, and nothing recorded. */
+  readonly dryRun?: DryRun | undefined;
 }
 
 export function isGranted(granted: ReadonlySet<string>, id: string): boolean {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Maintenance } from '../control/maintenance.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
@@ -43,6 +44,7 @@ export class UpstreamClient {
     private readonly groups: OperationGroups,
     private readonly metrics: Metrics,
     private readonly gaps: UpstreamGaps,
+    private readonly maintenance: Maintenance,
   ) {
     for (const operation of Object.keys(operations))
       metrics.count('gateway_upstream_unmapped_codes_total', { operation }, 0);
@@ -63,6 +65,10 @@ export class UpstreamClient {
   ): Promise<T> {
     const operation = operations[name];
     assertOwnTenants(operation, request, context);
+    // An order has begun in its ledger, which has asked already.
+    if (!context.progress.hasBegun && !operation.placesOrders) this.maintenance.assertNot('all');
+    if (operation.effect !== 'read') context.dryRun?.stopBefore(name, request.body);
+    context.progress.hasBegun = true;
     const attempt: Attempt = {
       operation,
       request,

@@ -45,13 +45,15 @@ export class ValidationGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const { streams, takesFile, idempotency } = request.stages.get('authorised').policy;
+    const { streams, takesFile, idempotency, hasDryRun } = request.stages.get('authorised').policy;
     const { accept } = request.headers;
     const isAccepted = streams ? acceptedType(accept, streams) : this.#accepted(accept);
     if (!isAccepted) throw notAcceptable(accept, streams ?? SERVED.slice(0, 1));
     if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const { takes, classes } = this.#declaredBy(context);
-    const errors = faultsOf(request, takes);
+    const errors: RequestFault[] = [];
+    const isDryRun = hasDryRun === true && takeDryRun(request, errors);
+    errors.push(...faultsOf(request, takes));
     const idempotencyKey = idempotency && keyOf(request, errors);
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
     const parameters: object[] = [];
@@ -62,7 +64,7 @@ export class ValidationGuard implements CanActivate {
       if (part === 'body') body = instance;
       else parameters.push(instance);
     }
-    request.stages.pass('validated', { parameters, body, idempotencyKey });
+    request.stages.pass('validated', { parameters, body, idempotencyKey, isDryRun });
     return true;
   }
 
@@ -125,6 +127,18 @@ function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>
   if (!takes.has('body') && body !== undefined && body !== null)
     errors.push({ pointer: '', detail: 'must be empty' });
   return errors;
+}
+
+/** Takes `validateOnly` out of the query of a write that has no such parameter of its own. Adds a fault where it is no flag. */
+function takeDryRun({ query }: FastifyRequest, errors: RequestFault[]): boolean {
+  const parameters = query as Record<string, unknown>;
+  const { validateOnly } = parameters;
+  if (validateOnly === undefined) return false;
+  delete parameters['validateOnly'];
+  if (validateOnly === 'true' || validateOnly === 'false') return validateOnly === 'true';
+  const detail = Array.isArray(validateOnly) ? 'must be given once' : 'must be true or false';
+  errors.push({ parameter: 'validateOnly', detail });
+  return false;
 }
 
 /** The caller's `Idempotency-Key` (docs/api.md, section 4). Adds a fault where its form is wrong. */

@@ -58,11 +58,8 @@ export class WebhooksController {
       { status: 201, description: 'The webhook, with its secret', type: WebhookWithSecretDto, links },
     ],
   })
-  createWebhook(
-    @Call() { caller }: CallContext,
-    @Body() terms: CreateWebhookDto,
-  ): Promise<WebhookWithSecretDto> {
-    return this.webhooks.create(caller, terms);
+  createWebhook(@Call() call: CallContext, @Body() terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
+    return this.webhooks.create(call, terms);
   }
 
   @Get()
@@ -103,11 +100,11 @@ export class WebhooksController {
     success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
   })
   updateWebhook(
-    @Call() { caller }: CallContext,
+    @Call() call: CallContext,
     @Param() { webhookId }: WebhookPath,
     @Body() change: UpdateWebhookDto,
   ): Promise<WebhookDto> {
-    return this.webhooks.update(caller, webhookId, change);
+    return this.webhooks.update(call, webhookId, change);
   }
 
   @Post(':webhookId/secret')
@@ -123,10 +120,10 @@ export class WebhooksController {
     success: [{ status: 200, description: 'The webhook, with its new secret', type: WebhookWithSecretDto }],
   })
   rotateWebhookSecret(
-    @Call() { caller }: CallContext,
+    @Call() call: CallContext,
     @Param() { webhookId }: WebhookPath,
   ): Promise<WebhookWithSecretDto> {
-    return this.webhooks.rotateSecret(caller, webhookId);
+    return this.webhooks.rotateSecret(call, webhookId);
   }
 
   @Post(':webhookId/test')
@@ -139,11 +136,8 @@ export class WebhooksController {
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 200, description: 'What the receiver answered', type: TestDeliveryDto }],
   })
-  testWebhook(
-    @Call() { caller }: CallContext,
-    @Param() { webhookId }: WebhookPath,
-  ): Promise<TestDeliveryDto> {
-    return this.webhooks.test(caller, webhookId);
+  testWebhook(@Call() call: CallContext, @Param() { webhookId }: WebhookPath): Promise<TestDeliveryDto> {
+    return this.webhooks.test(call, webhookId);
   }
 
   @Get(':webhookId/deliveries')
@@ -176,8 +170,8 @@ export class WebhooksController {
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 202, description: 'It will be sent' }],
   })
-  redeliver(@Call() { caller }: CallContext, @Param() { webhookId, eventId }: DeliveryPath): Promise<void> {
-    return this.webhooks.redeliver(caller, webhookId, eventId);
+  redeliver(@Call() call: CallContext, @Param() { webhookId, eventId }: DeliveryPath): Promise<void> {
+    return this.webhooks.redeliver(call, webhookId, eventId);
   }
 
   @Delete(':webhookId')
@@ -189,7 +183,7 @@ export class WebhooksController {
     problems: ['webhook-not-found'],
     success: [{ status: 204, description: 'It is gone' }],
   })
-  deleteWebhook(@Call() { caller }: CallContext, @Param() { webhookId }: WebhookPath): Promise<void> {
-    return this.webhooks.remove(caller, webhookId);
+  deleteWebhook(@Call() call: CallContext, @Param() { webhookId }: WebhookPath): Promise<void> {
+    return this.webhooks.remove(call, webhookId);
   }
 }

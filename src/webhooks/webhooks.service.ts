@@ -41,9 +41,13 @@ export class WebhooksService {
     private readonly receivers: Receivers,
   ) {}
 
-  async create({ name }: Caller, terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
+  async create(
+    { caller: { name }, dryRun }: CallContext,
+    terms: CreateWebhookDto,
+  ): Promise<WebhookWithSecretDto> {
     this.#assertOn();
     this.#assertCallable(terms.url);
+    dryRun?.stop();
     const now = Date.now();
     const { url, types, enterprises, description = null } = terms;
     const webhook: Webhook = {
@@ -70,12 +74,17 @@ export class WebhooksService {
     return this.#shown(await this.#own(caller, webhookId));
   }
 
-  async update(caller: Caller, webhookId: string, change: UpdateWebhookDto): Promise<WebhookDto> {
+  async update(
+    { caller, dryRun }: CallContext,
+    webhookId: string,
+    change: UpdateWebhookDto,
+  ): Promise<WebhookDto> {
     const { enabled, ...terms } = change;
     if (terms.url !== undefined) this.#assertCallable(terms.url);
     const before = await this.#own(caller, webhookId);
     const isSwitchedOn = enabled === true && before.offReason !== null;
     if (isSwitchedOn) this.#assertOn();
+    dryRun?.stop();
     const given = Object.entries(terms).filter(([, value]) => value !== undefined);
     const isForOthers = terms.types !== undefined || terms.enterprises !== undefined;
     const until = isForOthers ? await this.events.newest() : '';
@@ -91,8 +100,9 @@ export class WebhooksService {
     return this.#shown(after);
   }
 
-  async rotateSecret(caller: Caller, webhookId: string): Promise<WebhookWithSecretDto> {
+  async rotateSecret({ caller, dryRun }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
     await this.#own(caller, webhookId);
+    dryRun?.stop();
     const after = await this.store.change(webhookId, (webhook) => ({
       ...webhook,
       secret: newWebhookSecret(),
@@ -103,10 +113,11 @@ export class WebhooksService {
   }
 
   /** Sends one event of its own type, now, whatever the state of the webhook is. */
-  async test(caller: Caller, webhookId: string): Promise<TestDeliveryDto> {
+  async test({ caller, dryRun }: CallContext, webhookId: string): Promise<TestDeliveryDto> {
     this.#assertOn();
     const webhook = await this.#own(caller, webhookId);
     this.#assertCallable(webhook.url);
+    dryRun?.stop();
     const now = Date.now();
     const event: TestEventDto = {
       ...{ specversion: '1.0', id: `test-${randomUUID()}`, source: '/v1/webhooks', type: 'webhook.test' },
@@ -135,7 +146,7 @@ export class WebhooksService {
     return { ...page, items: await Promise.all(items) };
   }
 
-  async redeliver(caller: Caller, webhookId: string, eventId: string): Promise<void> {
+  async redeliver({ caller, dryRun }: CallContext, webhookId: string, eventId: string): Promise<void> {
     this.#assertOn();
     await this.#own(caller, webhookId);
     const delivery = (await this.store.deliveries(webhookId)).get(eventId);
@@ -143,11 +154,13 @@ export class WebhooksService {
       throw new ProblemException('webhook-not-found', {
         detail: 'The webhook has no delivery of this event.',
       });
+    dryRun?.stop();
     await this.store.put(webhookId, eventId, sentAgain(delivery, Date.now()));
   }
 
-  async remove(caller: Caller, webhookId: string): Promise<void> {
+  async remove({ caller, dryRun }: CallContext, webhookId: string): Promise<void> {
     await this.#own(caller, webhookId);
+    dryRun?.stop();
     await this.store.remove(webhookId);
   }
 

@@ -231,6 +231,22 @@ const cases: readonly Case[] = [
     summary: 'The public keys of the JWT issuer cannot be read (unavailable)',
   },
   {
+    alert: 'MaintenanceOn',
+    fires: { 'gateway_maintenance{stops="orders",instance="a"}': '1x40' },
+    silent: { 'gateway_maintenance{stops="orders",instance="a"}': '1x10 0x30' },
+    at: '6m',
+    labels: { stops: 'orders' },
+    summary: 'An operator has stopped orders',
+  },
+  {
+    alert: 'BudgetNearlyUsed',
+    fires: { 'gateway_budget_used_ratio{caller="crm",budget="orders",instance="a"}': '0.5x10 0.85x30' },
+    silent: { 'gateway_budget_used_ratio{caller="crm",budget="orders",instance="a"}': '0.79x40' },
+    at: '6m',
+    labels: { caller: 'crm', budget: 'orders' },
+    summary: 'crm has used 85% of its orders of this month',
+  },
+  {
     alert: 'WebhookFailing',
     fires: { 'gateway_webhooks{state="failing",instance="a"}': '2x40' },
     silent: { 'gateway_webhooks{state="failing",instance="a"}': '2x10 0x30' },

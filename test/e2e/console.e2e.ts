@@ -19,6 +19,9 @@ const SECTIONS = {
   jobs: 'Jobs',
   webhooks: 'Webhooks',
   gaps: 'Gaps',
+  maintenance: 'Maintenance',
+  budgets: 'Budgets',
+  settings: 'Settings',
 } as const;
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
@@ -32,7 +35,10 @@ beforeAll(async () => {
   fleet = await Fleet.start(sandbox, 2, {
     environment: { ACCEPTED_ALERT_AFTER_MS: '1', WEBHOOK_HOSTS: '127.0.0.1' },
     redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
-    callers: [{ name: 'reader', scopes: ['orders:read'] }],
+    callers: [
+      { name: 'reader', scopes: ['orders:read'] },
+      { name: 'crm', budgets: { orders: 2, licences: 1_000 } },
+    ],
   });
   consoleUrl = `${fleet.gateways[0]?.managementUrl}/console`;
 });
@@ -265,7 +271,7 @@ it('G12 gaps are a table to copy, new ones need attention, and no section has a 
   expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
     /^\| Operation \| Field .*\n\| --- .*\n(.*\n)*\| listMembers \| data\.surprise \| a field that the interface does not have \| 1 \|/,
   );
-  for (const path of ['state', 'orders', 'jobs', 'webhooks', 'gaps']) {
+  for (const path of ['state', 'orders', 'jobs', 'webhooks', 'gaps', 'budgets']) {
     const shown = await (await fetch(`${consoleUrl}/${path}`)).text();
     for (const secret of [fleet.key, ...Object.values(fleet.keys), sandbox.appSecret, sandbox.seedPassword])
       expect(shown).not.toContain(secret);
@@ -345,6 +351,70 @@ it('G12 webhooks show failing ones first with their last error, and send an even
   } finally {
     receiver.close();
   }
+});
+
+it('G12 a maintenance is begun and ended with a credential, after a confirmation, for every replica', async () => {
+  await section('maintenance');
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  await page.getByLabel('with the scope operate').fill(fleet.keys['reader'] as string);
+  await goOn();
+  await page.getByText('it lacks the scope operate').waitFor();
+  await page.getByLabel('with the scope operate').fill(fleet.key);
+  await goOn();
+  await page.getByLabel('Writes: nothing is changed').check();
+  await page.getByLabel('For', { exact: true }).selectOption('2 h');
+  await goOn();
+  await page.getByText('Say what callers are told.').waitFor();
+  await page.getByLabel('What are callers told?').fill('the platform is updated');
+  await goOn();
+  await page.getByText('It begins at once, on every replica, and ends by itself').waitFor();
+  await page.getByRole('button', { name: 'Yes, stop it' }).click();
+  await page.getByRole('heading', { name: 'Stopped now' }).waitFor();
+  const { body } = await fleet.get(1, '/v1/maintenance');
+  expect(body).toMatchObject({
+    active: true,
+    stops: 'writes',
+    reason: 'the platform is updated',
+    by: 'fleet',
+  });
+  const hours = (Date.parse(String(body['until'])) - Date.now()) / 3_600_000;
+  expect([hours > 1.9, hours <= 2]).toEqual([true, true]);
+  expect((await fleet.post(1, '/v1/license-orders', orderOf('SO-5200'))).body['code']).toBe('maintenance');
+  await section('attention');
+  await attention('Maintenance').waitFor();
+  await page.getByRole('link', { name: 'Show maintenance' }).click();
+  await page.getByRole('button', { name: 'End…' }).click();
+  await page.getByRole('button', { name: 'Yes, end it' }).click();
+  await page.getByRole('heading', { name: 'Nothing is stopped' }).waitFor();
+  await until('the other replica knows it', async () => {
+    return (await fleet.post(1, '/v1/license-orders', orderOf('SO-5200'))).status === 201;
+  });
+});
+
+it('G12 budgets show what each caller has used in each month', async () => {
+  const place = (number: string) =>
+    fetch(`${fleet.gateways[0]?.url}/v1/license-orders`, {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.keys['crm'] as string, 'content-type': 'application/json' },
+      body: JSON.stringify(orderOf(number, {}, { limitConcurrent: 5 })),
+    });
+  for (const number of ['SO-5300', 'SO-5301']) expect((await place(number)).status).toBe(201);
+  await section('budgets');
+  const row = page.getByRole('region', { name: 'Budgets of crm' }).getByRole('row');
+  const month = new Date().toISOString().slice(0, 7);
+  await row.filter({ hasText: month }).filter({ hasText: '2 of 2' }).filter({ hasText: 'used up' }).waitFor();
+  expect(await row.filter({ hasText: month }).innerText()).toContain('10 of 1,000');
+  expect((await place('SO-5302')).status).toBe(403);
+});
+
+it('G12 settings say what counts at once, and what needs a restart', async () => {
+  await section('settings');
+  const names = (title: string) =>
+    page.locator('section').filter({ hasText: title }).locator('li').allInnerTexts();
+  const reread = await names('Read again');
+  expect(reread).toEqual(expect.arrayContaining(['CALLERS_FILE', 'UPSTREAM_USERS_FILE', 'TLS_CERT_FILE']));
+  expect(await names('Read at the start')).toEqual(expect.arrayContaining(['REDIS_URL', 'ENCRYPTION_KEYS']));
+  expect(reread).not.toContain('REDIS_URL');
 });
 
 it('G12 nothing hinders an operator, and nothing scrolls sideways, in light colours on a desk and in dark ones on a phone', async () => {

@@ -46,6 +46,13 @@ const examples: readonly Example[] = routes.flatMap((route) => {
   ];
 });
 
+function moved({ body, ...example }: Example): Example {
+  const { from, until, ...window } = body as Record<'from' | 'until', string>;
+  const aheadMs = Date.now() + 6 * 24 * 3_600_000 - Date.parse(from);
+  const ahead = (time: string) => new Date(Date.parse(time) + aheadMs).toISOString();
+  return { ...example, body: { ...window, from: ahead(from), until: ahead(until) } };
+}
+
 function exampleOf(parameter: Parameter): unknown {
   const { example, examples: named, schema } = parameter;
   return example ?? Object.values(named ?? {})[0]?.value ?? schema?.example ?? schema?.examples?.[0];
@@ -75,7 +82,9 @@ describe.each([
 
   const rounds = ['once', 'again'].flatMap((round) => inOrder.map((example) => ({ round, ...example })));
   it.each(rounds)('$title works $round', async (example) => {
-    const { status, text, body } = await send(gateway, example);
+    // The page moves the times of a maintenance in the same way.
+    const sent = example.title.startsWith('setMaintenance') ? moved(example) : example;
+    const { status, text, body } = await send(gateway, sent);
     const isGone = example.title === 'deleteMember' && example.round === 'again';
     // What was deleted once is not there to be deleted again.
     if (isGone) expect([status, body['code']]).toEqual([404, 'member-not-found']);

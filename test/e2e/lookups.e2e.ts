@@ -16,6 +16,11 @@ const BOUND = {
   rateLimit: { requests: 5_000, perSeconds: 60 },
 };
 
+const UNLIMITED = {
+  budgets: {},
+  maintenance: { active: false, stops: null, from: null, until: null, reason: null, by: null },
+};
+
 const { sandbox, gateway } = useStack({
   environment: { CACHE_TTL_MS: '60000' },
   callers: [BOUND, { name: 'nothing', scopes: [] }],
@@ -66,7 +71,7 @@ it("a member's asset numbers are read past the cache before they are changed", a
 describe('a caller', () => {
   it('is told what it may do, without any scope', async () => {
     const own = await gateway.get('/v1/callers/me', bound());
-    expect([own.status, own.body]).toEqual([200, BOUND]);
+    expect([own.status, own.body]).toEqual([200, { ...BOUND, ...UNLIMITED }]);
     const other = await gateway.get('/v1/callers/me', { key: gateway.keys['nothing'] as string });
     expect(other.body).toEqual({
       name: 'nothing',
@@ -75,6 +80,7 @@ describe('a caller', () => {
       channels: [],
       users: [],
       rateLimit: null,
+      ...UNLIMITED,
     });
     expect((await gateway.get('/v1/callers/me', { key: null })).status).toBe(401);
     expect(await sandbox.calls()).toEqual([]);

@@ -12,6 +12,8 @@ export interface Scene {
   readonly log: readonly [event: string, words: RegExp];
   /** What the console has to say of the alert, where it can be opened. */
   readonly console?: RegExp;
+  /** An alert that has to stay silent, since what it would tell is intended. */
+  readonly silent?: string;
   /** What a span has to say, where a trace leads to the cause. */
   readonly span?: Readonly<Record<string, unknown>>;
   /** The words of the section that say what to do. */
@@ -31,6 +33,28 @@ export const scenes: readonly Scene[] = [
     console: /1 webhook without deliveries/,
     remedy: 'Tell the owner of the webhook',
     mends: async (site) => (site.receiverSays = 204),
+  },
+  {
+    name: 'an operator has stopped the platform and forgotten it',
+    alert: 'MaintenanceOn',
+    silent: 'ServerErrors',
+    breaks: ({ fleet }) =>
+      fleet.request('PUT', 0, '/v1/maintenance', {
+        ...{ stops: 'all', reason: 'the platform is updated' },
+        until: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+    log: ['maintenance', /"stops":"all"/],
+    console: /The platform is not called .* the platform is updated/,
+    remedy: 'end it: in the console',
+    mends: ({ fleet }) => fleet.request('DELETE', 0, '/v1/maintenance'),
+  },
+  {
+    name: 'a caller has used its budget of orders',
+    alert: 'BudgetNearlyUsed',
+    breaks: (site) => site.budget(10),
+    log: ['audit', /"operation":"placeOrder".*"status":403/],
+    remedy: 'raise `budgets` in the callers file',
+    mends: (site) => site.budget(1_000_000),
   },
   {
     name: 'the platform answers 502',

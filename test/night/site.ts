@@ -121,6 +121,12 @@ export class Site extends Stage {
     await this.restartGateway();
   }
 
+  /** Limits the orders of the caller in this month. */
+  async budget(orders: number): Promise<void> {
+    for (const caller of this.fleet.callers) caller.budgets = { orders };
+    this.fleet.writeCallers();
+  }
+
   async orderInDoubt(): Promise<void> {
     await this.sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
     await this.order();

@@ -42,6 +42,8 @@ async function play(scene: Scene, site: Site): Promise<readonly string[]> {
   const firing = recorder.firingAfter(recorder.scrapes);
   holds(firing.includes(scene.alert), `fires: ${firing.join(', ') || 'nothing'}`);
 
+  if (scene.silent !== undefined) holds(!firing.includes(scene.silent), `${scene.silent} fires`);
+
   const section = sectionOf(scene.alert);
   const [event, said] = scene.log;
   const isText = event.endsWith(': ');

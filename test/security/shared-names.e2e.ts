@@ -40,6 +40,7 @@ beforeAll(async () => {
       name: caller,
       enterprises: [enterprise],
       users: [user],
+      budgets: { orders: 1_000 },
     })),
   });
 });
@@ -122,8 +123,9 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
   [form(`\\{${E}:guard\\}:alias:[\\w.-]+/[0-9a-f]{32}`), 'the caller, then the key', true],
   [form(`\\{${E}:guard\\}:write/[\\w.-]+/[0-9a-f]{32}`), 'the caller, then the key', true],
   [form(`\\{${E}:guard\\}:orders:writes:[\\w.-]+`), 'the caller', true],
+  [form(`\\{${E}:guard\\}:orders:budgets:[\\w.-]+:\\d{4}-\\d\\d`), 'the caller', true],
   [
-    form(`\\{${E}:guard\\}:(count|epoch|keys|lost|replicas|seen|leases)`),
+    form(`\\{${E}:guard\\}:(count|epoch|keys|lost|maintenance|replicas|seen|leases)`),
     'no data of callers: the store itself',
   ],
   [

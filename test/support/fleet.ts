@@ -127,13 +127,19 @@ export class Fleet {
   }
 
   post(index: number, path: string, body: unknown, signal?: AbortSignal): Promise<FleetAnswer> {
-    const headers = { 'content-type': 'application/json' };
-    return this.#send(index, path, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-      signal: signal ?? null,
-    });
+    return this.request('POST', index, path, body, signal);
+  }
+
+  request(
+    method: string,
+    index: number,
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<FleetAnswer> {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    return this.#send(index, path, { method, headers, ...content, signal: signal ?? null });
   }
 
   async #send(index: number, path: string, { headers, ...init }: RequestInit): Promise<FleetAnswer> {
@@ -141,7 +147,8 @@ export class Fleet {
       ...init,
       headers: { 'x-api-key': this.key, ...(headers as Record<string, string>) },
     });
-    const body = (await response.json()) as Record<string, unknown>;
+    const text = await response.text();
+    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
     return { status: response.status, headers: response.headers, body };
   }
 

@@ -21,6 +21,7 @@ export interface CallerEntry {
   users: string[];
   appKey?: string;
   rateLimit?: { requests: number; perSeconds: number };
+  budgets?: { orders?: number; licences?: number; deletions?: number };
 }
 
 /** A caller with a key of its own; without these fields it may do nothing. */

@@ -6,6 +6,8 @@ export type SandboxOptions = Partial<Parameters<typeof startSandbox>[0]>;
 
 export interface JournalEntry {
   readonly id: number;
+  /** When it arrived, RFC 3339. */
+  readonly at: string;
   readonly operation: string | null;
   readonly method: string;
   readonly path: string;

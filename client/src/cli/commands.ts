@@ -1,4 +1,4 @@
-import type { Event, Licensing, OrderRecord, SettleOrder } from '../licensing.ts';
+import type { Event, Licensing, OrderRecord, SetMaintenance, SettleOrder } from '../licensing.ts';
 import { exportMembers, importMembers, retryJob, watchJob } from './members.ts';
 import { type Command, type Given, UsageError } from './arguments.ts';
 import { completion, shells } from './completion.ts';
@@ -168,6 +168,57 @@ export const commands: readonly Runnable[] = [
     run: (given, { licensing, write }) => listen(given, licensing(), write),
   },
   {
+    name: 'budgets',
+    places: [],
+    about: 'what is left of the budgets of this month',
+    options: {},
+    run: async (given, world) => {
+      const { budgets } = await world.licensing().callers.me();
+      const rows = Object.entries(budgets).map(([budget, each]) => ({ budget, ...each }));
+      return list(given, world, ['budget', 'limit', 'used', 'resetsAt'], rows);
+    },
+  },
+  {
+    name: 'maintenance show',
+    places: [],
+    about: 'what an operator has stopped, and until when',
+    options: {},
+    run: async (given, world) => show(given, world, await world.licensing().maintenance.get()),
+  },
+  {
+    name: 'maintenance start',
+    places: ['<orders|writes|all>'],
+    about: 'stops orders, all writes or all calls of the platform for a while, for every caller',
+    options: {
+      until: { type: 'text', about: 'when it ends by itself, as 2026-11-20T08:00:00Z' },
+      from: { type: 'text', about: 'when it begins; else now' },
+      reason: { type: 'text', about: 'what callers are told' },
+    },
+    run: async (given, world) => {
+      const { until, from, reason } = given.text;
+      const [stops] = given.places;
+      if (until === undefined || reason === undefined)
+        throw new UsageError('maintenance start needs --until and --reason');
+      const window = {
+        stops: stops as SetMaintenance['stops'],
+        until,
+        reason,
+        ...(from !== undefined && { from }),
+      };
+      return show(given, world, await world.licensing().maintenance.set(window));
+    },
+  },
+  {
+    name: 'maintenance end',
+    places: [],
+    about: 'ends it, also where it is to come',
+    options: {},
+    run: async (_, world) => {
+      await world.licensing().maintenance.end();
+      return exitCodes.done;
+    },
+  },
+  {
     name: 'orders list',
     places: [],
     about: 'the orders that were placed through the gateway, newest first',
@@ -270,7 +321,7 @@ async function list(
   given: Given,
   { write }: World,
   columns: readonly string[],
-  items: AsyncIterable<object>,
+  items: AsyncIterable<object> | Iterable<object>,
 ): Promise<number> {
   const output = outputOf(write, given.yes.has('json'), columns);
   for await (const item of items) output.item(item);

@@ -2,16 +2,19 @@
 import { attention } from './attention.js';
 import { h, panel, show } from './dom.js';
 import { time } from './format.js';
+import { budgets } from './budgets.js';
 import { gaps } from './gaps.js';
 import { jobs } from './jobs.js';
+import { maintenance } from './maintenance.js';
 import { orders } from './orders.js';
+import { settings } from './settings.js';
 import { webhooks } from './webhooks.js';
 
 const EVERY_MS = 2_000;
 const byId = (id) => document.getElementById(id);
 
 /** `path`: the data that a section needs beside the state. */
-const sections = { attention, orders, jobs, webhooks, gaps };
+const sections = { attention, orders, jobs, webhooks, gaps, maintenance, budgets, settings };
 
 let state;
 /** The data of the section that is shown; null where its store does not answer. */

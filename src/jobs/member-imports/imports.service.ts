@@ -79,6 +79,10 @@ export class ImportsService {
     for await (const { row, account, status } of rows)
       if (row !== null && AGAIN.has(status)) wanted.add(account);
     const user = await this.users.userOf(request.call, request.sessionId);
+    if (request.call.dryRun) {
+      await this.#read({ ...request, enterpriseGlobalId }, wanted);
+      request.call.dryRun.stop();
+    }
     return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
   }
 

@@ -50,6 +50,7 @@ export class MemberImportsController {
       'The job sends the rows to the platform in calls of 100, two at a time, and survives the end of processes: after a call whose ' +
       'response is lost, the rows are looked up among the members before anything is sent again. An enterprise has one import at a time.',
     effect: 'write',
+    previews: true,
     scope: 'members:write',
     upstream: 'listMembers',
     later: 'addMembers',

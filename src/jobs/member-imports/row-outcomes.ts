@@ -11,6 +11,7 @@ const LATER: ReadonlySet<string> = new Set([
   'upstream-timeout',
   'dependency-unavailable',
   'overloaded',
+  'maintenance',
   'too-many-requests',
   'upstream-credential-rejected',
   'upstream-contract-violation',

@@ -33,6 +33,10 @@ export function prepare(document) {
     operation.responses.default = { description: descriptionOf(own, common) };
     for (const parameter of operation.parameters ?? [])
       tidy(parameter, linkTo(document, operation, parameter));
+    for (const { value } of Object.values(
+      operation.requestBody?.content?.['application/json']?.examples ?? {},
+    ))
+      if (value.until) moveTimes(value);
     // The page adds the credential.
     delete operation.security;
   }
@@ -72,6 +76,15 @@ function resolve(document, part) {
   if (part?.$ref === undefined) return part ?? {};
   const names = part.$ref.slice(2).split('/');
   return names.reduce((at, name) => at?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], document) ?? {};
+}
+
+const SIX_DAYS_MS = 6 * 24 * 3_600_000;
+
+/** The times of a maintenance have to be in the days to come; those of a document are not for long. */
+function moveTimes(window) {
+  const aheadMs = Date.now() + SIX_DAYS_MS - Date.parse(window.from);
+  for (const name of ['from', 'until'])
+    window[name] = new Date(Date.parse(window[name]) + aheadMs).toISOString();
 }
 
 /** Status and title by slug, from the examples of a response. */

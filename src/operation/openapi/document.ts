@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DryRunDto } from '../dry-run.dto.ts';
 import { ProblemDto } from '../../problem/problem.dto.ts';
 import { version } from '../../shared/shipped-file.ts';
 import { addCallerHeaders } from './caller-headers.ts';
@@ -70,7 +71,9 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
     .addTag('Gateway', 'What a key may do, and where the platform departs from its interface')
     .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');
-  const document = SwaggerModule.createDocument(app, builder.build(), { extraModels: [ProblemDto] });
+  const document = SwaggerModule.createDocument(app, builder.build(), {
+    extraModels: [ProblemDto, DryRunDto],
+  });
   dropUndescribedResponses(document);
   addWebhooks(document);
   finishSchemas(document);

@@ -4,10 +4,13 @@ import {
   ApiExtension,
   ApiHeader,
   ApiOperation,
+  ApiQuery,
   ApiResponse,
   type ApiResponseOptions,
   ApiSecurity,
+  getSchemaPath,
 } from '@nestjs/swagger';
+import { DryRunDto } from '../dry-run.dto.ts';
 import type { OperationPolicy } from '../../caller/operation-policy.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import {
@@ -61,6 +64,13 @@ const userHeaders = [
   }),
 ];
 
+const DRY_RUN = ApiQuery({
+  name: 'validateOnly',
+  required: false,
+  description: '`true`: every check, and what would be sent; nothing is sent or recorded',
+  schema: { type: 'boolean', default: false },
+});
+
 const LOCATION: ResponseHeaders = {
   Location: { description: 'What the request made', schema: { type: 'string' } },
 };
@@ -113,6 +123,7 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
     ...(shown ? [ApiExtension('x-upstream', upstreamRoute(shown))] : []),
     ...(actsAsUser ? userHeaders : []),
     ...(idempotency ? [idempotencyParameter(idempotency, spec.keyExample)] : []),
+    ...(policy.hasDryRun ? [DRY_RUN] : []),
     ...(spec.body
       ? [ApiBody({ type: spec.body, required: true, examples: requestExamples(operationId) })]
       : []),
@@ -130,7 +141,8 @@ function successResponses(spec: OperationDescription, policy: OperationPolicy): 
     const asksPlatform = spec.upstream !== undefined || actsAsUser === true;
     return readResponses(spec.success, { asksPlatform, paged: spec.paged ?? false });
   }
-  return spec.success.map(({ streams, ...success }) =>
+  const successes = policy.hasDryRun ? withDryRun(spec.success) : spec.success;
+  return successes.map(({ streams, ...success }) =>
     ApiResponse({
       ...success,
       ...(streams && { content: streamContent(operationId, streams) }),
@@ -140,6 +152,22 @@ function successResponses(spec: OperationDescription, policy: OperationPolicy): 
       },
     }),
   );
+}
+
+/** The response to `validateOnly`, beside that of the write where this is 200 too. */
+function withDryRun(successes: readonly Success[]): (Success & ApiResponseOptions)[] {
+  const dry = { $ref: getSchemaPath(DryRunDto) };
+  const text = 'with `validateOnly` what it would send';
+  const own = successes.find(({ status }) => status === 200);
+  if (!own)
+    return [...successes, { status: 200, description: `Only validated: ${text.slice(20)}`, type: DryRunDto }];
+  return successes.map((each) => {
+    if (each !== own || !own.type) return each;
+    const { type, ...others } = own;
+    const oneOf = [{ $ref: getSchemaPath(type) }, dry];
+    const content = { 'application/json': { schema: { oneOf } } };
+    return { ...others, description: `${own.description}; ${text}`, content };
+  });
 }
 
 function upstreamRoute({ name, method, module, path }: UpstreamOperation): object {

@@ -28,6 +28,7 @@ const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
     'upstream-contract-violation',
     'upstream-unavailable',
     'upstream-timeout',
+    'maintenance',
   ],
 };
 const common = Object.values(commonProblems).flat();
@@ -140,6 +141,7 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
       slug === 'asset-assigned-twice'
         ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
+    resetsAt: slug === 'budget-exhausted' ? '2026-12-01T00:00:00.000Z' : undefined,
     oldest: slug === 'events-expired' ? '001779264000000-0000000000' : undefined,
   }).bodyFor('example-1');
   // JSON leaves out absent members, as the response does.

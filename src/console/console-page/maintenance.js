@@ -1,0 +1,133 @@
+/** The section "Maintenance": what is stopped, and the way to stop it and to end that. */
+import { call } from './credential.js';
+import { asCaller, close, faultIn, step } from './dialog.js';
+import { button, facts, h, panel } from './dom.js';
+import { duration, time } from './format.js';
+
+const SCOPE = 'operate';
+const MEANINGS = {
+  orders: 'Orders: no caller can place one.',
+  writes: 'Writes: nothing is changed at the platform, and imports wait.',
+  all: 'All: the platform is not called. What is cached is still read.',
+};
+const HOURS = [1, 2, 4, 8, 24, 72, 168];
+
+export const maintenance = {
+  title: 'Maintenance',
+  count: ({ maintenance: window }) => Number(window !== null),
+  render: ({ at, maintenance: window }, _, refresh) =>
+    window === null
+      ? panel(
+          'Nothing is stopped',
+          h(
+            'p',
+            'Before the platform is maintained, stop what would call it: an order that is under way then becomes one in doubt.',
+          ),
+          h(
+            'div.buttons',
+            button('Stop…', () => stop(refresh)),
+          ),
+        )
+      : panel(
+          window.active ? 'Stopped now' : 'To be stopped',
+          facts({
+            What: MEANINGS[window.stops] ?? window.stops,
+            From: time(window.from, at),
+            Until: `${time(window.until, at)}, in ${duration(window.until - at)}`,
+            Reason: window.reason,
+            By: window.by,
+          }),
+          h(
+            'div.buttons',
+            button('Change…', () => stop(refresh)),
+            button('End…', () => end(window, refresh)),
+          ),
+        ),
+};
+
+function stop(refresh) {
+  const title = 'Stop for a maintenance';
+  let said = { stops: 'orders', hours: '1', reason: '' };
+
+  const choice = ([value, meaning]) =>
+    h(
+      'label.choice',
+      h('input', { type: 'radio', name: 'stops', value, checked: said.stops === value }),
+      meaning,
+    );
+
+  const ask = () =>
+    step(
+      title,
+      [
+        h('fieldset', h('legend', 'What is stopped?'), Object.entries(MEANINGS).map(choice)),
+        h('label', { for: 'from' }, 'From (UTC; empty: now)'),
+        h('input', { id: 'from', name: 'from', type: 'datetime-local', value: said.from ?? '' }),
+        h('label', { for: 'hours' }, 'For'),
+        h(
+          'select',
+          { id: 'hours', name: 'hours' },
+          HOURS.map((hours) =>
+            h(
+              'option',
+              { value: hours, selected: said.hours === String(hours) },
+              duration(hours * 3_600_000),
+            ),
+          ),
+        ),
+        h('label', { for: 'reason' }, 'What are callers told?'),
+        h('input', { id: 'reason', name: 'reason', maxlength: 200, autocomplete: 'off', value: said.reason }),
+      ],
+      button('Go on', null, '.main'),
+      async (form) => {
+        said = form;
+        return said.reason.trim() ? confirm() : 'Say what callers are told.';
+      },
+    );
+
+  const confirm = () => {
+    const from = said.from ? Date.parse(`${said.from}Z`) : undefined;
+    const until = (from ?? Date.now()) + Number(said.hours) * 3_600_000;
+    const begin = from === undefined ? 'at once, on every replica,' : `at ${time(from)} on every replica`;
+    const content = [
+      h('p', h('strong', MEANINGS[said.stops])),
+      h(
+        'p',
+        `It begins ${begin} and ends by itself at ${time(until)}. Callers get 503 and are told: ${said.reason}`,
+      ),
+      h('p.quiet', 'The log records you.'),
+    ];
+    return step(
+      title,
+      content,
+      button('Yes, stop it', null, '.danger'),
+      async () => {
+        const { ok, body } = await call('PUT', '/v1/maintenance', {
+          ...{ stops: said.stops, reason: said.reason.trim(), until: new Date(until).toISOString() },
+          ...(from !== undefined && { from: new Date(from).toISOString() }),
+        });
+        if (!ok) return faultIn(body);
+        close();
+        return void refresh();
+      },
+      button('Back', ask),
+    );
+  };
+
+  asCaller(title, SCOPE, ask);
+}
+
+function end({ active, stops }, refresh) {
+  const title = 'End the maintenance';
+  const meaning = active
+    ? `Callers can send ${stops === 'all' ? 'everything' : stops} again at once.`
+    : 'What was to be stopped goes on.';
+  asCaller(title, SCOPE, () =>
+    step(title, h('p', meaning), button('Yes, end it', null, '.main'), async () => {
+      const { ok, body } = await call('DELETE', '/v1/maintenance');
+      if (!ok) return faultIn(body);
+      close();
+      return void refresh();
+    }),
+  );
+}

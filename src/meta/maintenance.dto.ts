@@ -1,0 +1,53 @@
+import { ApiSchema } from '@nestjs/swagger';
+import type { Maintenance, Stops } from '../control/maintenance.ts';
+import { stopWords } from '../control/maintenance.ts';
+import { OpenWord, Time } from '../operation/response-fields.ts';
+import { OneOf, Optional, Text } from '../validation/rules.ts';
+import { Timestamp } from '../validation/scalar-rules.ts';
+
+const MAX_REASON = 200;
+
+@ApiSchema({
+  description: 'What an operator has stopped, and until when; without one everything but `active` is null',
+})
+export class MaintenanceDto {
+  /** Whether it is stopped now. It may be to come: see `from`. */
+  active!: boolean;
+
+  @OpenWord(stopWords, 'What is stopped')
+  stops!: Stops | null;
+
+  @Time(undefined, 'When it begins')
+  from!: string | null;
+
+  @Time(undefined, 'When it ends by itself')
+  until!: string | null;
+
+  /** What callers are told. */
+  reason!: string | null;
+
+  /** The caller who set it. */
+  by!: string | null;
+}
+
+@ApiSchema({ description: 'What is stopped, and until when' })
+export class SetMaintenanceDto {
+  @OneOf(stopWords, { description: 'What is stopped' })
+  stops!: Stops;
+
+  @Optional()
+  @Timestamp({ description: 'When it begins; left out: now' })
+  from?: string;
+
+  @Timestamp({ description: 'When it ends by itself: at most 7 days from now' })
+  until!: string;
+
+  @Text(MAX_REASON, { description: 'What callers are told', example: 'the platform is updated' })
+  reason!: string;
+}
+
+export function toMaintenance({ window, isActive }: Maintenance): MaintenanceDto {
+  const { stops = null, from, until, reason = null, by = null } = window ?? {};
+  const timeOf = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
+  return { active: isActive, stops, from: timeOf(from), until: timeOf(until), reason, by };
+}

@@ -1,0 +1,63 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { CallerRegistry } from '../caller/caller.registry.ts';
+import { type Budget, type Budgets, keptMonths, type MonthlyUse } from '../control/budgets.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+
+/** A caller with budgets, and what it has used, the newest month first. */
+export interface CallerUse {
+  readonly caller: string;
+  readonly budgets: Budgets;
+  readonly months: readonly MonthlyUse[];
+}
+
+type Ratio = [labels: { caller: string; budget: Budget }, ratio: number];
+
+/** What callers have used of their budgets, for the metric and for operators. */
+@Injectable()
+export class BudgetWatch implements OnModuleInit {
+  #ratios: Ratio[] = [];
+
+  constructor(
+    private readonly callers: CallerRegistry,
+    private readonly ledger: ObservedOrderLedger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  onModuleInit(): void {
+    this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
+  }
+
+  /** Called every few seconds. Rejects while the order store is away. */
+  async measure(): Promise<void> {
+    const all = await this.read(1);
+    this.#ratios = all.flatMap(({ caller, budgets, months: [now] }) =>
+      limitsOf(budgets).map(([budget, limit]): Ratio => [
+        { caller, budget },
+        ratioOf(now?.used[budget] ?? 0, limit),
+      ]),
+    );
+  }
+
+  /** Of all callers that have budgets, in so many months. */
+  async read(months?: number): Promise<readonly CallerUse[]> {
+    const wanted = keptMonths(Date.now()).slice(0, months);
+    const limited = this.callers.all.flatMap(({ name, budgets }) =>
+      budgets ? [{ caller: name, budgets }] : [],
+    );
+    return Promise.all(
+      limited.map(async (one) => ({ ...one, months: await this.ledger.used(one.caller, wanted) })),
+    );
+  }
+}
+
+function limitsOf(budgets: Budgets): readonly (readonly [Budget, number])[] {
+  return (Object.entries(budgets) as [Budget, number | undefined][]).flatMap(([budget, limit]) =>
+    limit === undefined ? [] : [[budget, limit] as const],
+  );
+}
+
+/** A budget of nothing is used up. */
+function ratioOf(used: number, limit: number): number {
+  return limit === 0 ? 1 : used / limit;
+}

@@ -1,0 +1,63 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Maintenance, type MaintenanceWindow, stopWords } from '../control/maintenance.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import type { MaintenanceStore, NewWindow } from '../order-ledger/maintenance-store.ts';
+
+export const MAINTENANCE_STORE = Symbol('MaintenanceStore');
+
+/** Sets and ends the maintenance, and follows what other replicas have set. */
+@Injectable()
+export class MaintenanceWatch implements OnModuleInit {
+  #told = '';
+
+  constructor(
+    @Inject(MAINTENANCE_STORE) private readonly store: MaintenanceStore,
+    private readonly maintenance: Maintenance,
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
+
+  onModuleInit(): void {
+    this.metrics.follow('gateway_maintenance', () =>
+      stopWords.words.map((stops) => [
+        { stops },
+        Number(this.maintenance.isActive && this.maintenance.window?.stops === stops),
+      ]),
+    );
+  }
+
+  /** The window that was set; undefined where it is over already. */
+  async set(window: NewWindow): Promise<MaintenanceWindow | undefined> {
+    const stored = await this.store.set(window);
+    this.#learn(stored.window, stored.now);
+    return this.maintenance.window;
+  }
+
+  async end(): Promise<void> {
+    await this.store.end();
+    await this.look();
+  }
+
+  /** While the store cannot be read, what was known stays. */
+  async look(): Promise<void> {
+    const stored = await this.store.read();
+    this.#learn(stored.window, stored.now);
+  }
+
+  #learn(window: MaintenanceWindow | undefined, now: number): void {
+    this.maintenance.learn(window, now);
+    const current = this.maintenance.window;
+    const { isActive } = this.maintenance;
+    const told = current ? JSON.stringify({ ...current, isActive }) : '';
+    if (told === this.#told) return;
+    this.#told = told;
+    if (!current) return this.log.info({ event: 'maintenance', active: false }, 'No maintenance any more');
+    const { stops, from, until, by } = current;
+    const times = { from: new Date(from).toISOString(), until: new Date(until).toISOString() };
+    this.log.warn(
+      { event: 'maintenance', active: isActive, stops, ...times, by },
+      isActive ? 'Maintenance has begun' : 'Maintenance is to come',
+    );
+  }
+}

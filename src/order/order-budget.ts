@@ -1,0 +1,78 @@
+import type { Budgets, BudgetUse } from '../control/budgets.ts';
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
+import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+
+/** The interface does not say which number means "no limit": no number of licences is below 1, and none is the largest of its type. */
+const LARGEST = 2_147_483_647;
+
+interface Found {
+  readonly product: OrderProductDto;
+  readonly pointer: string;
+}
+
+/**
+ * What the order takes of each budget of its caller: one order; the licences that it buys; the assets and products that it deletes. Throws
+ * `forbidden` for a number of licences that means "no limit", where the caller's licences are limited.
+ */
+export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUse[] {
+  const amounts = {
+    orders: 1,
+    licences: budgets.licences === undefined ? 0 : licencesOf(items),
+    deletions: items.reduce((sum, item) => sum + deletionsOf(item), 0),
+  };
+  return (Object.keys(budgets) as (keyof Budgets)[]).flatMap((budget) => {
+    const limit = budgets[budget];
+    return limit === undefined ? [] : [{ budget, amount: amounts[budget], limit }];
+  });
+}
+
+function licencesOf(items: readonly OrderItemDto[]): number {
+  const bought = items.flatMap((item, index) =>
+    item.orderType === 'new_buy'
+      ? item.assets.flatMap((asset, at) => productsIn(asset, `/items/${index}/assets/${at}`))
+      : [],
+  );
+  const errors: RequestFault[] = bought
+    .filter(({ product: { limitConcurrent } }) => isUnlimited(limitConcurrent))
+    .map(({ pointer }) => ({
+      pointer: `${pointer}/limitConcurrent`,
+      detail: 'must be a number of licences, since those of this caller are counted',
+    }));
+  if (errors.length > 0) throw new ProblemException('forbidden', { errors });
+  return bought.reduce((sum, { product }) => sum + (product.limitConcurrent ?? 1), 0);
+}
+
+function isUnlimited(limit: number | undefined): boolean {
+  return limit !== undefined && (limit < 1 || limit === LARGEST);
+}
+
+function productsIn(
+  {
+    products = [],
+    merchandises = [],
+  }: Pick<MerchandiseDto, 'products'> & { merchandises?: MerchandiseDto[] | undefined },
+  pointer: string,
+): Found[] {
+  return [
+    ...products.map((product, at) => ({ product, pointer: `${pointer}/products/${at}` })),
+    ...merchandises.flatMap((one, at) => ofMerchandise(one, `${pointer}/merchandises/${at}`)),
+  ];
+}
+
+function ofMerchandise({ products, children = [] }: MerchandiseDto, pointer: string): Found[] {
+  return [
+    ...productsIn({ products }, pointer),
+    ...children.flatMap((child, at) => ofMerchandise(child, `${pointer}/children/${at}`)),
+  ];
+}
+
+/** Of a product each asset that it is deleted from counts. */
+function deletionsOf(item: OrderItemDto): number {
+  if (item.orderType === 'new_buy') return 0;
+  return item.assets.reduce((sum, asset) => {
+    const assets = asset.assetNums.length;
+    if (item.orderType === 'delete_asset') return sum + assets;
+    return sum + assets * Math.max(1, productsIn(asset, '').length);
+  }, 0);
+}

@@ -1,0 +1,218 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Fleet } from '../support/fleet.ts';
+import { orderOf } from '../support/order-body.ts';
+import { until } from '../support/redis.ts';
+import { useSandbox, useStack } from '../support/stack.ts';
+
+/** What a caller may have in a month: counted where an order begins, and given back where it is provably not placed. */
+
+const ORDERS = '/v1/license-orders';
+const ME = '/v1/callers/me';
+
+let numbers = 0;
+const newOrder = (over: object = {}, product: object = {}) => orderOf(`SO-${++numbers}`, over, product);
+const nextMonth = () => {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
+};
+
+const scopes = ['orders:read', 'orders:write', 'orders:revoke', 'orders:settle'];
+const rights = { scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
+
+describe.each([
+  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
+  ['in the process', [] as const],
+])('budgets %s', (_, redis) => {
+  const callers = [
+    { name: 'three', ...rights, budgets: { orders: 3 } },
+    { name: 'ten', ...rights, budgets: { orders: 100, licences: 10 } },
+    { name: 'careful', ...rights, budgets: { deletions: 2 } },
+    { name: 'doubtful', ...rights, budgets: { orders: 1 } },
+    { name: 'none', ...rights, budgets: { orders: 0 } },
+  ];
+  const { sandbox, gateway } = useStack({ redis, callers });
+  const key = (name: string) => ({ key: gateway.keys[name] as string });
+  const place = (name: string, order: object = newOrder()) => gateway.post(ORDERS, order, key(name));
+  const left = async (name: string) => (await gateway.get(ME, key(name))).body['budgets'];
+  const used = async (name: string, budget: string) =>
+    ((await left(name)) as Record<string, { used: number }>)[budget]?.used;
+  const EXHAUSTED = {
+    code: 'budget-exhausted',
+    outcome: 'not_processed',
+    retryable: false,
+    resetsAt: nextMonth(),
+  };
+
+  it('orders are placed up to the budget; the next is 403 with the beginning of the next month, and nothing is sent', async () => {
+    expect(await left('three')).toEqual({ orders: { limit: 3, used: 0, resetsAt: nextMonth() } });
+    for (let placed = 1; placed <= 3; placed++) {
+      expect((await place('three')).status).toBe(201);
+      expect(await used('three', 'orders')).toBe(placed);
+    }
+    const before = (await sandbox.calls()).length;
+    const order = newOrder();
+    const { status, body } = await place('three', order);
+    expect([status, body]).toEqual([403, expect.objectContaining(EXHAUSTED)]);
+    const preview = await gateway.post(`${ORDERS}?validateOnly=true`, order, key('three'));
+    expect([preview.status, preview.body['code']]).toEqual([403, 'budget-exhausted']);
+    expect(await sandbox.calls()).toHaveLength(before);
+    expect((await gateway.get(`${ORDERS}/crm/${order.channelOrderId}`)).status).toBe(404);
+    // Who has no budget is not limited, and sees none.
+    expect((await gateway.get(ME)).body['budgets']).toEqual({});
+    expect((await gateway.post(ORDERS, order)).status).toBe(201);
+  });
+
+  it('a repeated order counts once, and gets its record when nothing is left', async () => {
+    const order = newOrder();
+    const before = Number(await used('ten', 'orders'));
+    for (let time = 0; time < 3; time++) expect((await place('ten', order)).status).toBe(201);
+    expect(await used('ten', 'orders')).toBe(before + 1);
+  });
+
+  it('licences are counted by their number, 1 where there is none; a batch that does not fit is not begun', async () => {
+    const start = Number(await used('ten', 'licences'));
+    const withLicences = (limitConcurrent: number) => newOrder({}, { limitConcurrent });
+    expect((await place('ten', withLicences(4))).status).toBe(201);
+    expect((await place('ten')).status).toBe(201);
+    expect(await used('ten', 'licences')).toBe(start + 5);
+    const rest = 10 - start - 5;
+    expect((await place('ten', withLicences(rest + 1))).body).toMatchObject(EXHAUSTED);
+    expect((await place('ten', withLicences(rest))).status).toBe(201);
+    expect(await used('ten', 'licences')).toBe(10);
+  });
+
+  it.each([0, -1, 2_147_483_647])(
+    'a number of licences that means no limit (%d) is 403 with its pointer',
+    async (limitConcurrent) => {
+      const { status, body } = await place('ten', newOrder({}, { limitConcurrent }));
+      expect([status, body['code'], body['errors']]).toEqual([
+        403,
+        'forbidden',
+        [{ pointer: '/items/0/assets/0/products/0/limitConcurrent', detail: expect.any(String) }],
+      ]);
+      expect((await gateway.post(ORDERS, newOrder({}, { limitConcurrent }))).status).toBe(201);
+    },
+  );
+
+  it('assets and products that are deleted are counted', async () => {
+    const deletion = (item: object) =>
+      newOrder({
+        items: [
+          {
+            licenseType: 'softkey',
+            allOrders: true,
+            customer: { customerId: 'cus-harbour-default' },
+            ...item,
+          },
+        ],
+      });
+    const assets = {
+      orderType: 'delete_asset',
+      assets: [{ assetNums: ['8000001009', '8000001003', '8000001002'] }],
+    };
+    expect((await place('careful', deletion(assets))).body).toMatchObject(EXHAUSTED);
+    const products = {
+      orderType: 'delete_product',
+      assets: [
+        {
+          assetNums: ['8000001009'],
+          products: [{ productUri: 'draft.pro' }, { productUri: 'draft.viewer' }],
+        },
+      ],
+    };
+    const { status } = await gateway.post(`${ORDERS}?validateOnly=true`, deletion(products), key('careful'));
+    expect(status).toBe(200);
+    expect(await used('careful', 'deletions')).toBe(0);
+  });
+
+  it('what is provably not placed is given back, once; what is in doubt is not, until it is settled as not placed', async () => {
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
+    const refused = await place('doubtful');
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(await used('doubtful', 'orders')).toBe(0);
+    const order = newOrder();
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+    expect((await place('doubtful', order)).body['code']).toBe('outcome-unknown');
+    expect(await used('doubtful', 'orders')).toBe(1);
+    expect((await place('doubtful')).body['code']).toBe('budget-exhausted');
+  });
+
+  it('a budget of nothing allows nothing', async () => {
+    expect((await place('none')).body).toMatchObject(EXHAUSTED);
+  });
+
+  it('a metric has what is used', async () => {
+    const isMeasured = async () =>
+      /gateway_budget_used_ratio\{caller="three",budget="orders"\} 1$/m.test(await gateway.metrics());
+    await until('it is measured', isMeasured);
+    expect(await isMeasured()).toBe(true);
+  });
+
+  it.each([-1, 1.5, 'many'])(
+    'a callers file with a budget of %j is refused, and the old one stays',
+    async (wrong) => {
+      const text = readFileSync(gateway.callersFile, 'utf8');
+      const { callers: entries } = JSON.parse(text) as { callers: Record<string, unknown>[] };
+      const at = entries.findIndex(({ name }) => name === 'three');
+      entries[at] = { ...entries[at], budgets: { orders: wrong } };
+      writeFileSync(gateway.callersFile, JSON.stringify({ callers: entries }));
+      try {
+        await until('it is refused', () =>
+          gateway.logLines.some((line) => line.includes(`callers[${at}]`) && line.includes('budgets.orders')),
+        );
+        expect((await place('three')).body['code']).toBe('budget-exhausted');
+      } finally {
+        writeFileSync(gateway.callersFile, text);
+      }
+    },
+  );
+});
+
+describe('three gateways, one of which is killed again and again', () => {
+  const BUDGET = 100;
+  const sandbox = useSandbox();
+  let fleet: Fleet;
+  beforeAll(async () => {
+    fleet = await Fleet.start(sandbox, 3, {
+      caller: { budgets: { orders: BUDGET } },
+      redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
+    });
+  });
+  afterAll(() => fleet.stop());
+
+  it(`place exactly ${BUDGET} of 500 orders that come at once`, async () => {
+    await sandbox.fault({ operation: 'batchOrder', times: 40, action: { code: '13004' } });
+    let isOver = false;
+    const kills = (async () => {
+      for (let kill = 0; kill < 3; kill++) {
+        const gateway = fleet.gateways[2];
+        gateway?.child.kill('SIGKILL');
+        await gateway?.ended;
+        await fleet.launch({}, undefined, 2);
+        if (isOver) return;
+      }
+    })();
+    /** As a caller does: the same order again until its end is known. */
+    const settled = async (index: number): Promise<number> => {
+      const order = orderOf(`SO-B${index}`);
+      for (let time = index; ; time++) {
+        const answer = await fleet.post(time % 3, ORDERS, order).catch(() => undefined);
+        if (answer && ![409, 502, 503, 504].includes(answer.status)) return answer.status;
+        if (answer?.body['code'] === 'outcome-unknown') return answer.status;
+        await new Promise((done) => setTimeout(done, 50));
+      }
+    };
+    const all = await Promise.all(Array.from({ length: 500 }, (_, index) => settled(index)));
+    isOver = true;
+    await kills;
+    const { budgets } = (await fleet.get(0, ME)).body as { budgets: { orders: { used: number } } };
+    const placed = new Set((await sandbox.commits()).map(({ channelOrderId }) => channelOrderId)).size;
+    const counts = Object.groupBy(all, String);
+    expect(placed + (counts['502']?.length ?? 0) + (counts['504']?.length ?? 0)).toBeGreaterThanOrEqual(
+      BUDGET,
+    );
+    expect(placed).toBeLessThanOrEqual(BUDGET);
+    expect(budgets.orders.used).toBe(BUDGET);
+  });
+});

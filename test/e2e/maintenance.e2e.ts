@@ -1,0 +1,223 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Fleet } from '../support/fleet.ts';
+import { playRounds } from '../support/maintenance-rounds.ts';
+import { orderOf } from '../support/order-body.ts';
+import { until } from '../support/redis.ts';
+import { useSandbox, useStack } from '../support/stack.ts';
+
+/** An operator stops orders, writes or all calls of the platform for a while. */
+
+const MAINTENANCE = '/v1/maintenance';
+const ORDERS = '/v1/license-orders';
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const NOTHING = { active: false, stops: null, from: null, until: null, reason: null, by: null };
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+let numbers = 0;
+const newOrder = () => orderOf(`SO-${++numbers}`);
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
+const callers = [
+  { name: 'reader', scopes: ['orders:read'], enterprises: ['*'], channels: ['*'], users: ['*'] },
+];
+
+describe.each([
+  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
+  ['in the process', [] as const],
+])('maintenance %s', (_, redis) => {
+  const { sandbox, gateway } = useStack({ redis, callers, environment: { CACHE_TTL_MS: '60000' } });
+
+  const set = (terms: object) => gateway.request('PUT', MAINTENANCE, { body: terms });
+  const stop = async (stops: string, over: object = {}) => {
+    const { status, body } = await set({
+      stops,
+      until: inMs(HOUR),
+      reason: 'the platform is updated',
+      ...over,
+    });
+    expect([status, body]).toEqual([200, expect.objectContaining({ stops, by: 'tester' })]);
+    return body;
+  };
+  const end = async () => expect((await gateway.request('DELETE', MAINTENANCE)).status).toBe(204);
+  afterEach(end);
+
+  const codeOf = async (answer: ReturnType<typeof gateway.get>) => {
+    const { status, body } = await answer;
+    return [status, body['code'] ?? 'served'];
+  };
+  const STOPPED = [503, 'maintenance'];
+  const write = () =>
+    gateway.request('PATCH', `${HARBOUR}/members/mem-harbour-anna`, {
+      body: { account: 'anna', name: 'Anna' },
+    });
+  const login = () =>
+    gateway.post('/v1/sessions', { username: 'admin@harbour', password: sandbox.seedPassword });
+
+  it('is none, is set with what callers are told, is shown to every caller, and ends', async () => {
+    const shown = async () =>
+      (await gateway.get(MAINTENANCE, { key: gateway.keys['reader'] as string })).body;
+    expect(await shown()).toEqual(NOTHING);
+    const body = await stop('orders');
+    expect(body).toEqual({
+      ...{ active: true, stops: 'orders', reason: 'the platform is updated', by: 'tester' },
+      ...{ from: expect.any(String), until: expect.any(String) },
+    });
+    expect(await shown()).toEqual(body);
+    expect((await gateway.get('/v1/callers/me')).body['maintenance']).toEqual(body);
+    await end();
+    expect(await shown()).toEqual(NOTHING);
+    expect(await codeOf(gateway.post(ORDERS, newOrder()))).toEqual([201, 'served']);
+  });
+
+  it.each([
+    ['orders', { order: STOPPED, write: [204, 'served'], read: [200, 'served'], login: [201, 'served'] }],
+    ['writes', { order: STOPPED, write: STOPPED, read: [200, 'served'], login: [201, 'served'] }],
+    ['all', { order: STOPPED, write: STOPPED, read: STOPPED, login: STOPPED }],
+  ])('that stops %s stops just that, and nothing reaches the platform', async (stops, expected) => {
+    const assets = `${HARBOUR}/assets`;
+    await gateway.get(assets);
+    await stop(stops);
+    const before = (await sandbox.calls()).length;
+    const preview = newOrder();
+    expect({
+      order: await codeOf(gateway.post(ORDERS, newOrder())),
+      write: await codeOf(write()),
+      read: await codeOf(gateway.get(`${HARBOUR}/lent-locks`, { headers: { 'cache-control': 'no-cache' } })),
+      login: await codeOf(login()),
+    }).toEqual(expected);
+    expect(await codeOf(gateway.post(`${ORDERS}?validateOnly=true`, preview))).toEqual(STOPPED);
+    // What is cached, own records and what the caller may do go on.
+    for (const path of [assets, ORDERS, '/v1/events', '/v1/jobs', '/v1/callers/me', '/health/ready'])
+      expect([path, (await gateway.get(path)).status]).toEqual([path, 200]);
+    if (stops === 'all') expect(await sandbox.calls()).toHaveLength(before);
+  });
+
+  it('says until when, as time and as Retry-After, and leaves no record: the same order is placed afterwards', async () => {
+    await stop('orders', { until: inMs(10 * 60_000) });
+    const order = newOrder();
+    const { status, body, headers } = await gateway.post(ORDERS, order);
+    expect([status, body['outcome'], body['retryable']]).toEqual([503, 'not_processed', true]);
+    expect(body['detail']).toContain('the platform is updated');
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(590);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(600);
+    expect((await gateway.get(`${ORDERS}/crm/${order.channelOrderId}`)).status).toBe(404);
+    await end();
+    expect((await gateway.post(ORDERS, order)).status).toBe(201);
+  });
+
+  it('a repeated order gets its record, and a repeated write with a key its response', async () => {
+    const order = newOrder();
+    expect((await gateway.post(ORDERS, order)).status).toBe(201);
+    const reserve = () =>
+      gateway.post(
+        '/v1/asset-num-reservations',
+        { size: 1 },
+        { headers: { 'idempotency-key': 'maintenance-0001' } },
+      );
+    const first = await reserve();
+    await stop('all');
+    const repeated = await gateway.post(ORDERS, order);
+    expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    const again = await reserve();
+    expect([again.status, again.body]).toEqual([201, first.body]);
+  });
+
+  it('that is to come stops nothing yet, is shown, and begins by itself', async () => {
+    const from = inMs(1_500);
+    expect(await stop('orders', { from })).toMatchObject({ active: false, from });
+    expect((await gateway.post(ORDERS, newOrder())).status).toBe(201);
+    await until('it has begun', async () => (await gateway.get(MAINTENANCE)).body['active'] === true);
+    expect(await codeOf(gateway.post(ORDERS, newOrder()))).toEqual(STOPPED);
+    await stop('orders', { until: inMs(1_000) });
+    await until('it is over', async () => (await gateway.post(ORDERS, newOrder())).status === 201);
+    expect((await gateway.get(MAINTENANCE)).body).toEqual(NOTHING);
+  });
+
+  it('an import is accepted and waits, and goes on by itself', async () => {
+    await stop('writes');
+    const csv = `account,password,name\nm${Date.now()},Passw0rd-long,Wait\n`;
+    const made = await gateway.request('POST', `${HARBOUR}/member-imports`, {
+      body: csv,
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(made.status).toBe(202);
+    const job = async () => (await gateway.get(`/v1/jobs/${String(made.body['jobId'])}`)).body;
+    const writes = async () =>
+      (await sandbox.calls()).filter(({ operation }) => operation === 'addMembers').length;
+    const before = await writes();
+    await until('a look has passed', async () =>
+      /gateway_jobs\{state="queued"\} 1/.test(await gateway.metrics()),
+    );
+    expect([(await job())['state'], await writes()]).toEqual(['queued', before]);
+    await end();
+    await until('it is done', async () => (await job())['state'] === 'succeeded');
+  });
+
+  it('a running import pauses within a second, and goes on by itself', async () => {
+    await sandbox.fault({ operation: 'addMembers', action: { delayMs: 150 } });
+    const names = [...Array(1_500).keys()].map((index) => `p${Date.now()}x${index}`);
+    const made = await gateway.request('POST', `${HARBOUR}/member-imports`, {
+      body: ['account,password,name', ...names.map((name) => `${name},Passw0rd-long,Pause`), ''].join('\n'),
+      headers: { 'content-type': 'text/csv' },
+    });
+    const job = async () => (await gateway.get(`/v1/jobs/${String(made.body['jobId'])}`)).body;
+    const calls = () => sandbox.journal('addMembers');
+    await until('it runs', async () => (await calls()).length >= 2);
+    const window = await stop('writes', { until: inMs(3_000) });
+    await until('it is done', async () => (await job())['state'] === 'succeeded');
+    const [from, ends] = [window['from'], window['until']].map((time) => Date.parse(String(time)));
+    const times = (await calls()).map(({ at }) => Date.parse(at));
+    expect(times.filter((at) => at > Number(from) + 1_000 && at < Number(ends))).toEqual([]);
+    expect(times.filter((at) => at >= Number(ends)).length).toBeGreaterThan(0);
+    expect((await job())['done']).toBe(1_500);
+  });
+
+  it.each([
+    [{ until: inMs(-1_000) }, '/until', 'must be in the future'],
+    [{ until: inMs(8 * DAY) }, '/until', 'must be at most 7 days from now'],
+    [{ from: inMs(2 * HOUR), until: inMs(HOUR) }, '/from', 'must be before `until`'],
+    [{ stops: 'reads' }, '/stops', expect.stringContaining('orders')],
+    [{ reason: '' }, '/reason', expect.anything()],
+    [{ until: undefined }, '/until', expect.anything()],
+  ])('refuses %j, and changes nothing', async (over, pointer, detail) => {
+    const { status, body } = await set({ stops: 'orders', until: inMs(HOUR), reason: 'x', ...over });
+    expect([status, body['errors']]).toEqual([400, [{ pointer, detail }]]);
+    expect((await gateway.get(MAINTENANCE)).body).toEqual(NOTHING);
+  });
+
+  it('needs the scope operate', async () => {
+    const key = { key: gateway.keys['reader'] as string };
+    expect((await gateway.request('DELETE', MAINTENANCE, key)).status).toBe(403);
+  });
+});
+
+describe('three gateways', () => {
+  const sandbox = useSandbox();
+  let fleet: Fleet;
+  beforeAll(async () => {
+    fleet = await Fleet.start(sandbox, 3, { redis: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  });
+  afterAll(() => fleet.stop());
+
+  it('begin no order after setMaintenance has answered, also when one is killed', async () => {
+    const { placed, stopped, begunInside } = await playRounds(fleet, 20);
+    expect(begunInside).toEqual([]);
+    expect(placed).toBeGreaterThan(20);
+    expect(stopped).toBeGreaterThan(20);
+  });
+
+  it('stop writes and reads within a second, and keep what was set over restarts', async () => {
+    const terms = { stops: 'all', until: inMs(HOUR), reason: 'restarts' };
+    expect((await fleet.request('PUT', 0, MAINTENANCE, terms)).status).toBe(200);
+    const setAt = performance.now();
+    const read = (gateway: number) => fleet.get(gateway, `${HARBOUR}/lent-locks`);
+    for (const gateway of [1, 2])
+      await until('it is stopped', async () => (await read(gateway)).status === 503);
+    expect(performance.now() - setAt).toBeLessThan(1_000);
+    await fleet.gateways[2]?.stop();
+    await fleet.launch({}, undefined, 2);
+    expect((await read(2)).body['code']).toBe('maintenance');
+    expect((await fleet.request('DELETE', 2, MAINTENANCE)).status).toBe(204);
+    await until('it is served', async () => (await read(0)).status === 200);
+  });
+});
