@@ -172,7 +172,7 @@ export default {
         'The client package is installed without the gateway: what it knows of it is in the OpenAPI document.',
       severity: 'error',
       from: { path: '^client/src/' },
-      to: { path: '^(src|sandbox|scripts|test|bench|dist)/' },
+      to: { path: '^(src|sandbox|sandbox-package|scripts|test|bench|dist)/' },
     },
     {
       name: 'client-runs-anywhere',
@@ -181,6 +181,22 @@ export default {
       severity: 'error',
       from: { path: '^client/src/', pathNot: '^client/src/(nestjs|testing|cli/)' },
       to: { path: '.', pathNot: '^client/src/' },
+    },
+    {
+      name: 'sandbox-package-starts-both',
+      comment:
+        'The package has the built gateway as a process of its own: of its code it knows the names of scopes, and it has no dependencies.',
+      severity: 'error',
+      from: { path: '^sandbox-package/src/' },
+      to: {
+        path: '.',
+        pathNot: [
+          '^sandbox(-package/src)?/',
+          '^src/caller/scopes\\.ts$',
+          '^scripts/api-key\\.ts$',
+          '^(node:)?(child_process|crypto|events|fs|net|os|path|stream|url|util)$',
+        ],
+      },
     },
     {
       name: 'no-tests-in-the-product',

@@ -10,7 +10,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
 COPY scripts/bundle.ts scripts/bundle-options.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
-RUN npm run build
+RUN npm run build:gateway
 
 # Node without package managers, and without programs that run as another user than the one who starts them. The list of Debian's
 # packages stays, for scanners.

@@ -1,7 +1,7 @@
 /** Runs a sandbox from the environment; README.md lists the variables. */
 import { readFileSync } from 'node:fs';
 import { ControlError } from './control/checks.ts';
-import { parseJson } from './json.ts';
+import { JsonFileError, readJsonFile } from './json-file.ts';
 import type { TlsOptions } from './options.ts';
 import { checkedProfile, type Profile } from './profile.ts';
 import { startSandbox } from './server.ts';
@@ -38,20 +38,11 @@ function fail(problem: string): never {
 function jsonOf(variable: string): unknown {
   const file = process.env[variable];
   if (file === undefined || file === '') return undefined;
-  let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    return readJsonFile(file);
   } catch (error) {
-    return fail(
-      `${variable} names "${file}", which cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    );
-  }
-  try {
-    return parseJson(text);
-  } catch (error) {
-    // The rest of the message quotes the file, which may have passwords.
-    const place = /\(line \d+ column \d+\)/.exec((error as Error).message)?.[0] ?? '';
-    return fail(`${variable} names "${file}", which is not JSON ${place}`.trimEnd());
+    if (error instanceof JsonFileError) return fail(`${variable} names "${file}", which ${error.message}`);
+    throw error;
   }
 }
 

@@ -1,0 +1,38 @@
+/** What `startGateway()` of the client asks for beside the command's options: a line of JSON on standard input. */
+import { parseJson } from '../../sandbox/json.ts';
+import { Refusal } from './refusal.ts';
+
+export interface Asked {
+  /** An entry of the callers file without its keys. */
+  readonly caller?: object;
+  /** Names of logins by their alias. */
+  readonly users?: Readonly<Record<string, string>>;
+  /** Variables of the gateway. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly state?: unknown;
+}
+
+/** `ended` is called when the input ends, as it does when the process that asks has gone. */
+export async function readAsked(ended: () => void): Promise<Asked> {
+  const line = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    process.stdin.setEncoding('utf8');
+    process.stdin.on('data', (chunk: string) => {
+      text += chunk;
+      if (text.includes('\n')) resolve(text);
+    });
+    process.stdin.once('end', () => {
+      if (text.includes('\n')) ended();
+      else reject(refusal());
+    });
+  });
+  try {
+    return parseJson(line) as Asked;
+  } catch {
+    throw refusal();
+  }
+}
+
+function refusal(): Refusal {
+  return new Refusal('--stdin needs a line of JSON on standard input.');
+}

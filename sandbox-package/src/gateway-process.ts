@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { Refusal } from './refusal.ts';
+
+/** Beside the bundle of this program: what the gateway's image has. */
+const GATEWAY = fileURLToPath(new URL('./gateway/dist/bundle/gateway.js', import.meta.url));
+const READY_WITHIN_MS = 60_000;
+const LISTENING = /^.*"event":"listening".*$/m;
+
+/** The gateway as a process of its own. */
+export class GatewayProcess {
+  readonly #child: ChildProcess;
+  readonly #gone: Promise<number | null>;
+  readonly #log: string[] = [];
+  readonly #complaints: string[] = [];
+  #isReady = false;
+
+  /** `log` gets its log lines. */
+  constructor(environment: Readonly<Record<string, string>>, log?: NodeJS.WritableStream) {
+    this.#child = spawn(process.execPath, [GATEWAY], {
+      // Only the variables named here: it must not use a real platform's settings.
+      env: { PATH: process.env['PATH'] ?? '', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A process group of its own, so that it gets Ctrl-C once, from here.
+      detached: true,
+    });
+    this.#gone = once(this.#child, 'close').then(([code]) => code as number | null);
+    this.#keep(this.#child.stdout, this.#log, log);
+    this.#keep(this.#child.stderr, this.#complaints, log);
+  }
+
+  /** Resolves with its ports once it listens. `gone` is called if it ends later without being told to. */
+  async ready(gone: (code: number | null) => void): Promise<{ port: number; managementPort: number }> {
+    const impatience = setTimeout(() => this.#child.kill('SIGKILL'), READY_WITHIN_MS);
+    const line = await Promise.race([this.#listening(), this.#gone]);
+    clearTimeout(impatience);
+    if (typeof line !== 'string') throw new Refusal(`The gateway did not start: ${this.#why()}`);
+    this.#isReady = true;
+    void this.#gone.then(gone);
+    const { url, managementPort } = JSON.parse(line) as { url: string; managementPort: number };
+    return { port: Number(new URL(url).port), managementPort };
+  }
+
+  /** Resolves when it has ended. */
+  async stop(): Promise<void> {
+    // SIGTERM would wait for a load balancer.
+    this.#child.kill('SIGINT');
+    await this.#gone;
+  }
+
+  /** What comes once it is ready is read and dropped, so that the process is not held up. */
+  #keep(stream: Readable | null, texts: string[], log: NodeJS.WritableStream | undefined): void {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      if (!this.#isReady) texts.push(text);
+      log?.write(text);
+    });
+  }
+
+  #listening(): Promise<string> {
+    return new Promise((resolve) => {
+      this.#child.stdout?.on('data', () => {
+        const line = this.#isReady ? undefined : LISTENING.exec(this.#log.join(''))?.[0];
+        if (line !== undefined) resolve(line);
+      });
+    });
+  }
+
+  /** What it complained about, without stacks; else its last words. */
+  #why(): string {
+    const complaint = this.#complaints.join('').replaceAll(/^\s+at .*\n?/gm, '');
+    return (complaint || this.#log.join('').slice(-1_000)).trim() || 'it printed nothing.';
+  }
+}

@@ -1,0 +1,90 @@
+/** `npx @licensing-gateway/sandbox`: the emulated platform in this process, and the gateway in front of it in one of its own. */
+import { readFileSync } from 'node:fs';
+import { type Arguments, HELP, readArguments } from './arguments.ts';
+import { type Asked, readAsked } from './asked.ts';
+import { GatewayProcess } from './gateway-process.ts';
+import { readProfile, type RunningPlatform, startPlatform } from './platform.ts';
+import { faultOfPort } from './ports.ts';
+import { readableLines, type Started } from './output.ts';
+import { Refusal } from './refusal.ts';
+import { newSetting } from './setting.ts';
+
+/** What has to end, the first last: the gateway before the platform, so that its requests in flight can still finish. */
+const toEnd: (() => void | Promise<void>)[] = [];
+let ending: Promise<never> | undefined;
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
+
+function end(code: number): Promise<never> {
+  ending ??= (async () => {
+    for (const stop of toEnd.toReversed()) await stop();
+    process.exit(code);
+  })();
+  return ending;
+}
+
+async function assertFree(option: string, port: number, host: string): Promise<void> {
+  const fault = await faultOfPort(port, host);
+  if (fault !== undefined) throw new Refusal(`Port ${port} ${fault}: choose another one by ${option}.`);
+}
+
+async function start(given: Arguments, asked: Asked): Promise<Started> {
+  const { host, port, sandboxPort, user, has } = given;
+  const profile = await readProfile(given.profile);
+  await assertFree('--port', port, host);
+  await assertFree('--sandbox-port', sandboxPort, host);
+  const platform = await startPlatform(given, profile, asked.state);
+  toEnd.push(() => platform.sandbox.close());
+  const sandbox = shown(platform);
+  if (has['sandbox-only']) return { sandbox };
+  const { caller, users = { default: user } } = asked;
+  const setting = newSetting(platform, { name: 'test', ...caller }, users);
+  toEnd.push(() => setting.remove());
+  // What the sandbox may sell is no reading of the interface.
+  const { products: _, ...readings } = profile;
+  const environment = {
+    ...{ HOST: host, PORT: String(port), MANAGEMENT_PORT: '0', DOCS: 'on', CACHE_TTL_MS: '0' },
+    ...setting.environment,
+    PLATFORM_PROFILE_FILE: setting.write('profile.json', { version: 1, readings }),
+    ...asked.environment,
+  };
+  const gateway = new GatewayProcess(environment, has.log ? process.stderr : undefined);
+  toEnd.push(() => gateway.stop());
+  const listening = await gateway.ready((code) => {
+    if (ending !== undefined) return;
+    process.stderr.write(`The gateway ended by itself (${code}).\n`);
+    void end(1);
+  });
+  return {
+    url: `http://127.0.0.1:${listening.port}`,
+    apiKey: setting.apiKey,
+    managementUrl: `http://127.0.0.1:${listening.managementPort}`,
+    sandbox,
+  };
+}
+
+function shown({ sandbox, url, appKey, appSecret, password }: RunningPlatform): Started['sandbox'] {
+  return { url, controlUrl: `${url}/__sandbox`, appKey, appSecret, password, seed: sandbox.seed };
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+try {
+  const given = readArguments(process.argv.slice(2));
+  if (given.has.help || given.has.version) {
+    process.stdout.write(given.has.help ? HELP : `${version()}\n`);
+    process.exit(0);
+  }
+  const asked = given.has.stdin ? await readAsked(() => void end(0)) : {};
+  const started = await start(given, asked);
+  process.stdout.write(given.has.json ? `${JSON.stringify(started)}\n` : readableLines(started, given));
+} catch (error) {
+  // What was told to end while it started has no reason to complain.
+  if (ending !== undefined) await ending;
+  const { name, message } = error as Error;
+  process.stderr.write(`${error instanceof Refusal ? message : `${name}: ${message}`}\n`);
+  await end(error instanceof Refusal ? 2 : 1);
+}

@@ -1,0 +1,49 @@
+import type { Arguments } from './arguments.ts';
+
+/** What runs, as `--json` prints it. Without a gateway there is only the sandbox. */
+export interface Started {
+  readonly url?: string;
+  readonly apiKey?: string;
+  readonly managementUrl?: string;
+  readonly sandbox: {
+    readonly url: string;
+    readonly controlUrl: string;
+    readonly appKey: string;
+    readonly appSecret: string;
+    readonly password: string;
+    readonly seed: number;
+  };
+}
+
+export function readableLines(
+  { url, apiKey, managementUrl, sandbox }: Started,
+  { user, state }: Arguments,
+): string {
+  const lines =
+    url === undefined
+      ? [
+          ['Platform', sandbox.url],
+          ['App key', sandbox.appKey],
+          ['App secret', sandbox.appSecret],
+        ]
+      : [
+          ['Gateway', url],
+          ['API page', `${url}/docs`],
+          ['Console', `${managementUrl}/console`],
+          ['API key', apiKey],
+          ['Platform', sandbox.url],
+        ];
+  const all = [
+    ...lines,
+    ['Control', `${sandbox.controlUrl}  (faults, time, state)`],
+    ['Log in', `${user}, password ${sandbox.password}`],
+    ['Seed', sandbox.seed],
+  ];
+  const shown = all.map(([name, value]) => `  ${String(name).padEnd(12)}${value}\n`).join('');
+  // The seed has this enterprise, a state of one's own may not.
+  const example =
+    url === undefined || state !== undefined
+      ? ''
+      : `\n  curl -s ${url}/v1/enterprises/ent-harbour/assets -H 'X-Api-Key: ${apiKey}'\n`;
+  return `\n${shown}${example}\n  Ctrl-C ends ${url === undefined ? 'it' : 'both'}.\n\n`;
+}

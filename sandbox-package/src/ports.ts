@@ -1,0 +1,19 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/**
+ * Why nothing can listen on this port, or undefined. Asked before anything starts: another server on the port would respond in place of
+ * ours.
+ */
+export async function faultOfPort(port: number, host = '127.0.0.1'): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on';
+  }
+  server.close();
+  await once(server, 'close');
+  return undefined;
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { parseJson } from './json.ts';
+
+/** Why a file gives no JSON: the end of a sentence about it, which quotes nothing of it, since it may have passwords. */
+export class JsonFileError extends Error {
+  override readonly name = 'JsonFileError';
+}
+
+/** @throws JsonFileError */
+export function readJsonFile(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new JsonFileError(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  try {
+    return parseJson(text);
+  } catch (error) {
+    const place = /\(line \d+ column \d+\)/.exec((error as Error).message)?.[0] ?? '';
+    throw new JsonFileError(`is not JSON ${place}`.trimEnd());
+  }
+}
