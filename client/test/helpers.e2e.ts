@@ -38,10 +38,16 @@ describe('a gateway for the tests of callers (needs the build)', () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  it('says what is missing where there is no gateway to start', async () => {
-    expect(await failure(startSandbox({ home: '/nowhere' }))).toMatchObject({
-      message: expect.stringContaining('LICENSING_GATEWAY_HOME'),
+  it('has a sandbox alone, with data of its own, or the sentence that says what is wrong with it', async () => {
+    await using sandbox = await startSandbox({
+      seed: 7,
+      state: { enterprises: [{ globalId: 'ent-own', enterpriseId: '1', name: 'Own' }] },
     });
+    expect(await sandbox.control('GET', '/state')).toMatchObject({ enterprises: [{ globalId: 'ent-own' }] });
+    await expect(startSandbox({ profile: '/nowhere' })).rejects.toThrow(
+      '@licensing-gateway/sandbox: --profile /nowhere cannot be read (ENOENT).',
+    );
+    await expect(startSandbox({ state: { assets: [{}] } })).rejects.toThrow('/assets/0/id is required.');
   });
 
   it('shows why a gateway did not start, and leaves nothing running', async () => {

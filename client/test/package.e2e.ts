@@ -44,7 +44,8 @@ beforeAll(async () => {
   const checkout = join(folder, 'checkout');
   for (const path of ['package.json', '.npmrc', 'tsconfig.json', 'client'])
     cpSync(path, join(checkout, path), { recursive: true, filter: (from) => from !== 'client/dist' });
-  for (const path of ['node_modules', 'bench', 'examples']) symlinkSync(resolve(path), join(checkout, path));
+  for (const path of ['node_modules', 'bench', 'examples', 'sandbox-package'])
+    symlinkSync(resolve(path), join(checkout, path));
   const pack = ['run', '-s', 'pack:client', '--', '--json', '--pack-destination', folder];
   const { stdout } = await run('npm', pack, { cwd: checkout });
   tarball = join(folder, (JSON.parse(stdout) as [{ filename: string }])[0].filename);
@@ -103,6 +104,17 @@ describe('the package', () => {
     }
     expect(await command(join(project, 'node_modules/.bin/licensing'), '--help')).toContain(
       'licensing <command>',
+    );
+  });
+
+  it('says what to install where the package that it runs in tests is missing', async () => {
+    writeFileSync(
+      join(project, 'start.mjs'),
+      `import { startGateway } from '@licensing-gateway/client/testing';
+       await startGateway().catch(({ message }) => console.log(message));`,
+    );
+    expect(await command(process.execPath, join(project, 'start.mjs'))).toBe(
+      'startGateway() and startSandbox() need the package @licensing-gateway/sandbox: npm install --save-dev @licensing-gateway/sandbox\n',
     );
   });
 

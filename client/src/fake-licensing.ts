@@ -1,0 +1,46 @@
+import { Licensing } from './licensing.ts';
+import { operations } from './operations.ts';
+
+type Methods<Group> = { readonly [Name in keyof Group]?: Group[Name] };
+
+/** What a test without a gateway puts in place of some methods. */
+export type Fakes = {
+  readonly [Group in keyof Licensing]?: Licensing[Group] extends (...given: never[]) => unknown
+    ? Licensing[Group]
+    : Methods<Licensing[Group]>;
+};
+
+/** A client for unit tests: these methods, and every other rejects with its name. Nothing is sent. */
+export function fakeLicensing(fakes: Fakes = {}): Licensing {
+  const licensing = new Licensing({ baseUrl: 'http://licensing.invalid', apiKey: 'fake', fetch: notFaked });
+  for (const [group, methods] of Object.entries(licensing) as [string, Record<string, unknown>][])
+    for (const name of Object.keys(methods))
+      if (name !== 'placeAndWait') methods[name] = unfaked(group, name);
+  // A view of a fake is the fake: its methods are the same.
+  licensing.as = licensing.withSession = () => licensing;
+  for (const [group, methods] of Object.entries(fakes)) {
+    if (typeof methods === 'function') Object.assign(licensing, { [group]: methods });
+    else Object.assign(licensing[group as 'orders'], methods);
+  }
+  return licensing;
+}
+
+/** Rejects at the first use, also where a walk or a job is asked for. */
+function unfaked(group: string, name: string): () => unknown {
+  const error = () => new Error(`${group}.${name} is not faked: give it to fakeLicensing`);
+  const isWalk = Object.values(operations).some(({ group: of, each }) => of === group && each === name);
+  if (isWalk)
+    // oxlint-disable-next-line require-yield
+    return async function* () {
+      throw error();
+    };
+  if (name === 'follow')
+    return () => {
+      throw error();
+    };
+  return () => Promise.reject(error());
+}
+
+function notFaked(): never {
+  throw new Error('A fake client sends nothing');
+}
