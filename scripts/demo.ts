@@ -6,16 +6,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pretty from 'pino-pretty';
 import { prepareDemo } from './demo-state.ts';
 import { isBuilt, markBuilt } from './built.ts';
-import { newApiKey } from './api-key.ts';
-import { scopes } from '../src/caller/scopes.ts';
+import { faultOfPort } from '../sandbox-package/src/ports.ts';
+import { newSetting, type Setting } from '../sandbox-package/src/setting.ts';
 
 const READY_WITHIN_MS = 30_000;
 /** Keeps compiled code, so that later starts are faster. */
@@ -30,7 +26,7 @@ const gatewayUrl = `http://127.0.0.1:${port}`;
 const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
 
 const children: ChildProcess[] = [];
-let folder: string | undefined;
+let setting: Setting | undefined;
 let ending = false;
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
@@ -44,7 +40,7 @@ async function end(code: number): Promise<void> {
   ending = true;
   // The gateway ends before the platform, so that its requests in flight can still finish.
   for (const child of children.toReversed()) await stop(child);
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  setting?.remove();
   say(code === 0 ? '\nDemo ended.' : '');
   process.exit(code);
 }
@@ -79,20 +75,11 @@ function start(
   return child;
 }
 
-/** Checked before anything starts: another server on the port would respond in place of the demo. */
 async function assertFree(variable: string, given: string): Promise<void> {
-  const server = createServer();
-  try {
-    server.listen(Number(given), '127.0.0.1');
-    await once(server, 'listening');
-  } catch (error) {
-    const reason =
-      (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on';
-    process.stderr.write(`Port ${given} ${reason}: ${variable}=<another port> npm run demo\n`);
-    process.exit(1);
-  }
-  server.close();
-  await once(server, 'close');
+  const fault = await faultOfPort(Number(given));
+  if (fault === undefined) return;
+  process.stderr.write(`Port ${given} ${fault}: ${variable}=<another port> npm run demo\n`);
+  process.exit(1);
 }
 
 async function healthy(url: string): Promise<void> {
@@ -140,30 +127,13 @@ else if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
   markBuilt('.');
 }
 
-const { key, hash } = newApiKey();
 const appKey = randomBytes(12).toString('hex');
 const appSecret = randomBytes(24).toString('hex');
 const adminPassword = randomBytes(9).toString('base64url');
-folder = mkdtempSync(join(tmpdir(), 'licensing-gateway-demo-'));
-const usersFile = join(folder, 'users.json');
-const callersFile = join(folder, 'callers.json');
-writeFileSync(
-  callersFile,
-  JSON.stringify({
-    callers: [
-      { name: 'demo', keys: [hash], scopes, enterprises: ['*'], channels: ['crm'], users: ['default'] },
-    ],
-  }),
-  { mode: 0o600 },
-);
-
-writeFileSync(
-  usersFile,
-  JSON.stringify({ default: { username: 'admin@harbour', password: adminPassword } }),
-  {
-    mode: 0o600,
-  },
-);
+const caller = { name: 'demo', channels: ['crm'] };
+const users = { default: 'admin@harbour' };
+setting = newSetting({ url: sandboxUrl, appKey, appSecret, password: adminPassword }, caller, users);
+const { apiKey: key } = setting;
 
 try {
   start('sandbox', [...(isWatched ? WATCHED : [process.execPath]), 'sandbox/main.ts'], {
@@ -179,13 +149,7 @@ try {
     DEMO_SANDBOX_CLOCK: `${sandboxUrl}/__sandbox/clock`,
     PORT: port,
     MANAGEMENT_PORT: managementPort,
-    UPSTREAM_BASE_URL: sandboxUrl,
-    UPSTREAM_TOKEN_URL: `${sandboxUrl}/oauth/token`,
-    UPSTREAM_APP_KEY: appKey,
-    UPSTREAM_APP_SECRET: appSecret,
-    CALLERS_FILE: callersFile,
-    UPSTREAM_USERS_FILE: usersFile,
-    WEBHOOK_HOSTS: '127.0.0.1,localhost',
+    ...setting.environment,
     DOCS: 'on',
   });
   gateway.stdout?.pipe(
