@@ -21,6 +21,8 @@ if (isOlder(present, needed)) {
 } else {
   import('./dist/main.js').catch(function (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    refuse('@licensing-gateway/sandbox is not built: run `npm run build` in the repository of the gateway.');
+    refuse(
+      '@licensing-gateway/sandbox is not built: in the repository of the gateway, npm run build makes it.',
+    );
   });
 }

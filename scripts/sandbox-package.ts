@@ -2,7 +2,7 @@
  * `npm run build:sandbox`: the package for the tests of callers. Its program and the sandbox become one file; beside it is what the image
  * of the gateway has, without source maps and without the gateway's other commands. `npm run build:gateway` comes first.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -28,7 +28,7 @@ cpSync(BUNDLE, `${GATEWAY}/${BUNDLE}`, {
 });
 for (const path of BESIDE_THE_BUNDLE) {
   mkdirSync(dirname(join(GATEWAY, path)), { recursive: true });
-  cpSync(path, join(GATEWAY, path));
+  copyFileSync(path, join(GATEWAY, path));
 }
 const { name, version, type } = read('package.json');
 writeFileSync(

@@ -9,11 +9,18 @@ import { readableLines, type Started } from './output.ts';
 import { Refusal } from './refusal.ts';
 import { newSetting } from './setting.ts';
 
+const PARENT_CHECK_MS = 250;
+
 /** What has to end, the first last: the gateway before the platform, so that its requests in flight can still finish. */
 const toEnd: (() => void | Promise<void>)[] = [];
 let ending: Promise<never> | undefined;
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
+
+// npm and npx pass SIGTERM to their shell, which ends alone: this process would go on.
+const shell = process.ppid;
+if (process.env['npm_lifecycle_event'] !== undefined)
+  setInterval(() => process.ppid !== shell && void end(0), PARENT_CHECK_MS).unref();
 
 function end(code: number): Promise<never> {
   ending ??= (async () => {
