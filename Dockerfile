@@ -12,6 +12,16 @@ COPY src ./src
 COPY scripts/bundle.ts scripts/bundle-options.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
 RUN npm run build:gateway
 
+# What `npm run pack:sandbox` packs.
+FROM build AS package
+COPY CHANGELOG.md ./
+COPY docs/operating.md ./docs/
+COPY config/response-examples.json ./config/
+COPY scripts/sandbox-package.ts scripts/api-key.ts ./scripts/
+COPY sandbox ./sandbox
+COPY sandbox-package ./sandbox-package
+RUN npm run build:sandbox
+
 # Node without package managers, and without programs that run as another user than the one who starts them. The list of Debian's
 # packages stays, for scanners.
 FROM ${NODE_IMAGE} AS bare
@@ -37,6 +47,16 @@ EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
   CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${SANDBOX_PORT:-4000} && printf 'GET /__sandbox/health HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 CMD ["node", "sandbox/main.ts"]
+
+# Gateway and emulator behind one entry, for the tests of callers. Options may follow the name of the image.
+FROM runtime AS sandbox-package
+COPY --from=package /app/sandbox-package/package.json /app/sandbox-package/start.cjs ./
+COPY --from=package /app/sandbox-package/dist ./dist
+USER node
+EXPOSE 3000 4000
+HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
+  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/3000 && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
+ENTRYPOINT ["node", "start.cjs", "--host", "0.0.0.0", "--port", "3000", "--sandbox-port", "4000"]
 
 FROM runtime AS gateway
 ENV NODE_ENV=production
