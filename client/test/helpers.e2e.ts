@@ -47,6 +47,9 @@ describe('a gateway for the tests of callers (needs the build)', () => {
     await expect(startSandbox({ profile: '/nowhere' })).rejects.toThrow(
       '@licensing-gateway/sandbox: --profile /nowhere cannot be read (ENOENT).',
     );
+    await expect(startSandbox({ node: '/nowhere' })).rejects.toThrow(
+      'it did not start (spawn /nowhere ENOENT)',
+    );
     await expect(startSandbox({ state: { assets: [{}] } })).rejects.toThrow('/assets/0/id is required.');
   });
 

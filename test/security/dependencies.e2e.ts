@@ -79,7 +79,7 @@ it('S18 every dependency has one exact version, and every package of the lock fi
     readonly link?: boolean;
   }
   const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
-  for (const path of ['package.json', 'bench/package.json']) {
+  for (const path of ['package.json', 'bench/package.json', 'sandbox-package/package.json']) {
     const { dependencies, devDependencies, optionalDependencies } = read(path);
     const all = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
     for (const [name, version] of all)

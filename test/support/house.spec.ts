@@ -43,7 +43,7 @@ it('no name is exported by two files of src: one word means one thing', () => {
 });
 
 describe('a document', () => {
-  const pages = globSync('**/*.md', { exclude: ['node_modules/**', 'dist/**'] }).map((page) => ({
+  const pages = globSync('**/*.md', { exclude: ['**/node_modules/**', '**/dist/**'] }).map((page) => ({
     page,
     text: readFileSync(page, 'utf8'),
   }));
@@ -129,9 +129,9 @@ describe('a document', () => {
 });
 
 describe('what a comment cites', () => {
-  const pages = globSync('**/*.md', { exclude: ['node_modules/**', 'dist/**'] });
+  const pages = globSync('**/*.md', { exclude: ['**/node_modules/**', '**/dist/**'] });
   const cited = globSync(
-    '{src,test,sandbox,bench,scripts,client/src,client/test,examples}/**/*.{ts,c}',
+    '{src,test,sandbox,sandbox-package/src,bench,scripts,client/src,client/test,examples}/**/*.{ts,c}',
   ).flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/^[ \t]*(?:\/?\*|\/\/).*$/gm)].map(([line]) => ({ file, line })),
   );
