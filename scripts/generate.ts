@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type ApiDocument, clientFiles } from './client-files.ts';
 import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
+import { type FullDocument, openApi30 } from './openapi-3.0.ts';
 import { readingsPage, withReadings } from './readings-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
@@ -107,6 +108,10 @@ for (const [path, text] of [
   ['config/.env.example', envExample()],
   ['config/response-examples.json', `${JSON.stringify(examples, null, 2)}\n`],
   ['config/openapi.json', document],
+  [
+    'config/openapi-3.0.json',
+    `${JSON.stringify(openApi30(JSON.parse(document) as FullDocument), null, 2)}\n`,
+  ],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],
   ['docs/readings.md', readingsPage()],

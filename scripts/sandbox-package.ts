@@ -10,7 +10,10 @@ const OUT = 'sandbox-package/dist';
 const GATEWAY = `${OUT}/gateway`;
 const BUNDLE = 'dist/bundle';
 /** The gateway looks for them where they are in the repository. */
-const BESIDE_THE_BUNDLE = ['CHANGELOG.md', 'docs/operating.md', 'config/response-examples.json'];
+const BESIDE_THE_BUNDLE = [
+  ...['CHANGELOG.md', 'docs/operating.md'],
+  ...['config/response-examples.json', 'config/openapi-3.0.json'],
+];
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 const LEFT_OUT = /\.map$|^(order-store-init|conformance)\.js$|^start\.sh$/;
 

@@ -12,7 +12,14 @@ export const CONSOLE_PAGE = 'src/console/console-page';
 export const publicPaths = [
   ...['/docs', '/docs/'],
   ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog'].map((file) => `/docs/${file}`),
-  ...['/openapi.json', '/problems', '/problems/overloaded', '/health/live', '/health/ready'],
+  ...[
+    '/openapi.json',
+    '/openapi-3.0.json',
+    '/problems',
+    '/problems/overloaded',
+    '/health/live',
+    '/health/ready',
+  ],
 ];
 export const managementPaths = [
   ...['/console', '/console/', '/console/runbook'],

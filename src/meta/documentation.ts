@@ -16,6 +16,7 @@ import { page, PAGE_POLICY } from './problem-pages.ts';
 const require = createRequire(import.meta.url);
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
+const OPENAPI_30 = new URL('../../config/openapi-3.0.json', import.meta.url);
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
@@ -33,7 +34,10 @@ const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Serves the OpenAPI document and the page that shows it. Files are read at the start; what is made of them is made at the first request. */
+/**
+ * Serves the OpenAPI document, its copy in OpenAPI 3.0, and the page that shows it. Files are read at the start; what is made of them is made
+ * at the first request.
+ */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
@@ -49,11 +53,14 @@ export function serveDocumentation(app: NestFastifyApplication): void {
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
   ]);
   const examples = shippedFile(EXAMPLES).toString();
-  const document = lazily(
-    () => new FixedContent(TYPES['.json'] as string, JSON.stringify(documentOf(app, examples))),
-  );
+  const copy = shippedFile(OPENAPI_30);
+  const json = (make: () => OpenAPIObject) =>
+    lazily(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(withAccepted(app, make()))));
+  const document = json(() => openApiDocument(app, JSON.parse(examples) as ResponseExamples));
+  const document30 = json(() => JSON.parse(copy.toString()) as OpenAPIObject);
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
+  fastify.get('/openapi-3.0.json', (request, reply) => send(document30(), request, reply));
   for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(index, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const { file } = request.params;
@@ -64,8 +71,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
 }
 
 /** Leaves out bearer tokens where no issuer is configured. */
-function documentOf(app: NestFastifyApplication, examples: string): OpenAPIObject {
-  const document = openApiDocument(app, JSON.parse(examples) as ResponseExamples);
+function withAccepted(app: NestFastifyApplication, document: OpenAPIObject): OpenAPIObject {
   if (app.get(JwtCallers).accepted) return document;
   delete document.components?.securitySchemes?.[BEARER];
   for (const path of Object.values(document.paths))

@@ -50,7 +50,10 @@ const sandbox = useSandbox();
 let fleet: Fleet;
 
 beforeAll(async () => {
-  const files = ['package.json', 'CHANGELOG.md', 'docs/operating.md', 'config/response-examples.json'];
+  const files = [
+    ...['package.json', 'CHANGELOG.md', 'docs/operating.md'],
+    ...['config/response-examples.json', 'config/openapi-3.0.json'],
+  ];
   for (const path of [...files, 'dist/bundle']) cpSync(path, join(image, path), { recursive: true });
   fleet = await Fleet.start(sandbox, 1, {
     how: {
@@ -150,6 +153,7 @@ describe('P19 the shipped bundle', () => {
       ['CHANGELOG.md', 'CHANGELOG.md cannot be read (ENOENT): the installation is incomplete\n'],
       ['docs', 'docs/operating.md cannot be read (ENOENT): the installation is incomplete\n'],
       ['config/response-examples.json', 'response-examples.json cannot be read (ENOENT)'],
+      ['config/openapi-3.0.json', 'openapi-3.0.json cannot be read (ENOENT)'],
       ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
     ] as const)
       await withoutFile(file, async () => {
@@ -176,7 +180,7 @@ describe('the image', () => {
     expect(copied.slice(-4)).toEqual([
       'package.json CHANGELOG.md',
       'docs/operating.md',
-      'config/response-examples.json',
+      'config/response-examples.json config/openapi-3.0.json',
       '--from=build /app/dist/bundle',
     ]);
   });

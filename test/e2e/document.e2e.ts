@@ -1,14 +1,42 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
-import { document } from '../support/contract.ts';
+import { document, type OpenApiOperation } from '../support/contract.ts';
 import { useStack } from '../support/stack.ts';
 
 const { gateway } = useStack();
 
+interface Document {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly securitySchemes: object; readonly schemas: object };
+}
+
+/** What a caller can send and get, without the schemas, which the versions of OpenAPI write in different ways. */
+function surface({ paths }: Document): unknown[] {
+  const types = (content: object = {}) => Object.keys(content);
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [], requestBody, responses, ...operation }]) => ({
+      ...operation,
+      ...{ path, method },
+      parameters: parameters.map((each) => [each.name, each.in, each.required]),
+      body: types(requestBody?.content),
+      responses: Object.entries(responses).map(([status, response]) => [
+        ...[status, response.description, types(response.content), Object.keys(response.headers ?? {})],
+      ]),
+    })),
+  );
+}
+
 describe('documentation', () => {
   it.each([
     ['/openapi.json', 'accept-encoding'],
+    ['/openapi-3.0.json', 'accept-encoding'],
     ['/problems', 'accept, accept-encoding'],
   ])(
     'S11 %s is made once: a client with a current copy gets 304, and others may get gzip or brotli',
@@ -43,6 +71,7 @@ describe('documentation', () => {
     '/problems',
     '/problems/forbidden',
     '/openapi.json',
+    '/openapi-3.0.json',
   ])('S16 %s does not work inside another page, nor with a script of another origin', async (path) => {
     const { status, headers } = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
     expect(status).toBe(200);
@@ -60,15 +89,34 @@ describe('documentation', () => {
     expect([status, headers.get('location')]).toEqual([302, '/docs']);
   });
 
-  it('offers the ways to authenticate that are configured', async () => {
-    const served = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
-      paths: object;
-      components: { securitySchemes: object };
-    };
-    expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths));
-    // This gateway has no issuer of tokens.
-    expect(Object.keys(served.components.securitySchemes)).toEqual(['apiKey']);
-    expect(JSON.stringify(served)).not.toContain('"bearer"');
+  it.each(['/openapi.json', '/openapi-3.0.json'])(
+    'offers the ways to authenticate that are configured (%s)',
+    async (path) => {
+      const served = (await (await fetch(gateway.url + path)).json()) as Document;
+      expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths));
+      // This gateway has no issuer of tokens.
+      expect(Object.keys(served.components.securitySchemes)).toEqual(['apiKey']);
+      expect(JSON.stringify(served)).not.toContain('"bearer"');
+    },
+  );
+
+  it('has a valid copy in OpenAPI 3.0, with the same operations, parameters and responses', async () => {
+    const text = async (path: string) => (await fetch(gateway.url + path)).text();
+    const copied = await text('/openapi-3.0.json');
+    const file = join(mkdtempSync(join(tmpdir(), 'openapi-')), 'openapi-3.0.json');
+    writeFileSync(file, copied);
+    // As `npm run check:api`: it has the schema of each version of OpenAPI, and checks the examples against their schemas.
+    const lint = ['lint', '--skip-rule=no-unused-components', '--format=json', file];
+    const { stdout } = await promisify(execFile)('node_modules/.bin/redocly', lint).finally(() =>
+      rmSync(dirname(file), { recursive: true }),
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0, warnings: 0 } });
+    const copy = JSON.parse(copied) as Document;
+    const served = JSON.parse(await text('/openapi.json')) as Document;
+    expect([served.openapi, copy.openapi]).toEqual(['3.1.0', '3.0.3']);
+    expect(surface(served).length).toBeGreaterThan(50);
+    expect(surface(copy)).toEqual(surface(served));
+    expect(Object.keys(copy.components.schemas)).toEqual(Object.keys(served.components.schemas));
   });
 
   it('has the changelog as a page, with links to what the gateway serves', async () => {

@@ -87,7 +87,15 @@ it('S17 every attempt has a nonce of its own, of which every digit varies', asyn
 
 describe('S16 in production', () => {
   it('the port of callers has no documentation and no metrics, and metrics are for this machine alone', async () => {
-    for (const path of ['/docs', '/docs/', '/openapi.json', '/metrics', '/metrics/', '/docs-json']) {
+    for (const path of [
+      '/docs',
+      '/docs/',
+      '/openapi.json',
+      '/openapi-3.0.json',
+      '/metrics',
+      '/metrics/',
+      '/docs-json',
+    ]) {
       const { status, body } = await fleet.get(0, path);
       expect([path, status, body['code']]).toEqual([path, 404, 'not-found']);
     }

@@ -31,6 +31,7 @@ const PUBLIC = [
   '/docs/:file',
   '/health/live',
   '/health/ready',
+  '/openapi-3.0.json',
   '/openapi.json',
   '/problems',
   '/problems/:slug',

@@ -16,6 +16,8 @@ const DESCRIPTION = `One REST interface in front of the licensing platform, for 
 2. Open an operation and press *Execute*: every example works against the demo as it stands, in any order.
 3. Every error is \`application/problem+json\`; its \`type\` leads to the page that explains it.
 
+A generator that does not read OpenAPI 3.1 takes the copy of this document in 3.0: [\`/openapi-3.0.json\`](/openapi-3.0.json).
+
 | word | what it is |
 | --- | --- |
 | enterprise | A company's main account on the platform (\`enterpriseGlobalId\`). It has members, customers and assets |
