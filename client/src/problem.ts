@@ -20,6 +20,7 @@ export interface ProblemBody {
   readonly requestId: string;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
+  readonly oldest?: string;
   readonly upstream?: UpstreamAnswer;
 }
 
@@ -57,6 +58,8 @@ export class Problem extends Error {
   readonly errors: readonly RequestFault[];
   /** Of `asset-assigned-twice`: who has the numbers. */
   readonly conflicts: readonly Conflict[];
+  /** Of `events-expired`: the cursor to go on from. */
+  readonly oldest: string | undefined;
   readonly upstream: UpstreamAnswer | undefined;
   /** When the same call may succeed, where the gateway knows. */
   readonly retryAfterMs: number | undefined;
@@ -83,6 +86,7 @@ export class Problem extends Error {
     this.requestId = body.requestId;
     this.errors = body.errors ?? [];
     this.conflicts = body.conflicts ?? [];
+    this.oldest = body.oldest;
     this.upstream = body.upstream;
     this.retryAfterMs = more.retryAfterMs;
     this.operation = facts.operation;

@@ -140,6 +140,11 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       errors: [],
       conflicts: [],
     });
+    server.play(problem(410, 'events-expired', { oldest: 'a-cursor' }));
+    expect(await failure(licensing.events.list({ after: 'an-older-one' }))).toMatchObject({
+      code: 'events-expired',
+      oldest: 'a-cursor',
+    });
     // One that lacks what newer ones have does not sound better than it is.
     server.play({ status: 500, body: { code: 'internal-error' } });
     const bare = { outcome: 'unknown', retryable: false, title: 'internal-error', attempts: 1 };
