@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { endings } from '../../test/support/endings.ts';
 import { newSecret } from '../../test/support/canary.ts';
 import { orderOf } from '../../test/support/order-body.ts';
 import { useStack } from '../../test/support/stack.ts';
+import { problem, ScriptedGateway } from './support/scripted-gateway.ts';
 
 interface Ended {
   readonly code: number;
@@ -16,6 +18,7 @@ interface Ended {
 const { sandbox, gateway } = useStack({
   callers: [{ name: 'crm', scopes: ['orders:read'], budgets: { orders: 500 } }],
 });
+const { atEnd } = endings();
 /** The command writes failed rows of a job beside the file. */
 let folder: string;
 let file: string;
@@ -32,13 +35,18 @@ function licensing(line: string, ...more: string[]): Promise<Ended> {
 }
 
 function withEnvironment(env: Record<string, string>, line: string, ...more: string[]): Promise<Ended> {
+  return withInput(env, [...line.split(' '), ...more], '');
+}
+
+function withInput(env: Record<string, string>, words: readonly string[], input: string): Promise<Ended> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      [resolve('client/dist/cli/main.js'), ...line.split(' '), ...more],
+      [resolve('client/dist/cli/main.js'), ...words],
       { env, cwd: folder },
       (_, out, err) => done({ code: child.exitCode ?? -1, out, err }),
     );
+    child.stdin?.on('error', () => undefined).end(input);
   });
 }
 
@@ -100,6 +108,135 @@ describe('the command licensing', () => {
     });
     expect((await licensing('maintenance end')).code).toBe(0);
     expect(JSON.parse((await licensing('maintenance show --json')).out)).toMatchObject({ active: false });
+  });
+
+  it('shows one member, by the global id', async () => {
+    const { out } = await licensing('members get ent-harbour mem-harbour-bo');
+    expect(out).toMatch(/^memberGlobalId +mem-harbour-bo$/m);
+    const { out: json } = await licensing('members get ent-harbour mem-harbour-bo --as anna --json');
+    expect(JSON.parse(json)).toMatchObject({ memberGlobalId: 'mem-harbour-bo' });
+    expect(await licensing('members get ent-harbour mem-nobody')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/code member-not-found, request /),
+    });
+  });
+
+  it('disables and enables locks, with exit code 1 where not all succeeded', async () => {
+    const dry = await licensing('locks disable ent-harbour 8000001003 --dry-run --json');
+    expect(JSON.parse(dry.out)).toMatchObject({
+      wouldSend: [{ operation: 'disableLocks' }],
+      effects: [{ assetNum: '8000001003', locked: false }],
+    });
+    expect((await licensing('locks enable ent-harbour 8000001003 --dry-run')).out).toContain('enableLocks');
+    expect(await sandbox.journal('disableLocks')).toEqual([]);
+    expect(await licensing('locks disable ent-harbour 8000001003 8999999999')).toEqual({
+      code: 1,
+      out: 'ASSET NUM   STATUS\n8000001003  succeeded\n8999999999  not_found\n',
+      err: '',
+    });
+    const enabled = await licensing('locks enable ent-harbour 8000001003 --json');
+    expect([enabled.code, JSON.parse(enabled.out)]).toEqual([
+      0,
+      { assetNum: '8000001003', status: 'succeeded' },
+    ]);
+    expect((await sandbox.journal('enableLocks')).length).toBe(1);
+    expect(await licensing('locks disable ent-harbour')).toEqual({
+      code: 2,
+      out: '',
+      err: 'licensing locks disable <enterprise> <number...>: 1 of 2 given\n',
+    });
+  });
+
+  it("shows where the platform's answers depart from its interface", async () => {
+    await sandbox.fault({
+      operation: 'listAssets',
+      times: 1,
+      action: { odd: { pointer: '/data/0/licenseType', value: 'hologram' } },
+    });
+    await gateway.get('/v1/enterprises/ent-harbour/assets', { headers: { 'cache-control': 'no-cache' } });
+    const [table, lines] = await Promise.all([licensing('gaps'), licensing('gaps --json')]);
+    expect(table.out).toMatch(/^OPERATION +PATH +KIND +COUNT +FIRST SEEN AT +LAST SEEN AT\n/);
+    expect(table.out).toMatch(/^listAssets .* unknown-word +1 /m);
+    expect(JSON.parse(lines.out.split('\n')[0] ?? '')).toMatchObject({ operation: 'listAssets', count: 1 });
+  });
+
+  describe('places an order', () => {
+    const fileWith = (content: string) => {
+      const path = join(folder, 'order.json');
+      writeFileSync(path, content);
+      return path;
+    };
+    const orderFile = (...of: Parameters<typeof orderOf>) => fileWith(JSON.stringify(orderOf(...of)));
+
+    it('of a file or of the standard input, once under its number, or only shows it', async () => {
+      const path = orderFile('placed-1');
+      const dry = await licensing('orders place --dry-run --json', path);
+      expect([dry.code, JSON.parse(dry.out)]).toMatchObject([0, { method: 'POST', effects: [] }]);
+      expect(await sandbox.journal('batchOrder')).toEqual([]);
+      const first = await licensing('orders place', path);
+      expect([first.code, first.err]).toEqual([0, '']);
+      expect(first.out).toMatch(/^state +succeeded$/m);
+      expect(first.out).toMatch(/^SEQUENCE +ORDER TYPE +ENTERPRISE GLOBAL ID +LICENSE ORDER ID/m);
+      const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key };
+      const again = await withInput(key, ['orders', 'place', '-', '--json'], readFileSync(path, 'utf8'));
+      expect([again.code, JSON.parse(again.out)]).toMatchObject([
+        0,
+        { channelOrderId: 'placed-1', state: 'succeeded', items: [{ sequence: 1 }] },
+      ]);
+      expect((await sandbox.journal('batchOrder')).length).toBe(1);
+    });
+
+    it('unless something is wrong with it, of which each fault has a line', async () => {
+      const wrong = await licensing('orders place', orderFile('wrong-1', { colour: 'red', items: [{}] }));
+      expect([wrong.code, wrong.out]).toEqual([2, '']);
+      expect(wrong.err).toMatch(/^ {2}\/colour: .+$/m);
+      expect(wrong.err).toMatch(/^ {2}\/items\/0\/orderType: .+$/m);
+      for (const [content, told] of [
+        ['{ "items": [}', 'is not JSON: Unexpected token'],
+        ['[]', 'has to hold one order, a JSON object'],
+        ['{ "validateOnly": true }', 'validateOnly is no field of an order; --dry-run does that'],
+      ] as const)
+        expect(await licensing('orders place', fileWith(content))).toMatchObject({
+          code: 2,
+          err: expect.stringContaining(told),
+        });
+      const missing = join(folder, 'no-such-file');
+      expect((await licensing('orders place', missing)).err).toBe(`${missing} cannot be read: ENOENT\n`);
+      expect(await sandbox.journal('batchOrder')).toEqual([]);
+    });
+
+    it('and says what to do with one in doubt', async () => {
+      const action = { reset: 'before-headers' };
+      await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'after', action });
+      const { code, err } = await licensing('orders place', orderFile('doubt-1'));
+      expect(code).toBe(3);
+      expect(err).toContain('Look later with licensing orders get crm doubt-1.');
+      expect(err).not.toContain('Look before you repeat it');
+    });
+
+    it('and asks again under the same number, and no other, where the answer is lost', async () => {
+      const silent = await ScriptedGateway.start();
+      atEnd(() => silent.close());
+      const key = { LICENSING_URL: silent.url, LICENSING_API_KEY: 'k' };
+      const path = orderFile('lost-1');
+      for (const more of [[], ['--json']]) {
+        silent.play('cut', 'cut', 'cut');
+        const { code, out, err } = await withEnvironment(key, 'orders place', path, ...more);
+        expect([code, out]).toEqual([3, '']);
+        const advice = `It is not known whether crm lost-1 was placed. Run the same command again`;
+        if (more.length === 0) expect(err).toContain(`\n${advice}`);
+        else
+          expect(JSON.parse(err)).toMatchObject({
+            outcome: 'unknown',
+            advice: expect.stringContaining(advice),
+          });
+        const keys = silent.requests.map(({ headers }) => headers['idempotency-key']);
+        expect([keys.length, new Set(keys).size]).toEqual([3, 1]);
+        for (const { body } of silent.requests)
+          expect(JSON.parse(body)).toMatchObject({ channelOrderId: 'lost-1' });
+      }
+    });
   });
 
   it('shows an order in doubt with exit code 1, and settles it', async () => {
@@ -236,6 +373,17 @@ describe('the command licensing', () => {
     });
   });
 
+  it('says where to go on with events where the cursor is too old', async () => {
+    const old = await ScriptedGateway.start();
+    atEnd(() => old.close());
+    old.play(problem(410, 'events-expired', { outcome: 'not_processed', oldest: 'a-cursor' }));
+    const key = { LICENSING_URL: old.url, LICENSING_API_KEY: 'k' };
+    expect(await withEnvironment(key, 'events tail --after an-older-one')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('\nGo on with --after a-cursor\n'),
+    });
+  });
+
   it('tells apart wrong usage (2), in its own words, and no gateway (3)', async () => {
     const dash = 'one that begins with - is given as --url=<value>';
     for (const [line, err] of [
@@ -291,7 +439,7 @@ describe('the command licensing', () => {
       return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim();
     };
     expect(offered('licensing or')).toBe('orders');
-    expect(offered('licensing orders ')).toBe('list get settle');
+    expect(offered('licensing orders ')).toBe('place list get settle');
     expect(offered('licensing orders settle --re')).toBe('--reason');
     expect(offered('licensing orders list --state in_')).toBe('in_doubt');
     expect(offered('licensing orders settle --as ')).toBe('succeeded not_placed');

@@ -68,7 +68,9 @@ export function read(argv: readonly string[], commands: readonly Command[]): Giv
     else text[name] = value;
   }
   const places = positionals.slice(command.name.split(' ').length);
-  if (!yes.has('help') && places.length !== command.places.length)
+  const isOpen = command.places.at(-1)?.includes('...') === true;
+  const isWrong = isOpen ? places.length < command.places.length : places.length !== command.places.length;
+  if (!yes.has('help') && isWrong)
     throw new UsageError(
       `licensing ${command.name} ${command.places.join(' ')}: ${places.length} of ${command.places.length} given`,
     );

@@ -5,6 +5,7 @@ import { placeOf } from '../problem.ts';
 import { type Given, read, UsageError, usage, wordsOf } from './arguments.ts';
 import { commands } from './commands.ts';
 import { exitCodes } from './output.ts';
+import { Advised } from './place-order.ts';
 
 // `licensing assets list … | head` closes the pipe: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
@@ -65,16 +66,34 @@ function clientFor({ text, command }: Given): Licensing {
 }
 
 /** Says what is known on the standard error, and gives the exit code. */
-function failed(error: unknown): number {
+function failed(thrown: unknown): number {
+  const advice = thrown instanceof Advised ? thrown.advice : undefined;
+  const error = thrown instanceof Advised ? thrown.cause : thrown;
   if (isProblem(error)) {
-    const { code, title, detail, outcome, retryable, requestId, errors, conflicts } = error;
-    if (json) tell(JSON.stringify({ code, title, detail, outcome, retryable, requestId, errors, conflicts }));
+    const { code, title, detail, outcome, retryable, requestId, errors, conflicts, oldest } = error;
+    if (json)
+      tell(
+        JSON.stringify({
+          code,
+          title,
+          detail,
+          outcome,
+          retryable,
+          requestId,
+          errors,
+          conflicts,
+          oldest,
+          advice,
+        }),
+      );
     else {
       tell(`${title}${detail === undefined ? '' : `: ${detail}`}`);
       for (const fault of errors) tell(`  ${placeOf(fault)}: ${fault.detail}`);
       for (const { assetNum, memberGlobalId } of conflicts)
         tell(`  ${assetNum} belongs to ${memberGlobalId}`);
-      if (outcome !== 'not_processed') tell('It may have been carried out. Look before you repeat it.');
+      if (advice !== undefined) tell(advice);
+      else if (outcome !== 'not_processed') tell('It may have been carried out. Look before you repeat it.');
+      if (oldest !== undefined) tell(`Go on with --after ${oldest}`);
       tell(`code ${code}, request ${requestId}`);
     }
     return outcome === 'not_processed' ? exitCodes.refused : exitCodes.unknown;
@@ -88,9 +107,13 @@ function failed(error: unknown): number {
           detail: message,
           outcome: sent ? 'unknown' : 'not_processed',
           requestId,
+          advice,
         }),
       );
-    else tell(message);
+    else {
+      tell(message);
+      if (advice !== undefined) tell(advice);
+    }
     return exitCodes.unknown;
   }
   tell(error instanceof Error ? error.message : 'It failed');

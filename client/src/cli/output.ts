@@ -56,7 +56,11 @@ function cell(value: unknown): string {
   if (Array.isArray(value) && value.every((one) => typeof one !== 'object'))
     return value.length === 0 ? '-' : value.join(', ');
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value as string | number);
-  // A terminal would obey them.
+  return plain(text);
+}
+
+/** Without control characters, which a terminal would obey. */
+export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '�');
 }
 

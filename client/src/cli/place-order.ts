@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import {
+  isGatewayUnreachable,
+  isProblem,
+  type Licensing,
+  type OrderRecord,
+  type PlaceOrderInput,
+} from '../licensing.ts';
+import { UsageError } from './arguments.ts';
+import { plain } from './output.ts';
+
+/** A call failed, and there is something to do about it. */
+export class Advised extends Error {
+  readonly advice: string;
+
+  constructor(advice: string, cause: unknown) {
+    super(advice, { cause });
+    this.advice = advice;
+  }
+}
+
+/** Places an order once. The client asks again where an answer was lost, under the same number; the rest is for the person to decide. */
+export async function placeOrder(licensing: Licensing, order: PlaceOrderInput): Promise<OrderRecord> {
+  try {
+    return await licensing.orders.place(order);
+  } catch (error) {
+    const advice = adviceOn(error, order);
+    throw advice === undefined ? error : new Advised(advice, error);
+  }
+}
+
+function adviceOn(error: unknown, { channelCode, channelOrderId }: PlaceOrderInput): string | undefined {
+  const name = plain(`${channelCode} ${channelOrderId}`);
+  if (isProblem(error, 'outcome-unknown'))
+    return `The order is in doubt: it may have been placed. Look later with licensing orders get ${name}. Do not place it under another number.`;
+  const isOpen = isProblem(error)
+    ? error.outcome !== 'not_processed'
+    : isGatewayUnreachable(error) && error.sent;
+  return isOpen
+    ? `It is not known whether ${name} was placed. Run the same command again: the same number is never placed twice. Do not place it under another number.`
+    : undefined;
+}
+
+/** The order in a file, or in the standard input where the path is `-`. What is no order at all is refused here, before a request. */
+export async function orderIn(path: string): Promise<PlaceOrderInput> {
+  const name = path === '-' ? 'The standard input' : path;
+  const order = parsed(await textIn(path, name), name);
+  if (typeof order !== 'object' || order === null || Array.isArray(order))
+    throw new UsageError(`${name} has to hold one order, a JSON object`);
+  // The client would take it for its own parameter, and place nothing.
+  if ('validateOnly' in order)
+    throw new UsageError(`${name}: validateOnly is no field of an order; --dry-run does that`);
+  return order as PlaceOrderInput;
+}
+
+async function textIn(path: string, name: string): Promise<string> {
+  try {
+    const bytes = path === '-' ? await buffer(process.stdin) : readFileSync(path);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+function parsed(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new UsageError(
+      `${name} is not JSON: ${plain((error as SyntaxError).message.replaceAll(/\s+/g, ' '))}`,
+    );
+  }
+}
