@@ -5,6 +5,7 @@ import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { CallerLimits } from '../caller/caller-limits.ts';
 import { ClientCertificates } from '../caller/client-certificates.ts';
 import type { Caller } from '../caller/callers-file.ts';
+import { tellDeprecation } from '../operation/deprecation.ts';
 import { beginStages } from '../operation/request-stages.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { Admission } from './admission.ts';
@@ -60,7 +61,10 @@ export class RequestHooks {
       this.connections.closeUnused();
       done();
     });
-    fastify.addHook('onRoute', ({ method, url }) => this.allowed.add(method, url));
+    fastify.addHook('onRoute', (route) => {
+      this.allowed.add(route.method, route.url);
+      tellDeprecation(fastify, route);
+    });
     connectSpans(fastify);
     fastify.decorateRequest('stages');
     fastify.addHook('onRequest', (request, reply, done) => this.#arrived(request, reply, done));

@@ -5,6 +5,7 @@ import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-poli
 import type { Scope } from '../caller/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { operations, type UpstreamOperation } from '../upstream/operations.ts';
+import { deprecationHeaders } from './deprecation.ts';
 import { described, type OperationDescription } from './openapi/operation-description.ts';
 import { problemResponses } from './openapi/problem-responses.ts';
 
@@ -42,7 +43,11 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     SetMetadata(OPERATION_POLICY, policy),
     HttpCode(spec.success[0].status),
     // What the hooks have to know before Nest has found the handler. The body of a file is not read before the handler.
-    RouteConfig({ isCached: policy.isCached, takesFile: policy.takesFile }),
+    RouteConfig({
+      isCached: policy.isCached,
+      takesFile: policy.takesFile,
+      deprecation: spec.deprecated && deprecationHeaders(spec.deprecated),
+    }),
     ...described(spec, policy),
   );
 }

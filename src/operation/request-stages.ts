@@ -8,6 +8,7 @@ import { contextOf, traceContext, type TraceContext } from '../observability/tra
 import type { ActingUser, CallContext } from '../upstream/call-context.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import type { OperationPolicy } from '../caller/operation-policy.ts';
+import type { DeprecationHeaders } from './deprecation.ts';
 
 /**
  * The way of a request as one list: what each stage adds to what the gateway knows. A stage is passed once, and nobody changes what it has
@@ -99,6 +100,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     isCached?: boolean;
     takesFile?: boolean;
+    deprecation?: DeprecationHeaders;
   }
 }
 

@@ -18,6 +18,7 @@ export interface OpenApiOperation {
   readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;
+  readonly deprecated?: boolean;
   readonly security?: readonly object[];
   readonly requestBody?: {
     content: Record<string, { schema?: object; examples?: Record<string, { value: unknown }> }>;
@@ -125,7 +126,9 @@ export function responseFor({ responses }: OpenApiOperation, status: number): Re
 export function assertDeclared(method: string, path: string, answer: Answer, anyProblem: boolean): void {
   const route = routes.find((each) => each.method === method && matches(each.template, path));
   if (!route) return;
-  const { responses, operationId } = route.operation;
+  const { responses, operationId, deprecated = false } = route.operation;
+  if (answer.headers.has('deprecation') !== deprecated)
+    throw new Error(`${operationId} ${answer.status}: only the responses of deprecated operations say so`);
   const response = responseFor(route.operation, answer.status);
   const isCommon = responses[String(answer.status)] === undefined;
   if (!response || (isCommon && !anyProblem && !isCommonProblem(answer)))

@@ -28,12 +28,22 @@ const OF_PROBLEMS = {
   'WWW-Authenticate': ref('WwwAuthenticate'),
 };
 
+/** On every response of a deprecated operation; the common problems stand once for all, so they cannot say it. */
+const DEPRECATION = {
+  Deprecation: {
+    description: 'Since when the operation is deprecated: `@` and seconds (RFC 9745)',
+    schema: text,
+  },
+  Sunset: { description: 'When the operation may be gone, where that is decided (RFC 8594)', schema: text },
+};
+
 interface Response {
   readonly $ref?: string;
   headers?: Record<string, object>;
 }
 interface Described {
   readonly security?: readonly object[];
+  readonly deprecated?: boolean;
   readonly responses: Record<string, Response>;
 }
 
@@ -45,9 +55,10 @@ export function addCallerHeaders(document: OpenAPIObject): void {
   for (const response of Object.values(document.components.responses ?? {}) as Response[])
     add(response, OF_PROBLEMS);
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path) as Described[]);
-  for (const { security = [], responses } of operations) {
+  for (const { security = [], responses, deprecated } of operations) {
     if (security.length === 0) continue;
     for (const [status, response] of Object.entries(responses)) {
+      if (deprecated && !response.$ref) add(response, DEPRECATION);
       if (status.startsWith('2')) add(response, LIMITS);
       if (status === '401') add(response, { 'WWW-Authenticate': ref('WwwAuthenticate') });
     }

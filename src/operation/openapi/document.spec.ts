@@ -33,6 +33,7 @@ interface Operation {
   readonly operationId: string;
   readonly description?: string;
   readonly summary?: string;
+  readonly deprecated?: boolean;
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: object;
@@ -95,6 +96,11 @@ const ofSuccesses = reached(
 describe('the document', () => {
   it('has the version of the package', () => {
     expect(document.info.version).toBe((read('package.json') as { version: string }).version);
+  });
+
+  it('has no deprecated operation, and says so in no response', () => {
+    expect(operations.filter((each) => each.deprecated).map((each) => each.operationId)).toEqual([]);
+    expect(JSON.stringify(document)).not.toMatch(/"(Deprecation|Sunset)":/);
   });
 
   it('describes every schema, field, parameter and operation', () => {

@@ -10,6 +10,7 @@ import {
   ApiSecurity,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { type Deprecated, deprecationText } from '../deprecation.ts';
 import { DryRunDto } from '../dry-run.dto.ts';
 import type { OperationPolicy } from '../../caller/operation-policy.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
@@ -100,6 +101,7 @@ export interface OperationDescription {
   /** The statuses of success, the usual one first. */
   readonly success: readonly [Success, ...Success[]];
   readonly file?: FileDoc;
+  readonly deprecated?: Deprecated;
   readonly body?: Type;
 }
 
@@ -109,12 +111,15 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
   const { operationId, scope, idempotency, actsAsUser } = policy;
   const upstream = spec.upstream && operations[spec.upstream];
   const shown = spec.later ? operations[spec.later] : upstream;
-  const text = `${spec.description ?? ''}\n\nScope: ${scope === 'none' ? 'none' : `\`${scope}\``}`.trim();
+  const { description = '', deprecated } = spec;
+  const about = deprecated ? `${deprecationText(deprecated)}\n\n${description}` : description;
+  const text = `${about}\n\nScope: ${scope === 'none' ? 'none' : `\`${scope}\``}`.trim();
   return [
     ApiOperation({
       operationId,
       summary: spec.summary,
       description: text,
+      ...(deprecated && { deprecated: true }),
       ...(spec.file && { requestBody: fileBody(operationId, spec.file) }),
     }),
     // A caller sends a key or a token.

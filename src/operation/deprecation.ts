@@ -1,0 +1,57 @@
+import type { FastifyInstance, onSendHookHandler, RouteOptions } from 'fastify';
+
+type Day = `${number}-${number}-${number}`;
+
+/** An operation that callers should leave. Days begin at midnight, UTC. */
+export interface Deprecated {
+  readonly since: Day;
+  /** From this day on it may be gone. */
+  readonly sunset?: Day;
+  /** The id of the operation that takes its place. */
+  readonly instead?: string;
+}
+
+/** RFC 9745 and RFC 8594. */
+export interface DeprecationHeaders {
+  readonly deprecation: string;
+  readonly sunset?: string;
+}
+
+const LINK = '</docs/changelog>; rel="deprecation"; type="text/html"';
+
+/** Throws where a day is none, or the end comes before the beginning: the process then does not start. */
+export function deprecationHeaders({ since, sunset }: Deprecated): DeprecationHeaders {
+  const begin = timeOf(since);
+  if (sunset === undefined) return { deprecation: `@${begin / 1000}` };
+  const end = timeOf(sunset);
+  if (end < begin) throw new RangeError(`The sunset ${sunset} comes before the deprecation ${since}`);
+  return { deprecation: `@${begin / 1000}`, sunset: new Date(end).toUTCString() };
+}
+
+export function deprecationText({ since, sunset, instead }: Deprecated): string {
+  const end = sunset === undefined ? '' : `, and may be gone from ${sunset} on`;
+  return `**Deprecated** from ${since} on${end}.${instead === undefined ? '' : ` Use \`${instead}\` instead.`}`;
+}
+
+/** Gives a deprecated route, and no other, a hook of its own: it sets the headers on every response, whoever makes it. */
+export function tellDeprecation(fastify: FastifyInstance, route: RouteOptions): void {
+  const { deprecation: headers } = route.config ?? {};
+  if (!headers) return;
+  const isExplained = fastify.hasRoute({ method: 'GET', url: '/docs/:file' });
+  const tell: onSendHookHandler = (_request, reply, _payload, done) => {
+    void reply.headers({ ...headers });
+    // A page has links of its own.
+    const links = reply.getHeader('link');
+    if (isExplained) void reply.header('link', links === undefined ? LINK : `${String(links)}, ${LINK}`);
+    done();
+  };
+  route.onSend = [route.onSend ?? [], tell].flat();
+}
+
+function timeOf(day: Day): number {
+  const time = Date.parse(`${day}T00:00:00Z`);
+  // A day that the month does not have would be one of the next.
+  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(day))
+    throw new RangeError(`${day} is no day`);
+  return time;
+}
