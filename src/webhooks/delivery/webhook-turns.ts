@@ -51,6 +51,8 @@ interface Turn {
   progress: WebhookProgress;
   /** The webhook is off, or another process has it. */
   isOver: boolean;
+  /** The writes so far. */
+  written: Promise<void>;
   /** What went wrong with something that was under way: the store was away. */
   failure: Error | undefined;
 }
@@ -75,7 +77,13 @@ export class WebhookTurns {
     const { deliveries, progress } = begun;
     const turn: Turn = {
       ...{ webhook, hold, deliveries, until: performance.now() + TURN_MS, isOver: false },
-      ...{ read: new Map(), sending: new Map(), limit: pLimit(TO_ONE), failure: undefined },
+      ...{
+        read: new Map(),
+        sending: new Map(),
+        limit: pLimit(TO_ONE),
+        failure: undefined,
+        written: Promise.resolve(),
+      },
       progress: { ...progress, failingSince: failingSinceOf(webhook, progress) },
     };
     try {
@@ -216,8 +224,13 @@ export class WebhookTurns {
     }
     turn.progress = { ...progress, pending: waitingIn(turn.deliveries) };
     const { webhook, hold } = turn;
-    // Not written: another process has the webhook now.
-    if (!(await this.store.keep(webhook.webhookId, hold, turn.progress, changed))) turn.isOver = true;
+    const now = turn.progress;
+    // One after the other, and none after one that failed: the cursor must not get there without the deliveries before it.
+    turn.written = turn.written.then(async () => {
+      // Not written: another process has the webhook now.
+      if (!(await this.store.keep(webhook.webhookId, hold, now, changed))) turn.isOver = true;
+    });
+    await turn.written;
   }
 
   #tell({ webhook: { webhookId } }: Turn, id: string, sent: Sent, isFirstFailure: boolean): void {
