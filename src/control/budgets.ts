@@ -11,6 +11,13 @@ export type Budget = WordOf<typeof budgetWords>;
 /** How many a caller may have in a calendar month (UTC), of each that is limited. */
 export type Budgets = Readonly<Partial<Record<Budget, number>>>;
 
+/** Those that are limited. */
+export function limitsOf(budgets: Budgets): readonly (readonly [Budget, limit: number])[] {
+  return (Object.entries(budgets) as [Budget, number | undefined][]).flatMap(([budget, limit]) =>
+    limit === undefined ? [] : [[budget, limit] as const],
+  );
+}
+
 /** What an order takes of one budget of its caller. */
 export interface BudgetUse {
   readonly budget: Budget;

@@ -39,7 +39,7 @@ export class Maintenance {
   #window: MaintenanceWindow | undefined;
   /** How far the order store's clock is ahead of the monotonic one. */
   #aheadMs = Date.now() - performance.now();
-  readonly #pauses = new Map(stopWords.words.map((kind) => [kind, new AbortController()]));
+  #pause = new AbortController();
 
   /** The window that is there or is to come; undefined without one. */
   get window(): MaintenanceWindow | undefined {
@@ -69,17 +69,16 @@ export class Maintenance {
     if (refusal) throw refusal;
   }
 
-  /** Aborted while that is stopped, for work in the background; then there is another one. */
-  pauseOf(kind: Stops): AbortSignal {
-    return (this.#pauses.get(kind) as AbortController).signal;
+  /** Aborted while writes are stopped, for work in the background; then there is another one. */
+  get pause(): AbortSignal {
+    return this.#pause.signal;
   }
 
   /** What the order store has, read at this time of its clock. Called twice a second. */
   learn(window: MaintenanceWindow | undefined, now: number): void {
     this.#window = window;
     this.#aheadMs = now - performance.now();
-    for (const [kind, { signal }] of this.#pauses)
-      if (this.stops(kind) && !signal.aborted) this.#pauses.get(kind)?.abort();
-      else if (!this.stops(kind) && signal.aborted) this.#pauses.set(kind, new AbortController());
+    if (this.stops('writes')) this.#pause.abort();
+    else if (this.pause.aborted) this.#pause = new AbortController();
   }
 }

@@ -109,7 +109,9 @@ export class EventsService {
       return this.#share(from, count, wanted);
     });
     const moves = found.map((move) => ({
-      ...{ id: move.id, name: move.name, event: this.#seen(move, grants, enterprises) },
+      id: move.id,
+      name: move.name,
+      event: this.#seen(move, grants, enterprises),
     }));
     return { moves, next: last ?? from };
   }

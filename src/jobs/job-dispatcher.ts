@@ -72,7 +72,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   async #run(jobId: string, hold: TaskHold): Promise<boolean> {
     // The job stays in the store's list, and the queue gets it again when the maintenance is over.
     if (this.maintenance.stops('writes')) return true;
-    const over = AbortSignal.any([hold.over, this.maintenance.pauseOf('writes')]);
+    const over = AbortSignal.any([hold.over, this.maintenance.pause]);
     try {
       const taken = await this.store.take(jobId, hold);
       if (taken.kind !== 'taken') return taken.kind === 'ended';

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../caller/callers-file.ts';
-import { type Budget, type Budgets, endOfMonth, monthOf } from '../control/budgets.ts';
+import { type Budgets, endOfMonth, limitsOf, monthOf } from '../control/budgets.ts';
 import { Maintenance } from '../control/maintenance.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { CurrentCaller } from '../operation/request-stages.ts';
@@ -43,9 +43,7 @@ export class CallersController {
     const [use] = await this.ledger.used(caller, [month]);
     const resetsAt = new Date(endOfMonth(month)).toISOString();
     return Object.fromEntries(
-      (Object.entries(budgets) as [Budget, number | undefined][]).flatMap(([budget, limit]) =>
-        limit === undefined ? [] : [[budget, { limit, used: use?.used[budget] ?? 0, resetsAt }]],
-      ),
+      limitsOf(budgets).map(([budget, limit]) => [budget, { limit, used: use?.used[budget] ?? 0, resetsAt }]),
     );
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
-import { type Budget, type Budgets, keptMonths, type MonthlyUse } from '../control/budgets.ts';
+import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from '../control/budgets.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 
@@ -49,12 +49,6 @@ export class BudgetWatch implements OnModuleInit {
       limited.map(async (one) => ({ ...one, months: await this.ledger.used(one.caller, wanted) })),
     );
   }
-}
-
-function limitsOf(budgets: Budgets): readonly (readonly [Budget, number])[] {
-  return (Object.entries(budgets) as [Budget, number | undefined][]).flatMap(([budget, limit]) =>
-    limit === undefined ? [] : [[budget, limit] as const],
-  );
 }
 
 /** A budget of nothing is used up. */

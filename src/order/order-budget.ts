@@ -1,4 +1,4 @@
-import type { Budgets, BudgetUse } from '../control/budgets.ts';
+import { type Budgets, type BudgetUse, limitsOf } from '../control/budgets.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
@@ -21,10 +21,7 @@ export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUs
     licences: budgets.licences === undefined ? 0 : licencesOf(items),
     deletions: items.reduce((sum, item) => sum + deletionsOf(item), 0),
   };
-  return (Object.keys(budgets) as (keyof Budgets)[]).flatMap((budget) => {
-    const limit = budgets[budget];
-    return limit === undefined ? [] : [{ budget, amount: amounts[budget], limit }];
-  });
+  return limitsOf(budgets).map(([budget, limit]) => ({ budget, amount: amounts[budget], limit }));
 }
 
 function licencesOf(items: readonly OrderItemDto[]): number {
