@@ -48,6 +48,7 @@ const chosen = named(options.only).flatMap((scenario) =>
 );
 const before = options.against === undefined ? undefined : await builtTree(options.against);
 
+const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version };
 const began = performance.now();
 const results: Result[] = [];
 const stage = await Stage.open(before, options['node-options']);
@@ -60,6 +61,7 @@ try {
     progress('');
     results.push(result);
     process.stdout.write(scenarioTable(result));
+    writeFigures();
   }
 } catch (error) {
   if (!(error instanceof WrongAnswer)) throw error;
@@ -78,17 +80,25 @@ if (!hasNginx && !isAgainst)
   process.stdout.write(
     '\nnginx + njs is not compared: install `nginx` and `libnginx-mod-http-js` (Debian).\n',
   );
-const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version };
-writeFileSync(
-  options.json,
-  `${JSON.stringify({ machine, rounds: extent.rounds, seconds: extent.seconds, scenarios: results.map(summary), lines: judged }, undefined, 2)}\n`,
-);
 const seconds = ((performance.now() - began) / 1_000).toFixed(0);
 process.stdout.write(
   `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${seconds} s in all\n` +
     `${options.json}\n`,
 );
 if (isAgainst && !options.short && judged.some(({ verdict }) => verdict === 'missed')) process.exitCode = 1;
+
+/** After each scenario, so that a run that is ended early has what it measured. */
+function writeFigures(): void {
+  const { rounds, seconds } = extent;
+  const figures = {
+    machine,
+    rounds,
+    seconds,
+    scenarios: results.map(summary),
+    lines: results.flatMap(judge),
+  };
+  writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`);
+}
 
 function summary({ scenario: { name, metric }, runs }: Result): object {
   return {
