@@ -80,9 +80,9 @@ if (!hasNginx && !isAgainst)
   process.stdout.write(
     '\nnginx + njs is not compared: install `nginx` and `libnginx-mod-http-js` (Debian).\n',
   );
-const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+const took = ((performance.now() - began) / 1_000).toFixed(0);
 process.stdout.write(
-  `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${seconds} s in all\n` +
+  `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${extent.rounds} rounds of ${extent.seconds} s, medians (least–most); ${took} s in all\n` +
     `${options.json}\n`,
 );
 if (isAgainst && !options.short && judged.some(({ verdict }) => verdict === 'missed')) process.exitCode = 1;

@@ -1,7 +1,7 @@
 /**
  * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, open the API page
- * in a browser and test the alert rules, so they need `redis-server`, `gcc`, `chromium-headless-shell` and `promtool`. The script installs missing ones from Debian's packages if this
- * process may do so; otherwise it ends and names them. No test is skipped.
+ * in a browser, run the code that it shows and test the alert rules, so they need `redis-server`, `gcc`, `chromium-headless-shell`, `python3` and
+ * `promtool`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ const tools: readonly Tool[] = [
   { command: 'redis-server', packages: ['redis-server'], is: 'Redis 7' },
   // Only recommended by gcc's own package: the headers of the C library.
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
+  { command: 'python3', packages: ['python3'], is: 'Python 3' },
   // For promtool, which tests the alert rules.
   { command: 'promtool', packages: ['prometheus'], is: "Prometheus' promtool" },
   {

@@ -46,7 +46,17 @@ export class EnterpriseMembersController {
     idempotency: 'key',
     keyExample: 'example-of-add-members-1',
     success: [
-      { status: 201, description: 'All were added', type: AddMembersResultDto },
+      {
+        status: 201,
+        description: 'All were added',
+        type: AddMembersResultDto,
+        links: {
+          deleteMember: {
+            operationId: 'deleteMember',
+            parameters: { 'path.memberGlobalId': '$response.body#/succeeded/0/memberGlobalId' },
+          },
+        },
+      },
       { status: MULTI_STATUS, description: 'Not all were added', type: AddMembersResultDto },
     ],
     body: AddMembersDto,

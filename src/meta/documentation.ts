@@ -19,7 +19,10 @@ const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url)
 const OPENAPI_30 = new URL('../../config/openapi-3.0.json', import.meta.url);
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-const OWN = ['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'samples.js', 'credential.js'];
+const OWN = [
+  ...['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'complete.js', 'samples.js'],
+  ...['fields.js', 'search.js', 'list.js', 'credential.js'],
+];
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

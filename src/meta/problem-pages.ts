@@ -52,7 +52,7 @@ export function page(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${text(title)}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head>
-<body>${body}</body></html>
+<body><main>${body}</main></body></html>
 `;
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { DESKTOP, PHONE, seriousFindings, useVisits } from '../support/browser.ts';
+import { DESKTOP, PHONE, findings, useVisits } from '../support/browser.ts';
 import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -148,7 +148,7 @@ describe('G12 orders in doubt', () => {
     expect(text).toContain('settled the order as succeeded');
     expect(text).toContain(`item 1 as lic-7003. Reason: ${SEEN}`);
     expect(text).toContain('Reason: a colleague says so');
-    expect(await seriousFindings(page, '#dialog')).toEqual([]);
+    expect(await findings(page, '#dialog')).toEqual([]);
     await page.locator('#dialog').getByRole('button', { name: 'Close' }).click();
     await orderCard('SO-4003').waitFor({ state: 'detached' });
     expect(await recordOf('SO-4003')).toEqual(settled.body);
@@ -436,7 +436,7 @@ it('G12 nothing hinders an operator, and nothing scrolls sideways, in light colo
         name,
         width: await page.evaluate('document.documentElement.scrollWidth'),
         cut: await page.evaluate(`${cut}.map((each) => each.innerText)`),
-        findings: await seriousFindings(page),
+        findings: await findings(page),
       }).toEqual({ name, width: viewport.width, cut: [], findings: [] });
     }
     const brightness = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string;
@@ -444,7 +444,7 @@ it('G12 nothing hinders an operator, and nothing scrolls sideways, in light colo
     await page.goto(consoleUrl);
     await section('orders');
     await settle.click();
-    expect(await seriousFindings(page, '#dialog')).toEqual([]);
+    expect(await findings(page, '#dialog')).toEqual([]);
     await page.keyboard.press('Escape');
   }
 });

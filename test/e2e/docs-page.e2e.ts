@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { prepareDemo } from '../../scripts/demo-state.ts';
 import { scopes } from '../../src/caller/scopes.ts';
-import { DESKTOP, PHONE, seriousFindings, useVisits } from '../support/browser.ts';
+import { DESKTOP, findings, PHONE, useVisits } from '../support/browser.ts';
 import { newApiKey } from '../support/canary.ts';
 import { routes } from '../support/contract.ts';
 import { useStack } from '../support/stack.ts';
@@ -72,6 +72,14 @@ async function executeAlone(id: string): Promise<{ status: string; text: string 
   return response;
 }
 
+/** Below the bar, which stays at the top, and above the end of the screen. */
+const expectInView = async (part: Locator) => {
+  const box = await part.boundingBox();
+  const bar = await visit.page.locator('.bar').boundingBox();
+  expect(box?.y).toBeGreaterThanOrEqual(bar?.height ?? 0);
+  expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(visit.page.viewportSize()?.height ?? 0);
+};
+
 const parameter = (block: Locator, name: string): Locator =>
   block.locator(`tr[data-param-name="${name}"] input`);
 
@@ -79,6 +87,7 @@ it('a new reader opens, authorizes after wrong keys, buys, sees, revokes, and ma
   const page = await open();
   expect(new URL(page.url()).pathname).toBe('/docs');
   expect(await page.title()).toBe('Licensing gateway: the API');
+  await page.getByText('Words', { exact: true }).click();
   for (const word of ['enterprise', 'channel', 'customer', 'asset', 'lent lock', 'member'])
     expect(await page.getByRole('cell', { name: word, exact: true }).count()).toBe(1);
 
@@ -154,11 +163,17 @@ it('a kept key that is dead is named and replaced; sessions and idempotency keys
   expect(await parameter(create, 'Idempotency-Key').inputValue()).toMatch(/^docs-[0-9a-f]{24}$/);
 });
 
-/** One visit of a desk, in light colours, for several tests. */
-const atDesk = async () => (isAtDesk ? visit.page : open(DESK));
+/** One visit of a desk, in light colours and with the key, for several tests. */
+async function atDesk(): Promise<Page> {
+  if (isAtDesk) return visit.page;
+  const page = await open(DESK);
+  await page.locator('#authorize').click();
+  await give(key(), 'Authorized: demo');
+  return page;
+}
 
 describe('operations', () => {
-  it(`open, each within ${SCREENS} screens, with the problems of its own, and are found by any words of their path, name and texts`, async () => {
+  it(`open, each within ${SCREENS} screens, with the problems of its own`, async () => {
     const page = await atDesk();
     // In the page itself: to wait for each click from here would take three times as long.
     const opened = (await page.evaluate(`(async () => {
@@ -183,18 +198,74 @@ describe('operations', () => {
       '/problems/asset-not-found',
     );
     expect(await own.innerText()).not.toContain('too-many-requests');
+    await block.locator('.opblock-summary-control').click();
+  });
 
-    const find = page.getByRole('searchbox', { name: 'Find an operation' });
-    await find.fill('lent lock');
-    await operation('listAssets').waitFor({ state: 'detached' });
-    expect(await operation('listLentLocks').count()).toBe(1);
-    // What was found is in sight.
-    const box = await page.locator('.opblock').first().boundingBox();
-    expect(box?.y).toBeLessThan(DESKTOP.height / 3);
+  it('are found as one types, by / and Ctrl-K, with fields and problems, and by the list beside', async () => {
+    const page = await atDesk();
+    const hits = (kind: string) => page.getByRole('group', { name: kind }).getByRole('option');
+    await page.keyboard.press('/');
+    await page.keyboard.type('lent lock');
+    await hits('Operations').filter({ hasText: 'listLentLocks' }).waitFor();
+    expect(await hits('Fields').first().innerText()).toContain('lentLock');
+    expect(await hits('Problems').allInnerTexts()).toContainEqual(
+      expect.stringContaining('lent-lock-abnormal'),
+    );
+    await page.keyboard.press('Escape');
+    await page.locator('#hits').waitFor({ state: 'hidden' });
+
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('srcLicenseOrderId');
+    await hits('Fields').first().waitFor();
+    await page.keyboard.press('Enter');
+    await operation('placeOrder').locator('.responses-table').first().waitFor();
+    await expectInView(operation('placeOrder').locator('.opblock-summary'));
+    expect(await page.locator('#list [aria-current]').innerText()).toContain('placeOrder');
+
+    const beside = page.getByRole('navigation', { name: 'Operations' });
+    expect(await beside.getByRole('link').count()).toBe(routes.length);
+    await beside.getByRole('link', { name: 'getOverview' }).click();
+    await operation('getOverview').locator('.responses-table').first().waitFor();
+    await expectInView(operation('getOverview').locator('.opblock-summary'));
+    for (const id of ['placeOrder', 'getOverview'])
+      await operation(id).locator('.opblock-summary-control').click();
+
+    const find = page.getByRole('combobox', { name: 'Find operations, fields and problems' });
+    await find.fill('asset-not-found');
+    const [explanation] = await Promise.all([visit.context.waitForEvent('page'), find.press('Enter')]);
+    await explanation.getByRole('heading', { name: 'What to do' }).waitFor();
+    await explanation.close();
+    await page.bringToFront();
     await find.fill('no such words');
-    await page.getByText('No operation has these words.').waitFor();
+    await page.getByText('Nothing has these words.').waitFor();
     await find.fill('');
-    await operation('listAssets').waitFor();
+  });
+
+  it('show the fields of a body beside it, and their answer where the reader looks', async () => {
+    await atDesk();
+    const place = await openOperation('placeOrder');
+    const [fields, body] = [
+      place.getByRole('region', { name: 'Fields of placeOrder' }),
+      place.locator('textarea'),
+    ];
+    expect(await fields.innerText()).toMatch(/channelOrderId string, 1 to 128 required\s+The order's number/);
+    expect(await fields.innerText()).toContain('Only for delete_asset, delete_product.');
+    const [left, right] = [await body.boundingBox(), await fields.boundingBox()];
+    expect(right?.x).toBeGreaterThanOrEqual((left?.x ?? 0) + (left?.width ?? 0));
+    await place.locator('.examples-select select').first().selectOption('newBuyPackage');
+    expect((await execute(place)).status).toBe('201');
+    await expectInView(place.locator('.live-responses-table .response-col_status').last());
+    await place.locator('.opblock-summary-control').click();
+  });
+
+  it('delete a member that the page has added, each time', async () => {
+    await atDesk();
+    const remove = await openOperation('deleteMember');
+    for (let round = 0; round < 2; round++) {
+      await parameter(remove, 'memberGlobalId').fill('taken from addMembers');
+      expect((await execute(remove)).status).toBe('204');
+    }
+    await remove.locator('.opblock-summary-control').click();
   });
 
   it('have schemas without escapes, and are shown as code that works as it stands', async () => {
@@ -206,12 +277,20 @@ describe('operations', () => {
     expect(await schema.innerText()).not.toContain('\\u');
     await place.locator('.opblock-summary-control').click();
     expect(await page.locator('.info').innerText()).toContain('A string of the format id has no white space');
+    for (const [fold, word] of [
+      ['Words', 'lent lock'],
+      ['Problems of any operation', 'too-many-requests'],
+    ] as const) {
+      expect(await page.locator('.info').innerText()).not.toContain(word);
+      await page.getByText(fold, { exact: true }).click();
+      await page.locator('.info').getByText(word, { exact: true }).waitFor();
+      await page.getByText(fold, { exact: true }).click();
+    }
 
     const run = promisify(execFile);
     const environment = { env: { ...process.env, KEY: key() } };
     for (const id of ['reserveAssetNums', 'listLentLocks']) {
       const block = await openOperation(id);
-      await block.locator('.samples summary').click();
       const code = block.locator('.samples pre');
       const expected = id === 'reserveAssetNums' ? /requested/ : /totalPages/;
       await code.getByText('$KEY').waitFor();
@@ -221,6 +300,9 @@ describe('operations', () => {
       const script = await code.innerText();
       const flags = ['--input-type=module-typescript', '--no-warnings', '-e', script];
       expect((await run(process.execPath, flags, environment)).stdout).toMatch(expected);
+      await block.getByRole('button', { name: 'Python' }).click();
+      await code.getByText("os.environ['KEY']").waitFor();
+      expect((await run('python3', ['-c', await code.innerText()], environment)).stdout).toMatch(expected);
     }
   });
 });
@@ -228,20 +310,19 @@ describe('operations', () => {
 describe('nothing hinders a reader, and nothing scrolls sideways', () => {
   it('of the page, in light colours on a desk and in dark ones on a phone', async () => {
     const page = await atDesk();
-    await page.locator('#authorize').click();
-    await give(key(), 'Authorized: demo');
-    await execute(await openOperation('updateCustomer'));
+    const block = await openOperation('updateCustomer');
+    await block.locator('.opblock-section-request-body').getByText('Schema', { exact: true }).click();
+    await execute(block);
     for (const [colorScheme, viewport] of [
       ['light', DESKTOP],
       ['dark', PHONE],
     ] as const) {
-      const fits = async (within: Parameters<typeof seriousFindings>[1]) => {
+      const fits = async (within: Parameters<typeof findings>[1]) => {
         const width = await page.evaluate('document.documentElement.scrollWidth');
-        const findings = await seriousFindings(page, within);
-        expect({ colorScheme, width, findings }).toEqual({
+        expect({ colorScheme, width, found: await findings(page, within) }).toEqual({
           colorScheme,
           width: viewport.width,
-          findings: [],
+          found: [],
         });
       };
       await page.emulateMedia({ colorScheme });
@@ -250,6 +331,10 @@ describe('nothing hinders a reader, and nothing scrolls sideways', () => {
       expect(background === 'rgb(255, 255, 255)').toBe(colorScheme === 'light');
       // Closed operations are all alike: the first of each group stands for them.
       await fits({ exclude: ['span:not(:first-child) > .opblock:not(.is-open)'] });
+      await page.locator('#find').fill('lock');
+      await page.getByRole('option').first().waitFor();
+      await fits('.bar');
+      await page.locator('#find').fill('');
       await page.locator('#authorize').click();
       await fits('#dialog');
       await page.getByRole('button', { name: 'Cancel', exact: true }).click();
@@ -259,10 +344,10 @@ describe('nothing hinders a reader, and nothing scrolls sideways', () => {
   it('of the pages of problems and the changelog', async () => {
     for (const path of ['/problems', '/problems/outcome-unknown', '/docs/changelog']) {
       await visit.open(gateway.url + path);
-      const findings = await seriousFindings(visit.page);
+      const found = await findings(visit.page);
       await visit.page.setViewportSize(PHONE);
       const width = await visit.page.evaluate('document.documentElement.scrollWidth');
-      expect({ path, width, findings }).toEqual({ path, width: PHONE.width, findings: [] });
+      expect({ path, width, found }).toEqual({ path, width: PHONE.width, found: [] });
     }
   });
 });

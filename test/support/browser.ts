@@ -101,18 +101,18 @@ function complaintsOf(page: Page): string[] {
   return complaints;
 }
 
-/** What axe finds on a page, or in one part of it, that is serious or critical: the rule, and where. */
-export async function seriousFindings(page: Page, within: axe.ContextSpec = 'html'): Promise<string[]> {
-  // Colours that are on their way have another contrast.
-  await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
+/** What axe finds on a page, or in one part of it: the rule, and where. */
+export async function findings(page: Page, within: axe.ContextSpec = 'html'): Promise<string[]> {
+  // Colours that are on their way have another contrast. Those of folded parts wait until they are seen.
+  await page.evaluate(
+    'Promise.allSettled(document.getAnimations().filter(({ effect }) => effect.target.checkVisibility()).map(({ finished }) => finished))',
+  );
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
   const options = { resultTypes: ['violations'], preload: false };
   const results = (await page.evaluate(
     `axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)})`,
   )) as axe.AxeResults;
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
-    );
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
+  );
 }

@@ -1,7 +1,9 @@
 /** The API page: Swagger UI over this gateway's document. */
 import { Credential } from './credential.js';
+import { connectList } from './list.js';
 import { pagePlugin } from './plugin.js';
 import { prepare } from './prepare.js';
+import { connectSearch } from './search.js';
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const followScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
@@ -30,7 +32,6 @@ const ui = globalThis.SwaggerUIBundle({
   spec: prepare(api),
   dom_id: '#swagger-ui',
   deepLinking: true,
-  filter: '',
   tryItOutEnabled: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: -1,
@@ -48,8 +49,14 @@ const ui = globalThis.SwaggerUIBundle({
   },
 });
 
-/** What Swagger UI leaves without a name or out of the reach of the keyboard. */
+/** What Swagger UI leaves without a name, at a wrong level or out of the reach of the keyboard. */
 const UNNAMED = [
+  ['.information-container', () => ['role', 'region']],
+  ['.information-container', () => ['aria-label', 'About this API']],
+  ['.responses-table[role=region]', (table) => ['aria-label', `Answer of ${operationIdOf(table)}`]],
+  ['.opblock-tag', () => ['aria-level', '2']],
+  ['.opblock-body h4', () => ['aria-level', '3']],
+  ['.opblock-body h5', () => ['aria-level', '4']],
   ['textarea.body-param__text', () => ['aria-label', 'Request body']],
   ['.examples-select select', () => ['aria-label', 'Example']],
   ['.content-type, .content-type-wrapper select', () => ['aria-label', 'Media type']],
@@ -59,6 +66,7 @@ const UNNAMED = [
   ],
   ['pre.microlight, .highlight-code', () => ['tabindex', '0']],
 ];
+const operationIdOf = (part) => part.closest('.opblock').id.split('-').at(-1);
 new MutationObserver(() => {
   for (const [selector, attributeOf] of UNNAMED)
     for (const control of document.querySelectorAll(selector)) {
@@ -67,16 +75,20 @@ new MutationObserver(() => {
     }
 }).observe(document.getElementById('swagger-ui'), { childList: true, subtree: true });
 
-const find = document.getElementById('find');
-find.addEventListener('input', () => {
-  ui.getSystem().layoutActions.updateFilter(find.value);
-  const hasWords = find.value.trim() !== '';
-  document.getElementById('nothing').hidden =
-    !hasWords || ui.getSystem().specSelectors.taggedOperations().size > 0;
-  // What explains the API is not what was looked for: it would keep the operations below the fold.
-  document.body.classList.toggle('finding', hasWords);
-  if (hasWords) scrollTo({ top: 0 });
-});
+/** Opens an operation where it stands, and leads to it. */
+function open({ tag, operationId }) {
+  const { layoutActions } = ui.getSystem();
+  layoutActions.show(['operations-tag', tag], true);
+  layoutActions.show(['operations', tag, operationId], true);
+  list.mark(operationId);
+  requestAnimationFrame(() => {
+    const block = document.querySelector(`.opblock[id$="-${operationId}"]`);
+    block.scrollIntoView();
+    block.querySelector('.opblock-summary-control').focus({ preventScroll: true });
+  });
+}
+const list = connectList(api, open);
+connectSearch(api, open);
 
 // What explains opens beside the page, which would lose what was typed.
 document.addEventListener('click', (event) => {
@@ -85,6 +97,8 @@ document.addEventListener('click', (event) => {
   if (/^\/(problems|openapi\.json|docs\/changelog)/.test(path)) link.target = '_blank';
   if (path === '#any-request') {
     event.preventDefault();
-    document.getElementById('any-request').scrollIntoView();
+    const problems = document.getElementById('any-request');
+    problems.open = true;
+    problems.scrollIntoView();
   }
 });

@@ -1,20 +1,24 @@
 /** What the page changes in Swagger UI. */
-import { exampleOf, fromOperation, linkTo, resolvedAt } from './prepare.js';
-import { curl, requestOf, typeScript } from './samples.js';
+import { complete } from './complete.js';
+import { fieldsOf } from './fields.js';
+import { resolvedAt } from './prepare.js';
+import { curl, python, requestOf, typeScript } from './samples.js';
 
-const LANGUAGES = { curl, TypeScript: typeScript };
+const LANGUAGES = { curl, TypeScript: typeScript, Python: python };
+/** Answers that have arrived, by path and method, and are not drawn yet. */
+const arrived = new Set();
 
 export function pagePlugin(document, credential) {
   return (system) => {
-    const { createElement: h, Fragment, useEffect, useReducer, useState } = system.React;
+    const { createElement: h, Fragment, useEffect, useMemo, useReducer, useRef, useState } = system.React;
 
-    /** The code of an operation, which follows what is typed while it is open. */
+    /** The code of an operation, which follows what is typed. */
     function Samples({ path, method }) {
-      const [isOpen, setOpen] = useState(false);
+      const { operationId } = document.paths[path][method];
       const [language, setLanguage] = useState('curl');
       const [, update] = useReducer((count) => count + 1, 0);
-      useEffect(() => (isOpen ? system.getStore().subscribe(update) : undefined), [isOpen]);
-      const code = isOpen ? LANGUAGES[language](requestOf(system.getSystem(), [path, method])) : '';
+      useEffect(() => system.getStore().subscribe(update), []);
+      const code = LANGUAGES[language](requestOf(system.getSystem(), [path, method]));
       const choice = (name) =>
         h(
           'button',
@@ -22,17 +26,56 @@ export function pagePlugin(document, credential) {
           name,
         );
       return h(
-        'details',
-        { className: 'samples', onToggle: (event) => setOpen(event.currentTarget.open) },
-        h('summary', null, 'Code'),
+        'div',
+        { className: 'samples' },
         h(
           'div',
           { className: 'languages' },
           ...Object.keys(LANGUAGES).map(choice),
           h('button', { type: 'button', onClick: () => navigator.clipboard?.writeText(code) }, 'Copy'),
         ),
-        h('pre', { tabIndex: 0, 'aria-label': `${language} of this request` }, h('code', null, code)),
+        h(
+          'pre',
+          { tabIndex: 0, role: 'region', 'aria-label': `${language} of ${operationId}` },
+          h('code', null, code),
+        ),
       );
+    }
+
+    /** The fields of a body with their texts, beside the body. */
+    function Fields({ path, method }) {
+      const { operationId } = document.paths[path][method];
+      const fields = useMemo(() => {
+        const { schema = {} } = document.paths[path][method].requestBody.content['application/json'] ?? {};
+        return fieldsOf(document, schema);
+      }, [path, method]);
+      if (fields.length === 0) return null;
+      const row = ({ path: name, type, required, description, only }) =>
+        h(
+          Fragment,
+          { key: name },
+          h('dt', null, h('code', null, name), ` ${type}`, required && h('strong', null, ' required')),
+          h('dd', null, ...withCode(description), only.length > 0 && ` Only for ${only.join(', ')}.`),
+        );
+      return h(
+        'div',
+        { className: 'fields', tabIndex: 0, role: 'region', 'aria-label': `Fields of ${operationId}` },
+        h('dl', null, ...fields.map(row)),
+      );
+    }
+
+    /** `words` of a text as code. */
+    function withCode(text) {
+      return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', { key: index }, part) : part));
+    }
+
+    /** Comes into view when it arrives. */
+    function Answer({ path, method, children }) {
+      const box = useRef(null);
+      useEffect(() => {
+        if (arrived.delete(path + method)) box.current.scrollIntoView({ block: 'nearest' });
+      });
+      return h('div', { className: 'answer', ref: box }, children);
     }
 
     /** The way from a problem that was received to the page that explains it. */
@@ -50,7 +93,6 @@ export function pagePlugin(document, credential) {
 
     return {
       fn: {
-        opsFilter: found,
         resolveSubtree: async (spec, path) => ({ spec: resolvedAt(spec, path), errors: [] }),
       },
       components: {
@@ -62,8 +104,22 @@ export function pagePlugin(document, credential) {
       wrapComponents: {
         responses: (Original) => (props) =>
           h(Fragment, null, h(Samples, { path: props.path, method: props.method }), h(Original, props)),
+        RequestBody: (Original) => (props) => {
+          const [, path, method] = props.specPath;
+          return h(
+            'div',
+            { className: 'body-and-fields' },
+            h('div', null, h(Original, props)),
+            h(Fields, { path, method }),
+          );
+        },
         liveResponse: (Original) => (props) =>
-          h(Fragment, null, h(Explanation, { text: props.response.get('text') }), h(Original, props)),
+          h(
+            Answer,
+            { path: props.path, method: props.method },
+            h(Explanation, { text: props.response.get('text') }),
+            h(Original, props),
+          ),
       },
       statePlugins: {
         spec: {
@@ -71,6 +127,10 @@ export function pagePlugin(document, credential) {
             execute: (original) => async (request) => {
               await complete(system.getSystem(), document, credential, [request.path, request.method]);
               return original(request);
+            },
+            setResponse: (original) => (path, method, response) => {
+              arrived.add(path + method);
+              return original(path, method, response);
             },
           },
         },
@@ -86,69 +146,4 @@ function problemIn(text) {
   } catch {
     return undefined;
   }
-}
-
-/** The operations that have every word somewhere: in their path, name or texts. Swagger UI by itself looks at tags only. */
-function found(tagged, phrase) {
-  const words = phrase.toLowerCase().split(/\s+/).filter(Boolean);
-  return tagged
-    .map((tag, name) =>
-      tag.update('operations', (operations) =>
-        operations.filter((each) => {
-          const operation = each.get('operation');
-          const texts = [each.get('method'), each.get('path'), name];
-          for (const field of ['operationId', 'summary', 'description'])
-            texts.push(operation.get(field) ?? '');
-          const all = texts.join(' ').toLowerCase();
-          return words.every((word) => all.includes(word));
-        }),
-      ),
-    )
-    .filter((tag) => tag.get('operations').size > 0);
-}
-
-/** Fills in what an example cannot hold: the value from another operation, and a new key for a body that was changed. */
-async function complete(system, document, credential, [path, method]) {
-  const operation = document.paths[path][method];
-  const { specSelectors, specActions, oas3Selectors } = system;
-  for (const parameter of operation.parameters ?? []) {
-    const known = specSelectors
-      .specJsonWithResolvedSubtrees()
-      .getIn(['paths', path, method, 'parameters'])
-      .find((each) => each.get('name') === parameter.name && each.get('in') === parameter.in);
-    const value = specSelectors.parameterWithMetaByIdentity([path, method], known).get('value');
-    const put = (text) => specActions.changeParamByIdentity([path, method], known, text, false);
-    const link = linkTo(document, operation, parameter);
-    if (link && value === fromOperation(link.source.operationId)) {
-      const supplied = await supply(link, credential);
-      if (supplied !== undefined) put(supplied);
-    }
-    if (parameter.name === 'Idempotency-Key' && value !== undefined && value === exampleOf(parameter)) {
-      const { examples = {} } = operation.requestBody?.content['application/json'] ?? {};
-      const body = oas3Selectors.requestBodyValue(path, method);
-      if (!Object.values(examples).some((each) => isSame(body, each.value))) put(newKey());
-    }
-  }
-}
-
-async function supply({ path, method, source, field }, credential) {
-  const { examples = {} } = source.requestBody?.content['application/json'] ?? {};
-  const response = await fetch(path, {
-    method: method.toUpperCase(),
-    headers: { 'content-type': 'application/json', ...credential.headers },
-    body: JSON.stringify(Object.values(examples)[0]?.value),
-  });
-  return response.ok ? (await response.json())[field] : undefined;
-}
-
-function isSame(text, value) {
-  try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
-  } catch {
-    return false;
-  }
-}
-
-function newKey() {
-  return `docs-${[...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }

@@ -41,29 +41,53 @@ export function prepare(document) {
     delete operation.security;
   }
   delete spec.components?.securitySchemes;
-  // Links of the operations lead there.
-  spec.info.description = spec.info.description.replace(
-    /^## (Problems .*)$/m,
-    '<h2 id="any-request">$1</h2>',
-  );
+  spec.info.description = folded(spec.info.description);
   return spec;
 }
 
-export function operationsOf({ paths }) {
+/** What explains words and problems opens at a click. Links of the operations lead to the problems. */
+function folded(description) {
+  return description
+    .replace(/(?:^\|.*\n)+/m, '<details><summary>Words</summary>\n\n$&\n</details>\n')
+    .replace(
+      /^## (Problems .*)$([^]*)/m,
+      '<details id="any-request"><summary>$1</summary>\n$2\n\n</details>\n',
+    );
+}
+
+function operationsOf({ paths }) {
   return Object.values(paths).flatMap((path) =>
     METHODS.map((method) => path[method]).filter((operation) => operation !== undefined),
   );
 }
 
-/** The operation whose response supplies the parameter, as a link of the document says, and where in its body. */
+/** Each operation with what leads to it: its tag, and its address on this page. In the order of the page. */
+export function namedOperations({ paths, tags }) {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    METHODS.filter((method) => methods[method]).map((method) => {
+      const operation = methods[method];
+      const [tag] = operation.tags;
+      return {
+        ...operation,
+        path,
+        method,
+        tag,
+        href: `#/${encodeURIComponent(tag)}/${operation.operationId}`,
+      };
+    }),
+  );
+  return tags.flatMap(({ name }) => operations.filter(({ tag }) => tag === name));
+}
+
+/** The operation whose response supplies the parameter, as a link of the document says, and the names that lead to it in the body. */
 export function linkTo(document, { operationId }, { name, in: where }) {
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, source] of Object.entries(methods))
       for (const response of Object.values(source.responses))
         for (const link of Object.values(resolve(document, response).links ?? {})) {
           const expression = link.parameters?.[`${where}.${name}`] ?? '';
-          const field = /^\$response\.body#\/(\w+)$/.exec(expression)?.[1];
-          if (link.operationId === operationId && field !== undefined) return { path, method, source, field };
+          const names = /^\$response\.body#\/(\S+)$/.exec(expression)?.[1]?.split('/');
+          if (link.operationId === operationId && names) return { path, method, source, names };
         }
   return undefined;
 }
@@ -72,7 +96,7 @@ export function exampleOf({ example, examples, schema = {} }) {
   return example ?? Object.values(examples ?? {})[0]?.value ?? schema.example ?? schema.examples?.[0];
 }
 
-function resolve(document, part) {
+export function resolve(document, part) {
   if (part?.$ref === undefined) return part ?? {};
   const names = part.$ref.slice(2).split('/');
   return names.reduce((at, name) => at?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], document) ?? {};

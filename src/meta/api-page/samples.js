@@ -15,7 +15,12 @@ export function requestOf(system, [path, method]) {
     else if (parameter.in === 'query') query.set(parameter.name, String(value));
     else headers[parameter.name] = String(value);
   }
-  const body = operation.requestBody ? oas3Selectors.requestBodyValue(path, method) : undefined;
+  // A file that was chosen is no text.
+  const typed = operation.requestBody && oas3Selectors.requestBodyValue(path, method);
+  const body = typeof typed === 'string' ? typed : undefined;
+  if (body !== undefined)
+    headers['Content-Type'] =
+      oas3Selectors.requestContentType(path, method) ?? Object.keys(operation.requestBody.content)[0];
   const search = query.size > 0 ? `?${query}` : '';
   return { method: method.toUpperCase(), url: location.origin + target + search, headers, body };
 }
@@ -25,19 +30,29 @@ const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 export function curl({ method, url, headers, body }) {
   const lines = [`curl -sS${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)}`, `-H "X-Api-Key: $KEY"`];
   for (const [name, value] of Object.entries(headers)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
-  if (body !== undefined) lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(body)}`);
+  if (body !== undefined) lines.push(`-d ${quoted(body)}`);
   return lines.join(' \\\n  ');
 }
 
+/** A string of both languages. */
+const text = (value) =>
+  `'${value
+    .replaceAll('\\', '\\\\')
+    .replaceAll("'", String.raw`\'`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\r', String.raw`\r`)}'`;
+
+const isJson = ({ 'Content-Type': type }) => type === 'application/json';
+
 export function typeScript({ method, url, headers, body }) {
-  const text = (value) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`;
   const all = [`'X-Api-Key': process.env['KEY'] ?? ''`];
-  if (body !== undefined) all.push(`'Content-Type': 'application/json'`);
   for (const [name, value] of Object.entries(headers)) all.push(`${text(name)}: ${text(value)}`);
   const members = [
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     `  headers: { ${all.join(', ')} },`,
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${body.trim().replaceAll('\n', '\n  ')}),`]),
+    ...(body === undefined
+      ? []
+      : [`  body: ${isJson(headers) ? `JSON.stringify(${indented(body)})` : text(body)},`]),
   ];
   return `const response = await fetch(${text(url)}, {
 ${members.join('\n')}
@@ -45,4 +60,35 @@ ${members.join('\n')}
 const body = response.status === 204 ? undefined : await response.json();
 if (!response.ok) throw new Error(\`\${body.code}: \${body.detail}\`);
 console.log(body);`;
+}
+
+export function python({ method, url, headers, body }) {
+  const all = [`'X-Api-Key': os.environ['KEY']`];
+  for (const [name, value] of Object.entries(headers)) all.push(`${text(name)}: ${text(value)}`);
+  const data = isJson(headers) ? `json.dumps(${indented(pythonLiteral(body ?? ''))})` : text(body ?? '');
+  return `import json, os
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+request = Request(
+  ${text(url)},
+  method='${method}',
+  headers={${all.join(', ')}},${body === undefined ? '' : `\n  data=${data}.encode(),`}
+)
+try:
+  with urlopen(request) as response:
+    print(response.read().decode())
+except HTTPError as error:
+  problem = json.load(error)
+  raise SystemExit(f"{problem['code']}: {problem['detail']}")`;
+}
+
+/** JSON as Python has it: all digits stay. */
+function pythonLiteral(json) {
+  const names = { true: 'True', false: 'False', null: 'None' };
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (token) => names[token] ?? token);
+}
+
+function indented(body) {
+  return body.trim().replaceAll('\n', '\n  ');
 }
