@@ -75,10 +75,17 @@ function start(
   return child;
 }
 
-async function assertFree(variable: string, given: string): Promise<void> {
-  const fault = await faultOfPort(Number(given));
-  if (fault === undefined) return;
-  process.stderr.write(`Port ${given} ${fault}: ${variable}=<another port> npm run demo\n`);
+async function assertFree(ports: Readonly<Record<string, string>>): Promise<void> {
+  const faults: string[] = [];
+  const others: string[] = [];
+  for (const [variable, given] of Object.entries(ports)) {
+    const fault = await faultOfPort(Number(given));
+    if (fault === undefined) continue;
+    faults.push(`port ${given} ${fault}`);
+    others.push(`${variable}=<another port>`);
+  }
+  if (faults.length === 0) return;
+  process.stderr.write(`${faults.join(', ').replace(/^p/, 'P')}: ${others.join(' ')} npm run demo\n`);
   process.exit(1);
 }
 
@@ -95,9 +102,7 @@ async function healthy(url: string): Promise<void> {
   }
 }
 
-await assertFree('PORT', port);
-await assertFree('SANDBOX_PORT', sandboxPort);
-await assertFree('MANAGEMENT_PORT', managementPort);
+await assertFree({ PORT: port, SANDBOX_PORT: sandboxPort, MANAGEMENT_PORT: managementPort });
 
 /** Compiles, and goes on to compile what changes. Resolves when the first build is there. */
 async function compileOnChange(): Promise<void> {
@@ -163,6 +168,7 @@ try {
   // Both at once: the gateway needs the platform for its first request only.
   await healthy(`${sandboxUrl}/__sandbox/health`);
   await healthy(`${gatewayUrl}/health/ready`);
+  say('Making example data, with one order that gets lost: its lines in the log say ERROR.');
   await prepareDemo({ gatewayUrl, key, sandboxUrl });
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
@@ -171,7 +177,7 @@ try {
 
 say(`
   Gateway   ${gatewayUrl}          Sandbox ${sandboxUrl}/__sandbox
-  Swagger   ${gatewayUrl}/docs     (Authorize with the key below)
+  API page  ${gatewayUrl}/docs     (Authorize with the key below)
   Console   http://127.0.0.1:${managementPort}/console  (for operators: orders in doubt, jobs, gaps, what needs attention)
   API key   ${key}
   Log in    admin@harbour, password ${adminPassword}   (POST /v1/sessions; without a session this user acts by default)

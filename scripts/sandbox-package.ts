@@ -14,6 +14,8 @@ const BESIDE_THE_BUNDLE = [
   ...['CHANGELOG.md', 'docs/operating.md'],
   ...['config/response-examples.json', 'config/openapi-3.0.json'],
 ];
+/** What the README of the package leads to. */
+const MANUAL = ['sandbox/README.md', 'docs/platform.md', 'docs/readings.md', 'docs/recipes.md'];
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 const LEFT_OUT = /\.map$|^(order-store-init|conformance)\.js$|^start\.sh$/;
 
@@ -32,6 +34,10 @@ cpSync(BUNDLE, `${GATEWAY}/${BUNDLE}`, {
 for (const path of BESIDE_THE_BUNDLE) {
   mkdirSync(dirname(join(GATEWAY, path)), { recursive: true });
   copyFileSync(path, join(GATEWAY, path));
+}
+for (const path of MANUAL) {
+  mkdirSync(dirname(join(OUT, 'manual', path)), { recursive: true });
+  copyFileSync(path, join(OUT, 'manual', path));
 }
 const { name, version, type } = read('package.json');
 writeFileSync(

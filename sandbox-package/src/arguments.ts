@@ -19,6 +19,8 @@ Starts the licensing gateway in front of an emulated platform, and prints an API
   --help, --version
 `;
 
+export const DEFAULT_USER = 'admin@harbour';
+
 const TEXT = { type: 'string' } as const;
 const FLAG = { type: 'boolean', default: false } as const;
 
@@ -58,12 +60,14 @@ function parsed(given: readonly string[]) {
       args: [...given],
       options: {
         ...{ port: TEXT, 'sandbox-port': TEXT, host: { ...TEXT, default: '127.0.0.1' }, seed: TEXT },
-        ...{ profile: TEXT, state: TEXT, user: { ...TEXT, default: 'admin@harbour' } },
+        ...{ profile: TEXT, state: TEXT, user: { ...TEXT, default: DEFAULT_USER } },
         ...{ 'sandbox-only': FLAG, json: FLAG, log: FLAG, stdin: FLAG, help: FLAG, version: FLAG },
       },
     }).values;
   } catch (error) {
     // Node adds advice after the first sentence.
+    const option = /'(--[\w-]+)' argument is ambiguous/.exec((error as Error).message)?.[1];
+    if (option !== undefined) throw new Refusal(`${option} needs a value that does not begin with "-".`);
     const [sentence = ''] = (error as Error).message.split(/\.\s|\n/);
     throw new Refusal(`${sentence.replace(/\.$/, '')}: --help lists the options.`);
   }

@@ -2,6 +2,8 @@
 import { parseJson } from '../../sandbox/json.ts';
 import { Refusal } from './refusal.ts';
 
+const FIELDS = ['caller', 'users', 'environment', 'state'] as const satisfies readonly (keyof Asked)[];
+
 export interface Asked {
   /** An entry of the callers file without its keys. */
   readonly caller?: object;
@@ -26,13 +28,23 @@ export async function readAsked(ended: () => void): Promise<Asked> {
       else reject(refusal());
     });
   });
+  const asked = parsed(line);
+  for (const name of Object.keys(asked))
+    if (!(FIELDS as readonly string[]).includes(name))
+      throw new Refusal(`--stdin: /${name} is unknown. The fields are ${FIELDS.join(', ')}.`);
+  return asked;
+}
+
+function parsed(line: string): Asked {
   try {
-    return parseJson(line) as Asked;
+    const value = parseJson(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    throw refusal();
+    // Refused below.
   }
+  throw refusal();
 }
 
 function refusal(): Refusal {
-  return new Refusal('--stdin needs a line of JSON on standard input.');
+  return new Refusal('--stdin needs a line of JSON on standard input, an object.');
 }

@@ -12,7 +12,8 @@ const LISTENING = /^.*"event":"listening".*$/m;
 /** The gateway as a process of its own. */
 export class GatewayProcess {
   readonly #child: ChildProcess;
-  readonly #gone: Promise<number | null>;
+  /** The code of its exit, or the signal that ended it. */
+  readonly #gone: Promise<readonly [number | null, NodeJS.Signals | null]>;
   readonly #log: string[] = [];
   readonly #complaints: string[] = [];
   #isReady = false;
@@ -26,21 +27,22 @@ export class GatewayProcess {
       // A process group of its own, so that it gets Ctrl-C once, from here.
       detached: true,
     });
-    this.#gone = once(this.#child, 'close').then(([code]) => code as number | null);
+    this.#gone = once(this.#child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     this.#keep(this.#child.stdout, this.#log, log);
     this.#keep(this.#child.stderr, this.#complaints, log);
   }
 
   /** Resolves with its ports once it listens. `gone` is called if it ends later without being told to. */
-  async ready(gone: (code: number | null) => void): Promise<{ port: number; managementPort: number }> {
+  async ready(gone: (why: string) => void): Promise<{ port: number; managementPort: number }> {
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), READY_WITHIN_MS);
     const line = await Promise.race([this.#listening(), this.#gone]);
     clearTimeout(impatience);
     if (typeof line !== 'string') throw new Refusal(`The gateway did not start: ${this.#why()}`);
     this.#isReady = true;
-    void this.#gone.then(gone);
+    void this.#gone.then(([code, signal]) => gone(signal ?? `code ${code}`));
     const { url, managementPort } = JSON.parse(line) as { url: string; managementPort: number };
-    return { port: Number(new URL(url).port), managementPort };
+    // A URL leaves out the port 80.
+    return { port: Number(new URL(url).port || 80), managementPort };
   }
 
   /** Resolves when it has ended. */

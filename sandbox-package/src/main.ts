@@ -1,10 +1,10 @@
 /** `npx @licensing-gateway/sandbox`: the emulated platform in this process, and the gateway in front of it in one of its own. */
 import { readFileSync } from 'node:fs';
-import { type Arguments, HELP, readArguments } from './arguments.ts';
+import { type Arguments, DEFAULT_USER, HELP, readArguments } from './arguments.ts';
 import { type Asked, readAsked } from './asked.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { readProfile, type RunningPlatform, startPlatform } from './platform.ts';
-import { faultOfPort } from './ports.ts';
+import { faultOfPort, portRefusal } from './ports.ts';
 import { readableLines, type Started } from './output.ts';
 import { Refusal } from './refusal.ts';
 import { newSetting } from './setting.ts';
@@ -15,7 +15,7 @@ const PARENT_CHECK_MS = 250;
 const toEnd: (() => void | Promise<void>)[] = [];
 let ending: Promise<never> | undefined;
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
 
 // npm and npx pass SIGTERM to their shell, which ends alone: this process would go on.
 const shell = process.ppid;
@@ -32,18 +32,28 @@ function end(code: number): Promise<never> {
 
 async function assertFree(option: string, port: number, host: string): Promise<void> {
   const fault = await faultOfPort(port, host);
-  if (fault !== undefined) throw new Refusal(`Port ${port} ${fault}: choose another one by ${option}.`);
+  if (fault !== undefined) throw new Refusal(portRefusal(option, port, fault));
 }
 
-async function start(given: Arguments, asked: Asked): Promise<Started> {
-  const { host, port, sandboxPort, user, has } = given;
+/** A user who was asked for must be there; the usual one need not be in a state of one's own. */
+function assertKnown({ users }: RunningPlatform, { user, state }: Arguments): void {
+  if (user !== DEFAULT_USER && !users.includes(user))
+    throw new Refusal(`--user ${user} is no member in ${state ?? 'the seed'} who can log in.`);
+}
+
+async function start(
+  given: Arguments,
+  asked: Asked,
+): Promise<Started & { readonly users: readonly string[] }> {
+  const { host, port, user, has } = given;
   const profile = await readProfile(given.profile);
-  await assertFree('--port', port, host);
-  await assertFree('--sandbox-port', sandboxPort, host);
+  if (!has['sandbox-only']) await assertFree('--port', port, host);
   const platform = await startPlatform(given, profile, asked.state);
   toEnd.push(() => platform.sandbox.close());
+  assertKnown(platform, given);
   const sandbox = shown(platform);
-  if (has['sandbox-only']) return { sandbox };
+  const { users: known } = platform;
+  if (has['sandbox-only']) return { sandbox, users: known };
   const { caller, users = { default: user } } = asked;
   const setting = newSetting(platform, { name: 'test', ...caller }, users);
   toEnd.push(() => setting.remove());
@@ -57,9 +67,9 @@ async function start(given: Arguments, asked: Asked): Promise<Started> {
   };
   const gateway = new GatewayProcess(environment, has.log ? process.stderr : undefined);
   toEnd.push(() => gateway.stop());
-  const listening = await gateway.ready((code) => {
+  const listening = await gateway.ready((why) => {
     if (ending !== undefined) return;
-    process.stderr.write(`The gateway ended by itself (${code}).\n`);
+    process.stderr.write(`The gateway ended by itself (${why}).\n`);
     void end(1);
   });
   return {
@@ -67,6 +77,7 @@ async function start(given: Arguments, asked: Asked): Promise<Started> {
     apiKey: setting.apiKey,
     managementUrl: `http://127.0.0.1:${listening.managementPort}`,
     sandbox,
+    users: known,
   };
 }
 
@@ -86,8 +97,10 @@ try {
     process.exit(0);
   }
   const asked = given.has.stdin ? await readAsked(() => void end(0)) : {};
-  const started = await start(given, asked);
-  process.stdout.write(given.has.json ? `${JSON.stringify(started)}\n` : readableLines(started, given));
+  const { users, ...started } = await start(given, asked);
+  process.stdout.write(
+    given.has.json ? `${JSON.stringify(started)}\n` : readableLines(started, given, users),
+  );
 } catch (error) {
   // What was told to end while it started has no reason to complain.
   if (ending !== undefined) await ending;

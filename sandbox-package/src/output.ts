@@ -18,6 +18,7 @@ export interface Started {
 export function readableLines(
   { url, apiKey, managementUrl, sandbox }: Started,
   { user, state }: Arguments,
+  users: readonly string[],
 ): string {
   const lines =
     url === undefined
@@ -36,7 +37,7 @@ export function readableLines(
   const all = [
     ...lines,
     ['Control', `${sandbox.controlUrl}  (faults, time, state)`],
-    ['Log in', `${user}, password ${sandbox.password}`],
+    ...(users.includes(user) ? [['Log in', `${user}, password ${sandbox.password}`]] : []),
     ['Seed', sandbox.seed],
   ];
   const shown = all.map(([name, value]) => `  ${String(name).padEnd(12)}${value}\n`).join('');
@@ -44,6 +45,6 @@ export function readableLines(
   const example =
     url === undefined || state !== undefined
       ? ''
-      : `\n  curl -s ${url}/v1/enterprises/ent-harbour/assets -H 'X-Api-Key: ${apiKey}'\n`;
+      : `\n  export LICENSING_URL=${url} LICENSING_API_KEY=${apiKey}\n  curl -s ${url}/v1/enterprises/ent-harbour/assets -H 'X-Api-Key: ${apiKey}'\n`;
   return `\n${shown}${example}\n  Ctrl-C ends ${url === undefined ? 'it' : 'both'}.\n\n`;
 }

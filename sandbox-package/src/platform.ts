@@ -5,11 +5,14 @@ import { readJsonFile } from '../../sandbox/json-file.ts';
 import { checkedProfile, type Profile } from '../../sandbox/profile.ts';
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
 import type { Arguments } from './arguments.ts';
+import { faultOfListening, portRefusal } from './ports.ts';
 import { Refusal } from './refusal.ts';
 import type { Platform } from './setting.ts';
 
 export interface RunningPlatform extends Platform {
   readonly sandbox: RunningSandbox;
+  /** Who can log in. */
+  readonly users: readonly string[];
 }
 
 export async function startPlatform(
@@ -27,8 +30,20 @@ export async function startPlatform(
     ...(state === undefined ? {} : { state }),
     log: (line) => process.stderr.write(`sandbox: ${line}\n`),
   });
-  const sandbox = await named(file === undefined ? 'The state' : `--state ${file}`, () => starting);
-  return { sandbox, url: onThisMachine(sandbox.url), appKey, appSecret, password };
+  const sandbox = await named(file === undefined ? 'The state' : `--state ${file}`, () => starting).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw error.syscall === 'listen'
+        ? new Refusal(portRefusal('--sandbox-port', port, faultOfListening(error)))
+        : error;
+    },
+  );
+  return { sandbox, url: onThisMachine(sandbox.url), appKey, appSecret, password, users: usersOf(sandbox) };
+}
+
+function usersOf(sandbox: RunningSandbox): string[] {
+  const { text } = sandbox.control('GET', '/state');
+  const { employees } = JSON.parse(text) as { employees: { userName: string }[] };
+  return employees.map(({ userName }) => userName);
 }
 
 /** The readings of the profile, whose file is that of the gateway or has the values alone. */

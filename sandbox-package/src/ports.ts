@@ -11,9 +11,18 @@ export async function faultOfPort(port: number, host = '127.0.0.1'): Promise<str
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on';
+    return faultOfListening(error);
   }
   server.close();
   await once(server, 'close');
   return undefined;
+}
+
+/** What an error of `listen` means. */
+export function faultOfListening(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on';
+}
+
+export function portRefusal(option: string, port: number, fault: string): string {
+  return `Port ${port} ${fault}: choose another one by ${option}.`;
 }

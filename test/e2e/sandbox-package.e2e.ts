@@ -105,7 +105,13 @@ describe('the package', () => {
     expect(names).toEqual(['@licensing-gateway']);
     expect(readdirSync(inside).sort()).toEqual(['README.md', 'dist', 'package.json', 'start.cjs']);
     const paths = packed.files.map(({ path }) => path);
-    expect(paths).toEqual(expect.arrayContaining(['dist/main.js', 'dist/THIRD-PARTY-LICENSES.txt']));
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        'dist/main.js',
+        'dist/THIRD-PARTY-LICENSES.txt',
+        'dist/manual/docs/recipes.md',
+      ]),
+    );
     expect(paths.filter((path) => /\.(map|ts)$|spec|e2e/.test(path))).toEqual([]);
     expect(packed.size).toBeLessThan(PACKED_BYTES);
   });
@@ -171,7 +177,9 @@ describe('the package', () => {
       '{ "version": 1, "readings": { "maxPageSize": 50 }, "notAsked": [] }',
     );
     const enterprise = { globalId: 'ent-own', enterpriseId: '1', name: 'Own', suffix: '@own' };
-    const state = file('state.json', JSON.stringify({ enterprises: [enterprise] }));
+    const kim = { id: '11', globalId: 'mem-kim', userId: '12', userName: 'kim@own', name: 'Kim' };
+    const employees = [{ ...kim, enterpriseGlobalId: 'ent-own' }];
+    const state = file('state.json', JSON.stringify({ enterprises: [enterprise], employees }));
     const files = ['--profile', profile, '--state', state, '--user', 'kim@own'];
     const started = start('--port', `${port}`, '--sandbox-port', `${sandboxPort}`, ...files);
     const text = await printed(started, 'Ctrl-C ends both');
@@ -181,7 +189,9 @@ describe('the package', () => {
       (await fetch(`http://127.0.0.1:${sandboxPort}/__sandbox/${path}`)).json();
     expect(await told('profile')).toMatchObject({ maxPageSize: 50 });
     expect(await told('state')).toMatchObject({ enterprises: [{ globalId: 'ent-own' }] });
-    expect(await end(started.child, 'SIGINT')).toEqual({ code: 0, left: [] });
+    // As where a terminal is closed.
+    expect(await end(started.child, 'SIGHUP')).toEqual({ code: 0, left: [] });
+    expect(await isServed(`http://127.0.0.1:${port}/health/live`)).toBe(false);
   });
 });
 
@@ -225,6 +235,8 @@ describe('what cannot be started', () => {
     const rows: readonly [string, readonly string[], Record<string, string>?][] = [
       ["Unknown option '--speed': --help lists the options.", ['--speed']],
       ['--port must be a whole number from 0 to 65535, not "http".', ['--port', 'http']],
+      ['--port needs a value that does not begin with "-".', ['--port', '-1']],
+      ['--user nobody@x is no member in the seed who can log in.', ['--user', 'nobody@x']],
       [`Port ${port} is in use: choose another one by --port.`, ['--port', `${port}`]],
       [`Port ${port} is in use: choose another one by --sandbox-port.`, ['--sandbox-port', `${port}`]],
       [`--state ${lacking}: /assets/0/id is required.`, ['--state', lacking]],
