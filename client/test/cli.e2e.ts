@@ -262,6 +262,7 @@ describe('the command licensing', () => {
     const rows = rowsOf('cli1', 'anna');
     writeFileSync(file, rows.join('\n'));
     const plan = await imported(file, '--validate-only', '--json');
+    expect((await imported(file, '--dry-run', '--json')).out).toBe(plan.out);
     expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 0, fail: ['anna'] });
     const run = await imported(file);
     const { out } = await licensing('jobs list --json --state completed');
@@ -387,6 +388,7 @@ describe('the command licensing', () => {
   it('tells apart wrong usage (2), in its own words, and no gateway (3)', async () => {
     const dash = 'one that begins with - is given as --url=<value>';
     for (const [line, err] of [
+      ['members export', 'members export needs --enterprise\n'],
       ['completion tcsh', 'completion knows bash, zsh, fish\n'],
       ['assets list', 'licensing assets list <enterprise>: 0 of 1 given\n'],
       ['assets list x --tpye softkey', 'assets list has no option --tpye; did you mean --type?\n'],
@@ -403,6 +405,20 @@ describe('the command licensing', () => {
       code: 2,
       err: expect.stringContaining('LICENSING_API_KEY'),
     });
+    for (const [env, line, told] of [
+      [{ LICENSING_URL: 'nope' }, 'whoami', 'LICENSING_URL is no http or https URL: nope\n'],
+      [{}, 'whoami --url localhost:3000', '--url is no http or https URL: localhost:3000\n'],
+      [
+        { LICENSING_URL: gateway.url, LICENSING_API_KEY_FILE: '/nope' },
+        'whoami',
+        'LICENSING_API_KEY_FILE /nope cannot be read (ENOENT)\n',
+      ],
+    ] as const)
+      expect(await withEnvironment({ LICENSING_API_KEY: 'k', ...env }, line)).toEqual({
+        code: 2,
+        out: '',
+        err: told,
+      });
     const nowhere = { LICENSING_URL: 'http://no-such-host.invalid', LICENSING_API_KEY: 'k' };
     expect(await withEnvironment(nowhere, 'whoami')).toMatchObject({
       code: 3,
@@ -419,8 +435,9 @@ describe('the command licensing', () => {
     expect(all).toContain('orders settle <channel> <number>');
     await same(all, 'help', '-h');
     const { out: one } = await licensing('orders settle --help');
-    expect(one).toContain('--reason <…>');
-    expect(one).toMatch(/--as <…> +what became of it\n/);
+    expect(one).toMatch(/--reason <…> .* \(required\)\n/);
+    expect(one).toMatch(/--as <succeeded\|not_placed> +what became of it \(required\)\n/);
+    expect((await licensing('help orders list')).out).toMatch(/--state <…> +only in this state: sending, /);
     await same(one, 'help orders settle');
     const { out: group } = await licensing('jobs --help');
     expect(group).toMatch(/^ {2}jobs watch /m);

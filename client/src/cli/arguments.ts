@@ -4,8 +4,10 @@ import { parseArgs } from 'node:util';
 export interface Option {
   readonly type: 'text' | 'yes';
   readonly about: string;
-  /** What the completion offers as its value. */
+  /** The values that it can have. */
   readonly words?: readonly string[];
+  /** The command does not run without it. */
+  readonly required?: true;
 }
 
 export interface Command {
@@ -23,6 +25,9 @@ export interface Given {
   readonly text: Readonly<Record<string, string>>;
   readonly yes: ReadonlySet<string>;
 }
+
+/** More values of an option stand behind what it is about. */
+const WIDEST_VALUE = 24;
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}
@@ -74,6 +79,9 @@ export function read(argv: readonly string[], commands: readonly Command[]): Giv
     throw new UsageError(
       `licensing ${command.name} ${command.places.join(' ')}: ${places.length} of ${command.places.length} given`,
     );
+  const required = Object.keys(options).filter((name) => options[name]?.required);
+  if (!yes.has('help') && required.some((name) => text[name] === undefined))
+    throw new UsageError(`${command.name} needs ${required.map((name) => `--${name}`).join(' and ')}`);
   return { command, places, text, yes };
 }
 
@@ -129,10 +137,21 @@ function distance(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
+/** A URL that can be asked, of the option or variable with this name. */
+export function checkUrl(name: string, value: string): void {
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    throw new UsageError(`${name} is no http or https URL: ${value}`);
+}
+
 export function usage(command: Command): string {
-  const rows = Object.entries(optionsOf(command)).map(
-    ([name, { type, about }]) => [`  --${name}${type === 'text' ? ' <…>' : ''}`, about] as const,
-  );
+  const rows = Object.entries(optionsOf(command)).map(([name, { type, about, words = [], required }]) => {
+    const all = words.join('|');
+    const isShort = words.length > 0 && all.length <= WIDEST_VALUE;
+    return [
+      `  --${name}${type === 'text' ? ` <${isShort ? all : '…'}>` : ''}`,
+      about + (words.length > 0 && !isShort ? `: ${words.join(', ')}` : '') + (required ? ' (required)' : ''),
+    ] as const;
+  });
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;
   return [
     `licensing ${[command.name, ...command.places].join(' ')}: ${command.about}`,

@@ -54,12 +54,16 @@ export const enterpriseCommands: readonly Runnable[] = [
     places: ['<file>'],
     about: 'adds the members of a file, and shows how far it is; exit code 1 where rows failed',
     options: {
-      enterprise: { type: 'text', about: 'whose members they are' },
+      enterprise: { type: 'text', about: 'whose members they are', required: true },
       mode: { type: 'text', about: 'add, or upsert: rows that exist are updated', words: ['add', 'upsert'] },
       'delete-missing': { type: 'yes', about: 'with upsert: members who are not in the file are deleted' },
-      'max-deletes': { type: 'text', about: 'with --delete-missing: more deletions are refused' },
+      'max-deletes': {
+        type: 'text',
+        about: 'with --delete-missing, which needs it: more deletions are refused',
+      },
       keep: { type: 'text', about: 'accounts that are not deleted, separated by commas' },
-      'validate-only': { type: 'yes', about: 'only shows what would be done' },
+      'dry-run': { type: 'yes', about: 'only checks the file, and shows what would be done' },
+      'validate-only': { type: 'yes', about: 'the same as --dry-run' },
     },
     run: (given, { licensing, write }) => importMembers(given, licensing(), write),
   },
@@ -67,7 +71,7 @@ export const enterpriseCommands: readonly Runnable[] = [
     name: 'members export',
     places: [],
     about: 'the members of an enterprise as CSV, with --json as JSON lines',
-    options: { enterprise: { type: 'text', about: 'whose members they are' } },
+    options: { enterprise: { type: 'text', about: 'whose members they are', required: true } },
     run: (given, { licensing, write }) => exportMembers(given, licensing(), write),
   },
 ];

@@ -1,5 +1,4 @@
 import type { SetMaintenance } from '../licensing.ts';
-import { UsageError } from './arguments.ts';
 import { exitCodes } from './output.ts';
 import { list, type Runnable, show } from './runnable.ts';
 
@@ -40,15 +39,13 @@ export const gatewayCommands: readonly Runnable[] = [
     places: ['<orders|writes|all>'],
     about: 'stops orders, all writes or all calls of the platform for a while, for every caller',
     options: {
-      until: { type: 'text', about: 'when it ends by itself, as 2026-11-20T08:00:00Z' },
+      until: { type: 'text', about: 'when it ends by itself, as 2026-11-20T08:00:00Z', required: true },
       from: { type: 'text', about: 'when it begins; else now' },
-      reason: { type: 'text', about: 'what callers are told' },
+      reason: { type: 'text', about: 'what callers are told', required: true },
     },
     run: async (given, world) => {
-      const { until, from, reason } = given.text;
+      const { until = '', from, reason = '' } = given.text;
       const [stops] = given.places;
-      if (until === undefined || reason === undefined)
-        throw new UsageError('maintenance start needs --until and --reason');
       const window = {
         stops: stops as SetMaintenance['stops'],
         until,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isGatewayUnreachable, isProblem, Licensing } from '../licensing.ts';
 import { placeOf } from '../problem.ts';
-import { type Given, read, UsageError, usage, wordsOf } from './arguments.ts';
+import { checkUrl, type Given, read, UsageError, usage, wordsOf } from './arguments.ts';
 import { commands } from './commands.ts';
 import { exitCodes } from './output.ts';
 import { Advised } from './place-order.ts';
@@ -56,13 +56,27 @@ function clientFor({ text, command }: Given): Licensing {
   const baseUrl = text['url'] ?? process.env['LICENSING_URL'];
   // Not an option: other users of the machine see command lines.
   const file = process.env['LICENSING_API_KEY_FILE'];
-  const apiKey = file === undefined ? process.env['LICENSING_API_KEY'] : readFileSync(file, 'utf8').trim();
+  const apiKey = file === undefined ? process.env['LICENSING_API_KEY'] : keyIn(file);
   if (baseUrl === undefined || apiKey === undefined || apiKey === '')
     throw new UsageError('Set LICENSING_URL (or --url) and LICENSING_API_KEY (or LICENSING_API_KEY_FILE)');
+  checkUrl('url' in text ? '--url' : 'LICENSING_URL', baseUrl);
   const licensing = new Licensing({ baseUrl, apiKey });
   // Some commands have an option of their own with this name.
   const alias = 'as' in command.options ? undefined : text['as'];
   return alias === undefined ? licensing : licensing.as(alias);
+}
+
+function keyIn(file: string): string {
+  let key: string;
+  try {
+    key = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new UsageError(
+      `LICENSING_API_KEY_FILE ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  if (key === '') throw new UsageError(`LICENSING_API_KEY_FILE ${file} is empty`);
+  return key;
 }
 
 /** Says what is known on the standard error, and gives the exit code. */

@@ -22,7 +22,7 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
   };
   const file = fileAt(path);
   const { rows, format } = file;
-  if (yes.has('validate-only')) {
+  if (yes.has('dry-run') || yes.has('validate-only')) {
     const plan = await licensing.members.previewImport(input, rows, { format });
     write(yes.has('json') ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
     return exitCodes.done;
@@ -123,10 +123,8 @@ export async function exportMembers(given: Given, licensing: Licensing, write: W
   }
 }
 
-function enterpriseOf({ command, text }: Given): { enterpriseGlobalId: string } {
-  const enterpriseGlobalId = text['enterprise'];
-  if (enterpriseGlobalId === undefined) throw new UsageError(`${command.name} needs --enterprise`);
-  return { enterpriseGlobalId };
+function enterpriseOf({ text: { enterprise = '' } }: Given): { enterpriseGlobalId: string } {
+  return { enterpriseGlobalId: enterprise };
 }
 
 function barOf({ done, total, failed, state }: Job): string {

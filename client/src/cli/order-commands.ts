@@ -1,5 +1,5 @@
 import type { OrderRecord, SettleOrder } from '../licensing.ts';
-import { type Given, UsageError } from './arguments.ts';
+import type { Given } from './arguments.ts';
 import { exitCodes, fieldsOf, outputOf } from './output.ts';
 import { orderIn, placeOrder } from './place-order.ts';
 import { list, type Runnable, show, type World } from './runnable.ts';
@@ -66,13 +66,11 @@ export const orderCommands: readonly Runnable[] = [
     places: ['<channel>', '<number>'],
     about: 'writes into an order in doubt what you found out at the platform',
     options: {
-      as: { type: 'text', about: 'what became of it', words: ['succeeded', 'not_placed'] },
-      reason: { type: 'text', about: 'how you found out; the record keeps it' },
+      as: { type: 'text', about: 'what became of it', words: ['succeeded', 'not_placed'], required: true },
+      reason: { type: 'text', about: 'how you found out; the record keeps it', required: true },
     },
     run: async (given, world) => {
-      const { as, reason } = given.text;
-      if (as === undefined || reason === undefined)
-        throw new UsageError('orders settle needs --as and --reason');
+      const { as, reason = '' } = given.text;
       showOrder(
         given,
         world,
