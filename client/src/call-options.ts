@@ -1,17 +1,25 @@
 /** What a caller can say about one call, beside its input. */
 export interface CallOptions {
   /** Ends the call: it rejects with the signal's reason. A write that was under way may have been carried out. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Time for all attempts together; by default that of the client. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Of a POST; by default made up for the call. Give your own to repeat a write after a restart of your process. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /** 1 to 64 of `[A-Za-z0-9_.:-]`; by default made up for the call. The gateway writes it into every log line. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   /** The `etag` that `responseOf` gave for an earlier read: the write is refused with `precondition-failed` where the content has changed. */
-  readonly ifMatch?: string;
+  readonly ifMatch?: string | undefined;
   /** Past the gateway's read cache. */
-  readonly fresh?: boolean;
+  readonly fresh?: boolean | undefined;
+}
+
+/** Of a walk over events, which has no end. */
+export interface EventsOptions extends CallOptions {
+  /** The gateway sends events from here on: at first, and each time that a lost connection is there again. */
+  readonly onOpen?: (() => void) | undefined;
+  /** There was no connection, or the gateway refused for a time: it is tried again, without an end. `why` is as a call rejects with it. */
+  readonly onRetry?: ((why: Error) => void) | undefined;
 }
 
 /** All items of a list, page after page: for `for await`. */

@@ -8,7 +8,7 @@ import type {
   GetJobRowsInput,
   WatchEventsInput,
 } from './api.ts';
-import type { CallOptions, Walk } from './call-options.ts';
+import type { CallOptions, EventsOptions, Walk } from './call-options.ts';
 import type { Acting, Exchange, Payload } from './exchange.ts';
 import { isGatewayUnreachable, isProblem } from './problem.ts';
 import { streams } from './operations.ts';
@@ -19,12 +19,12 @@ export type RowFormat = 'csv' | 'ndjson';
 
 export interface ImportOptions extends CallOptions {
   /** Of the rows. By default `csv`. */
-  readonly format?: RowFormat;
+  readonly format?: RowFormat | undefined;
 }
 type ImportInput = Omit<ImportMembersInput, 'validateOnly'>;
 
 export interface EventsInput extends Omit<WatchEventsInput, 'type'> {
-  readonly types?: readonly Event['type'][];
+  readonly types?: readonly Event['type'][] | undefined;
 }
 
 /** Where the gateway does not say how long, a lost watch is taken up again after a time up to this. */
@@ -131,7 +131,7 @@ export class StreamCalls {
   }
 
   /** The events of the gateway from now on, or after `after`. A lost connection is taken up where it was, so each comes once. */
-  async *events({ after, types, ...input }: EventsInput = {}, options: CallOptions = {}): Walk<Event> {
+  async *events({ after, types, ...input }: EventsInput = {}, options: EventsOptions = {}): Walk<Event> {
     const query = { ...input, ...(types && { type: types }) };
     for await (const data of this.watch('watchEvents', query, after, options))
       yield JSON.parse(data) as Event;
@@ -142,20 +142,24 @@ export class StreamCalls {
     id: 'watchJob' | 'watchEvents',
     input: object,
     after?: string,
-    options: CallOptions = {},
+    { onOpen, onRetry, ...options }: EventsOptions = {},
   ): AsyncGenerator<string, void, undefined> {
     let lastEventId = after;
     for (;;) {
-      try {
-        const { body } = await this.open(id, input, { ...options, lastEventId });
-        for await (const { id: place, data } of events(body, options.signal)) {
-          lastEventId = place ?? lastEventId;
-          if (data !== undefined) yield data;
+      const opened = await this.open(id, input, { ...options, lastEventId }).catch((error: unknown) => {
+        if (!isForNow(error)) throw error;
+        onRetry?.(error);
+      });
+      if (opened) {
+        onOpen?.();
+        try {
+          for await (const { id: place, data } of events(opened.body, options.signal)) {
+            lastEventId = place ?? lastEventId;
+            if (data !== undefined) yield data;
+          }
+        } catch (error) {
+          if (!isLost(error)) throw error;
         }
-      } catch (error) {
-        // Of a stream that breaks off, the error is not one of the gateway.
-        if (isProblem(error) && !error.retryable) throw error;
-        if (!isProblem(error) && !isGatewayUnreachable(error) && !isLost(error)) throw error;
       }
       options.signal?.throwIfAborted();
       await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
@@ -188,6 +192,10 @@ export class StreamCalls {
     )) as Response;
     return { body: response.body as ReadableStream<Uint8Array> };
   }
+}
+
+function isForNow(error: unknown): error is Error {
+  return isProblem(error) ? error.retryable : isGatewayUnreachable(error) || isLost(error);
 }
 
 /** A stream that breaks off rejects with a TypeError, of whichever realm. */

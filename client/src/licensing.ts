@@ -8,14 +8,14 @@ import type {
   OrdersMethods,
   PlaceOrderInput,
 } from './api.ts';
-import type { CallOptions, Operation, Walk } from './call-options.ts';
+import type { CallOptions, EventsOptions, Operation, Walk } from './call-options.ts';
 import { type Acting, Exchange, type LicensingOptions } from './exchange.ts';
 import { type EventsInput, ImportJob, StreamCalls } from './jobs.ts';
 import { operations } from './operations.ts';
 import { placeAndWait, type WaitOptions } from './place-and-wait.ts';
 
 export type * from './api.ts';
-export type { CallOptions, Walk } from './call-options.ts';
+export type { CallOptions, EventsOptions, Walk } from './call-options.ts';
 export { type LicensingOptions, type ResponseFacts, responseOf } from './exchange.ts';
 export type { EventsInput, ImportJob, ImportOptions, RowFormat, Rows } from './jobs.ts';
 export { OrderNotSettled, type WaitOptions } from './place-and-wait.ts';
@@ -38,7 +38,7 @@ export interface Members extends MembersMethods, Pick<StreamCalls, 'import' | 'p
 
 export interface Events extends EventsMethods {
   /** Every event from now on, or after the cursor `after`, without an end; each once, also where the connection is lost. */
-  each(input?: EventsInput, options?: CallOptions): Walk<Event>;
+  each(input?: EventsInput, options?: EventsOptions): Walk<Event>;
 }
 
 export interface Jobs extends JobsMethods {

@@ -9,10 +9,11 @@ import { expect, it } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
 import { orderOf } from '../../test/support/order-body.ts';
-import { until } from '../../test/support/redis.ts';
+import { freePort, until } from '../../test/support/redis.ts';
 import { useStack } from '../../test/support/stack.ts';
 import { type Event, Licensing } from '../src/licensing.ts';
 import { verifyWebhook } from '../src/webhooks.ts';
+import { ScriptedGateway } from './support/scripted-gateway.ts';
 
 /** Events by the client and the command, in front of the shipped gateway. */
 
@@ -89,6 +90,32 @@ it('licensing events tail prints them as they come', async () => {
     child.kill('SIGINT');
     await once(child, 'close');
   }
+});
+
+it('licensing events tail says once that there is no connection, and when it listens', async () => {
+  const port = await freePort();
+  const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), 'events', 'tail'], {
+    env: { LICENSING_URL: `http://127.0.0.1:${port}`, LICENSING_API_KEY: 'k' },
+  });
+  let told = '';
+  child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+  await until('it says that it tries again', () => told.includes('trying again'));
+  const away = await ScriptedGateway.start(port);
+  atEnd(() => away.close());
+  const headers = { 'content-type': 'text/event-stream' };
+  const stream = { status: 200, text: 'id: a-cursor\n\n', headers };
+  away.play('cut', stream, stream);
+  await until('the second outage is told', () => told.split('trying again').length === 3);
+  // The first one was repeated with another reason, and the second stream came after the end of the first.
+  expect(told.split('\n')).toEqual([
+    `No connection to the gateway at 127.0.0.1:${port}: ECONNREFUSED: trying again`,
+    'Listening for events; Ctrl-C ends it',
+    expect.stringMatching(/^The connection to \S+ was lost before the answer.*: trying again$/),
+    '',
+  ]);
+  expect(away.requests.at(-1)?.headers['last-event-id']).toBe('a-cursor');
+  child.kill('SIGINT');
+  await once(child, 'close');
 });
 
 it('licensing webhooks listen sends events to a receiver on this machine, signed as the gateway signs them', async () => {

@@ -1,6 +1,7 @@
 import type { Event } from '../licensing.ts';
 import { listen } from './listen.ts';
 import { retryJob, watchJob } from './members.ts';
+import { outages } from './outages.ts';
 import { exitCodes } from './output.ts';
 import { list, type Runnable, show } from './runnable.ts';
 
@@ -57,15 +58,18 @@ export const jobCommands: readonly Runnable[] = [
       type: { type: 'text', about: 'only of these types, separated by commas' },
       enterprise: { type: 'text', about: 'only of this enterprise' },
     },
-    run: async ({ text: { after, type, enterprise: enterpriseGlobalId }, yes }, { licensing, write }) => {
+    run: async (given, { licensing, write }) => {
+      const { after, type, enterprise: enterpriseGlobalId } = given.text;
       const input = {
         ...(after !== undefined && { after }),
         ...(type !== undefined && { types: type.split(',') as Event['type'][] }),
         ...(enterpriseGlobalId !== undefined && { enterpriseGlobalId }),
       };
-      for await (const event of licensing().events.each(input))
+      for await (const event of licensing().events.each(input, outages(given)))
         write(
-          yes.has('json') ? `${JSON.stringify(event)}\n` : `${event.time}  ${event.type}  ${event.subject}\n`,
+          given.yes.has('json')
+            ? `${JSON.stringify(event)}\n`
+            : `${event.time}  ${event.type}  ${event.subject}\n`,
         );
       return exitCodes.done;
     },
@@ -76,7 +80,7 @@ export const jobCommands: readonly Runnable[] = [
     about:
       'sends events to a receiver on this machine as the gateway would, until it is ended: for development',
     options: {
-      'forward-to': { type: 'text', about: 'the URL of the receiver' },
+      'forward-to': { type: 'text', about: 'the URL of the receiver', required: true },
       secret: { type: 'text', about: 'with which deliveries are signed; else a new one, which is printed' },
       type: { type: 'text', about: 'only of these types, separated by commas' },
     },

@@ -1,24 +1,23 @@
 import type { Event, Licensing } from '../licensing.ts';
 import { signWebhook } from '../webhooks.ts';
-import { type Given, UsageError } from './arguments.ts';
+import { checkUrl, type Given } from './arguments.ts';
+import { outages } from './outages.ts';
 
 const AS_LONG_MS = 10_000;
 const SECRET_BYTES = 32;
 
 /** Sends each event to a receiver on this machine, signed as the gateway signs it, once, whatever the receiver answers. Ends with the process. */
 export async function listen(
-  { text }: Given,
+  given: Given,
   licensing: Licensing,
   write: (line: string) => void,
 ): Promise<never> {
-  const { type, 'forward-to': receiver } = text;
-  const url = receiver === undefined ? null : URL.parse(receiver);
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new UsageError('--forward-to must be the URL of a receiver');
-  const secret = text['secret'] ?? newSecret();
-  if (text['secret'] === undefined) write(`The receiver verifies with the secret ${secret}\n`);
+  const { type, 'forward-to': url = '' } = given.text;
+  checkUrl('--forward-to', url);
+  const secret = given.text['secret'] ?? newSecret();
+  if (given.text['secret'] === undefined) write(`The receiver verifies with the secret ${secret}\n`);
   const types = type?.split(',') as Event['type'][] | undefined;
-  for await (const event of licensing.events.each({ ...(types && { types }) })) {
+  for await (const event of licensing.events.each({ types }, outages(given))) {
     const body = JSON.stringify(event);
     const headers = {
       ...(await signWebhook(event.id, body, secret)),
