@@ -8,19 +8,19 @@ export interface LicensingOptions {
   /** Where the gateway is, such as `https://licensing.internal`; a path is kept. */
   readonly baseUrl: string | URL;
   /** The key that the gateway's operator gave out; or `token`. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** A JWT of the issuer that the gateway knows. It is asked for with every request, so keep it until it is about to end. */
-  readonly token?: () => string | Promise<string>;
+  readonly token?: (() => string | Promise<string>) | undefined;
   /** Time for all attempts of a call. By default 60 s: the gateway itself gives an order 30 s. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** 1 to 3 requests for a call. By default 3. */
-  readonly attempts?: number;
+  readonly attempts?: number | undefined;
   /** In place of the global one: for a proxy, or for tests. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** How many characters of reads are kept to be asked for with `If-None-Match`. By default 4 million; 0 for none. */
-  readonly keepReads?: number;
+  readonly keepReads?: number | undefined;
   /** For tests: 0 to below 1. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** What came with a result. */

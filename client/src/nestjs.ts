@@ -12,10 +12,10 @@ const OPTIONS = Symbol('options of the licensing client');
 
 interface AsyncOptions extends Pick<ModuleMetadata, 'imports'> {
   /** What `useFactory` gets. */
-  readonly inject?: FactoryProvider['inject'];
+  readonly inject?: FactoryProvider['inject'] | undefined;
   readonly useFactory: (...injected: never[]) => LicensingOptions | Promise<LicensingOptions>;
   /** Whether every module can inject `Licensing`. By default true. */
-  readonly isGlobal?: boolean;
+  readonly isGlobal?: boolean | undefined;
 }
 
 /** For a health controller, also one of `@nestjs/terminus`: what its indicators return. */
@@ -44,7 +44,7 @@ export class LicensingHealthIndicator {
 /** Gives a Nest application one `Licensing` to inject, and `LicensingHealthIndicator`. */
 @Module({})
 export class LicensingModule {
-  static forRoot(options: LicensingOptions & { readonly isGlobal?: boolean }): DynamicModule {
+  static forRoot(options: LicensingOptions & { readonly isGlobal?: boolean | undefined }): DynamicModule {
     const { isGlobal = true, ...own } = options;
     return LicensingModule.forRootAsync({ isGlobal, useFactory: () => own });
   }

@@ -4,9 +4,9 @@ import { isGatewayUnreachable, isProblem, type OrderKey } from './problem.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
   /** Until the order is settled. By default 5 minutes. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Time between two looks at the record. By default 1 s at first, and 15 s at most. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 /** The time of `placeAndWait` ran out, or the record is of another order. The order may still be placed: ask again with the same order, never under another number. */

@@ -9,15 +9,15 @@ export { fakeLicensing, type Fakes } from './fake-licensing.ts';
 
 export interface SandboxOptions {
   /** The program of Node that runs them, where that of the test is older than they need. By default that of the test. */
-  readonly node?: string;
+  readonly node?: string | undefined;
   /** Of the draws of faults with a probability: the same seed gives the same draws. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
   /** Rules that spoil calls of the platform; the README of `@licensing-gateway/sandbox` says where they are listed. */
-  readonly faults?: readonly object[];
+  readonly faults?: readonly object[] | undefined;
   /** Data in place of the seed, in the form of `GET /__sandbox/state`. */
-  readonly state?: object;
+  readonly state?: object | undefined;
   /** The file of the profile that says how the platform behaves where its interface is silent. The gateway gets it too. */
-  readonly profile?: string;
+  readonly profile?: string | undefined;
 }
 
 /** The emulated platform. */
@@ -43,19 +43,21 @@ export interface Sandbox {
 
 export interface GatewayOptions extends SandboxOptions {
   /** Variables of the gateway on top of its own; config/.env.example of the gateway lists them. */
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   /** What the caller of the test may do. By default everything. */
-  readonly caller?: {
-    readonly scopes?: readonly string[];
-    readonly enterprises?: readonly string[];
-    readonly channels?: readonly string[];
-    readonly users?: readonly string[];
-    readonly rateLimit?: { readonly requests: number; readonly perSeconds: number };
-  };
+  readonly caller?:
+    | {
+        readonly scopes?: readonly string[] | undefined;
+        readonly enterprises?: readonly string[] | undefined;
+        readonly channels?: readonly string[] | undefined;
+        readonly users?: readonly string[] | undefined;
+        readonly rateLimit?: { readonly requests: number; readonly perSeconds: number } | undefined;
+      }
+    | undefined;
   /** Users of the platform by their alias. By default `default`, the administrator of `ent-harbour`. */
-  readonly users?: Readonly<Record<string, string>>;
+  readonly users?: Readonly<Record<string, string>> | undefined;
   /** Of the client that it comes with. */
-  readonly client?: Omit<LicensingOptions, 'baseUrl' | 'apiKey' | 'token'>;
+  readonly client?: Omit<LicensingOptions, 'baseUrl' | 'apiKey' | 'token'> | undefined;
 }
 
 /** A gateway in front of a sandbox of its own. */

@@ -75,7 +75,7 @@ describe('the package', () => {
     const use = `import { isProblem, Licensing, type Asset } from '@licensing-gateway/client';
        import { LicensingModule } from '@licensing-gateway/client/nestjs';
        import { fakeLicensing, startGateway } from '@licensing-gateway/client/testing';
-       const licensing = new Licensing({ baseUrl: 'http://gateway', apiKey: 'k' });
+       const licensing = new Licensing({ baseUrl: process.env.LICENSING_URL ?? '', apiKey: process.env.LICENSING_API_KEY });
        export async function all(): Promise<readonly Asset[]> {
          const page = await licensing.assets.list({ enterpriseGlobalId: 'e' });
          // @ts-expect-error It is no number.
@@ -86,7 +86,7 @@ describe('the package', () => {
     const files = ['use.mts', 'use.cts'];
     for (const file of files) writeFileSync(join(project, file), use);
     const strict = { target: 'es2022', lib: ['es2022'], types: ['node'], strict: true, noEmit: true };
-    const compilerOptions = { ...strict, module: 'node20' };
+    const compilerOptions = { ...strict, module: 'node20', exactOptionalPropertyTypes: true };
     writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
     expect(await tool('typescript/bin/tsc', '-p', project)).toBe('');
   });
