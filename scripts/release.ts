@@ -6,20 +6,25 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { breakingChanges } from './api-changes.ts';
 
-const MANIFESTS = ['package.json', 'client/package.json', 'sandbox-package/package.json'];
 const DOCUMENT = 'config/openapi.json';
 const CHANGELOG = 'CHANGELOG.md';
 const LOCK = 'package-lock.json';
 const NEXT = '## Next';
+const DOCKERFILE = 'Dockerfile';
+const LABEL = /^ARG VERSION=.*$/m;
 /** The version of a package, and of another package of ours that it needs. */
 const OWN_VERSIONS = /^(\s*"(?:version|@licensing-gateway\/[a-z-]+)": )"\d[^"]*"/gm;
 const USAGE = 'usage: npm run release -- <version>   (such as 0.2.0)';
 
+type Needs = Record<string, string>;
 interface Manifest {
   version: string;
-  peerDependencies?: Record<string, string>;
+  dependencies?: Needs;
+  devDependencies?: Needs;
+  peerDependencies?: Needs;
 }
 type Version = readonly [number, number, number];
 
@@ -28,9 +33,9 @@ const git = (...args: readonly string[]): string => execFileSync('git', args, { 
 const text = process.argv[2] ?? '';
 const version = versionOf(text) ?? refuse(USAGE);
 if (git('status', '--porcelain') !== '') refuse('The work tree has changes that are not committed.');
-const current = versionOf(
-  (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }).version,
-) as Version;
+const root = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string; workspaces: string[] };
+const places = ['', ...root.workspaces];
+const current = versionOf(root.version) as Version;
 if (!isNewer(version, current)) refuse(`${text} is not newer than ${current.join('.')}.`);
 const changelog = readFileSync(CHANGELOG, 'utf8');
 if (!changelog.includes(`${NEXT}\n`)) refuse(`${CHANGELOG} has no section "${NEXT}".`);
@@ -47,8 +52,8 @@ if (last) {
     );
 }
 
-for (const path of MANIFESTS)
-  writeFileSync(path, readFileSync(path, 'utf8').replace(OWN_VERSIONS, `$1"${text}"`));
+for (const place of places) change(join(place, 'package.json'), OWN_VERSIONS, `$1"${text}"`);
+change(DOCKERFILE, LABEL, `ARG VERSION=${text}`);
 setLocked();
 writeFileSync(
   CHANGELOG,
@@ -61,6 +66,10 @@ console.log(
   `v${text} is committed and tagged. To publish: git push --follow-tags, then the image and the packages are built from the tag.`,
 );
 
+function change(path: string, what: RegExp, into: string): void {
+  writeFileSync(path, readFileSync(path, 'utf8').replace(what, into));
+}
+
 /** As `npm install` would: what the lock file repeats of our own manifests. */
 function setLocked(): void {
   const lock = JSON.parse(readFileSync(LOCK, 'utf8')) as {
@@ -68,11 +77,12 @@ function setLocked(): void {
     packages: Record<string, Manifest>;
   };
   lock.version = text;
-  for (const place of ['', ...MANIFESTS.slice(1).map((path) => path.replace('/package.json', ''))]) {
+  for (const place of places) {
     const own = lock.packages[place] ?? refuse(`${LOCK} lacks ${place}`);
     own.version = text;
-    for (const name of Object.keys(own.peerDependencies ?? {}))
-      if (name.startsWith('@licensing-gateway/') && own.peerDependencies) own.peerDependencies[name] = text;
+    for (const needs of [own.dependencies, own.devDependencies, own.peerDependencies])
+      for (const name of Object.keys(needs ?? {}))
+        if (needs && name.startsWith('@licensing-gateway/')) needs[name] = text;
   }
   writeFileSync(LOCK, `${JSON.stringify(lock, undefined, 2)}\n`);
 }

@@ -183,3 +183,20 @@ describe('what a comment cites', () => {
     expect(wrong).toEqual([]);
   });
 });
+
+it('the packages, what they need of each other, the lock file and the image have one version', () => {
+  const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, any>;
+  const { version, workspaces } = read('package.json') as { version: string; workspaces: string[] };
+  const locked = read('package-lock.json')['packages'] as Record<string, Record<string, any>>;
+  const versions = ['', ...workspaces].flatMap((place) =>
+    [read(join(place, 'package.json')), locked[place] ?? {}].flatMap((manifest) => [
+      manifest['version'],
+      ...['dependencies', 'devDependencies', 'peerDependencies']
+        .flatMap((kind) => Object.entries(manifest[kind] ?? {}))
+        .flatMap(([name, needed]) => (name.startsWith('@licensing-gateway/') ? [needed] : [])),
+    ]),
+  );
+  expect(versions.length).toBeGreaterThan(10);
+  const [, label] = /^ARG VERSION=(.*)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+  expect([...new Set([...versions, label])]).toEqual([version]);
+});
