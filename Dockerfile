@@ -61,7 +61,7 @@ ENTRYPOINT ["node", "start.cjs", "--host", "0.0.0.0", "--port", "3000", "--sandb
 FROM runtime AS gateway
 ENV NODE_ENV=production
 ARG NODE_IMAGE
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="licensing-gateway" \
   org.opencontainers.image.description="Gateway in front of a licensing platform's order module and member center" \
