@@ -131,9 +131,9 @@ export async function startOfGateway(platform: Platform, tree?: Tree): Promise<P
 
 /** The same for Nest with Fastify, Swagger and one route without a platform, bundled and with compiled code too. */
 export async function startOfBareNest(): Promise<Partial<Measured>> {
+  const NODE_COMPILE_CACHE = compiledCode([process.execPath, BARE_NEST]);
   const PORT = String(await freePort());
   const began = performance.now();
-  const NODE_COMPILE_CACHE = compiledCode([process.execPath, BARE_NEST]);
   const launched = startPeer(BARE_NEST, { PORT, NODE_COMPILE_CACHE });
   const request = 'GET /greetings/bench HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n';
   const [startMs, running] = await Promise.all([firstAnswer(Number(PORT), request, began), launched]);

@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 export function serve(server: Server): void {
   server.keepAliveTimeout = 72_000;
   server.listen(Number(process.env['PORT'] ?? 0), '127.0.0.1', () => {
-    process.send?.({ port: (server.address() as AddressInfo).port });
+    if (process.send) process.send({ port: (server.address() as AddressInfo).port });
+    // It was started alone, to have its code compiled.
+    else process.exit();
   });
   process.once('disconnect', () => process.exit());
   // Ctrl-C reaches the whole group: the bench ends its children itself.

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, resolve as absolute } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { keep, keepingAnswers } from './canary.ts';
+import { keep, keepingAnswers, keptFolder } from './canary.ts';
 import type { Disturbance } from './disturb.ts';
 import { until } from './redis.ts';
 import { tell } from './told.ts';
@@ -98,7 +98,8 @@ export async function startGatewayProcess(
     // At its exit the last lines may still be on their way.
     child.once('close', (code, signal) => {
       isOver = true;
-      if (logFile !== undefined) keep('log-file', output());
+      // A bench's log is longer than a string can be, and has nobody who looks through it.
+      if (logFile !== undefined && keptFolder() !== undefined) keep('log-file', readFileSync(logFile));
       resolve(code ?? (signal as NodeJS.Signals));
     });
   });
