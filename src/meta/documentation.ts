@@ -20,8 +20,18 @@ const OPENAPI_30 = new URL('../../config/openapi-3.0.json', import.meta.url);
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 const OWN = [
-  ...['page.css', 'icon.svg', 'page.js', 'prepare.js', 'plugin.js', 'complete.js', 'samples.js'],
-  ...['fields.js', 'search.js', 'entries.js', 'list.js', 'credential.js'],
+  'page.css',
+  'icon.svg',
+  'page.js',
+  'prepare.js',
+  'plugin.js',
+  'complete.js',
+  'samples.js',
+  'fields.js',
+  'search.js',
+  'entries.js',
+  'list.js',
+  'credential.js',
 ];
 
 const TYPES: Readonly<Record<string, string>> = {
