@@ -36,15 +36,15 @@ async function assertFree(option: string, port: number, host: string): Promise<v
 }
 
 /** A user who was asked for must be there; the usual one need not be in a state of one's own. */
-function assertKnown({ users }: RunningPlatform, { user, state }: Arguments): void {
-  if (user !== DEFAULT_USER && !users.includes(user))
+function assertKnown(platform: RunningPlatform, { user, state }: Arguments): void {
+  if (user !== DEFAULT_USER && !platform.canLogIn(user))
     throw new Refusal(`--user ${user} is no member in ${state ?? 'the seed'} who can log in.`);
 }
 
 async function start(
   given: Arguments,
   asked: Asked,
-): Promise<Started & { readonly users: readonly string[] }> {
+): Promise<{ started: Started; platform: RunningPlatform }> {
   const { host, port, user, has } = given;
   const profile = await readProfile(given.profile);
   if (!has['sandbox-only']) await assertFree('--port', port, host);
@@ -52,8 +52,7 @@ async function start(
   toEnd.push(() => platform.sandbox.close());
   assertKnown(platform, given);
   const sandbox = shown(platform);
-  const { users: known } = platform;
-  if (has['sandbox-only']) return { sandbox, users: known };
+  if (has['sandbox-only']) return { started: { sandbox }, platform };
   const { caller, users = { default: user } } = asked;
   const setting = newSetting(platform, { name: 'test', ...caller }, users);
   toEnd.push(() => setting.remove());
@@ -72,13 +71,13 @@ async function start(
     process.stderr.write(`The gateway ended by itself (${why}).\n`);
     void end(1);
   });
-  return {
+  const started = {
     url: `http://127.0.0.1:${listening.port}`,
     apiKey: setting.apiKey,
     managementUrl: `http://127.0.0.1:${listening.managementPort}`,
     sandbox,
-    users: known,
   };
+  return { started, platform };
 }
 
 function shown({ sandbox, url, appKey, appSecret, password }: RunningPlatform): Started['sandbox'] {
@@ -97,9 +96,11 @@ try {
     process.exit(0);
   }
   const asked = given.has.stdin ? await readAsked(() => void end(0)) : {};
-  const { users, ...started } = await start(given, asked);
+  const { started, platform } = await start(given, asked);
   process.stdout.write(
-    given.has.json ? `${JSON.stringify(started)}\n` : readableLines(started, given, users),
+    given.has.json
+      ? `${JSON.stringify(started)}\n`
+      : readableLines(started, given, platform.canLogIn(given.user)),
   );
 } catch (error) {
   // What was told to end while it started has no reason to complain.

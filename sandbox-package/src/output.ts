@@ -18,7 +18,7 @@ export interface Started {
 export function readableLines(
   { url, apiKey, managementUrl, sandbox }: Started,
   { user, state }: Arguments,
-  users: readonly string[],
+  canLogIn: boolean,
 ): string {
   const lines =
     url === undefined
@@ -37,7 +37,7 @@ export function readableLines(
   const all = [
     ...lines,
     ['Control', `${sandbox.controlUrl}  (faults, time, state)`],
-    ...(users.includes(user) ? [['Log in', `${user}, password ${sandbox.password}`]] : []),
+    ...(canLogIn ? [['Log in', `${user}, password ${sandbox.password}`]] : []),
     ['Seed', sandbox.seed],
   ];
   const shown = all.map(([name, value]) => `  ${String(name).padEnd(12)}${value}\n`).join('');

@@ -11,8 +11,8 @@ import type { Platform } from './setting.ts';
 
 export interface RunningPlatform extends Platform {
   readonly sandbox: RunningSandbox;
-  /** Who can log in. */
-  readonly users: readonly string[];
+  /** Whether a member with this login name is there. */
+  canLogIn(user: string): boolean;
 }
 
 export async function startPlatform(
@@ -37,13 +37,13 @@ export async function startPlatform(
         : error;
     },
   );
-  return { sandbox, url: onThisMachine(sandbox.url), appKey, appSecret, password, users: usersOf(sandbox) };
-}
-
-function usersOf(sandbox: RunningSandbox): string[] {
-  const { text } = sandbox.control('GET', '/state');
-  const { employees } = JSON.parse(text) as { employees: { userName: string }[] };
-  return employees.map(({ userName }) => userName);
+  const canLogIn = (user: string) => {
+    const { employees } = JSON.parse(sandbox.control('GET', '/state').text) as {
+      employees: { userName: string; deleted: boolean }[];
+    };
+    return employees.some(({ userName, deleted }) => userName === user && !deleted);
+  };
+  return { sandbox, url: onThisMachine(sandbox.url), appKey, appSecret, password, canLogIn };
 }
 
 /** The readings of the profile, whose file is that of the gateway or has the values alone. */

@@ -38,7 +38,7 @@ async function supply({ path, method, source, names }, typed, credential) {
   return response.ok ? names.reduce((at, name) => at?.[name], await response.json()) : undefined;
 }
 
-/** One new member is enough, with an account that nobody has yet. */
+/** Of members to add only the first, under a new account: the platform refuses an account that exists. */
 function unused(body) {
   if (!body?.members) return body;
   const [member] = body.members;
