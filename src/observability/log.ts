@@ -5,6 +5,7 @@ import { Redactor, type SecretSource } from './redactor.ts';
 import { errorSummary } from './error-summary.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { edge } from '../shared/edge.ts';
+import { rfc3339 } from '../shared/rfc3339.ts';
 
 const METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;
 /** So many different texts are logged, each once: a library prints the same text again at each connection. */
@@ -44,7 +45,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   const options = {
     level,
     base: undefined,
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: () => `,"time":"${rfc3339(Date.now())}"`,
     formatters: { level: label },
     hooks: { streamWrite: (line: string) => (isOwn(line) ? line : redactor.redact(line)) },
   };

@@ -44,7 +44,7 @@ const LOCAL_LISTS = 1_000;
 const LOCAL_BYTES = 24 * 1024 * 1024;
 /** Longer responses are rare, slow to seal, and would displace all other lists. */
 export const MAX_LENGTH = 1024 * 1024;
-/** A list is kept as bytes and as objects, which take about three times as much. */
+/** A list is kept as text and as objects, which take about three times as much. */
 const BYTES_FOR_EACH = 4;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */

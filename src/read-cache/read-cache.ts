@@ -180,7 +180,7 @@ export class ReadCache {
       load: async (held) => {
         const last: LastResponse = held?.last ?? {};
         const value = await this.upstream.call(operation, call, { ids, query, last }, decode);
-        return { value, length: last.known?.body.length ?? 0, last };
+        return { value, length: last.known?.text.length ?? 0, last };
       },
     };
   }

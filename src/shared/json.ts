@@ -27,6 +27,8 @@ const KINDS = kindsOf({
   '-': MINUS,
   '+.eE': IN_NUMBER,
 });
+/** In a string. */
+const [CLOSING, BACKSLASH] = [0x22, 0x5c];
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 export type JsonFaultKind =
@@ -60,9 +62,8 @@ export class JsonFault extends Error {
   }
 }
 
-/** Decodes UTF-8 strictly (one byte order mark is dropped) and parses. Throws {@link JsonFault}. */
-export function parseJson(bytes: Buffer, limits: Limits): unknown {
-  const decoded = decodeUtf8(bytes);
+/** Parses bytes, or `decoded`, which was made of them already. Throws {@link JsonFault}. */
+export function parseJson(bytes: Buffer, limits: Limits, decoded = decodeUtf8(bytes)): unknown {
   const { keys, numbers } = scan(bytes, limits);
   const text = numbers.length === 0 ? decoded : withMarks(bytes, decoded, numbers);
   let value: unknown;
@@ -100,7 +101,8 @@ function kindsOf(characters: Readonly<Record<string, number>>): Uint8Array {
   return kinds;
 }
 
-function decodeUtf8(bytes: Buffer): string {
+/** Decodes UTF-8 strictly; one byte order mark is dropped. Throws {@link JsonFault}. */
+export function decodeUtf8(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
   } catch {
@@ -108,35 +110,43 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
+function kindAt(bytes: Buffer, at: number): number {
+  return KINDS[bytes[at] as number] as number;
+}
+
 /** The location of a number that a double might change, and whether it has digits only. */
 type OddNumber = readonly [from: number, to: number, isPlain: boolean];
 
-/** The number of keys of each open object, by its depth: one for all scans, since none waits for another. */
-let keysAt = new Uint32Array(0);
-
 /** Scans bytes, which is twice as fast as text: every byte of a character beyond ASCII is above 0x7f. */
-function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinity }: Limits) {
+function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys }: Limits) {
   const numbers: OddNumber[] = [];
-  if (keysAt.length <= maxDepth) keysAt = new Uint32Array(maxDepth + 1);
+  const { length } = bytes;
+  /** The number of keys of each open object, by its depth. */
+  const keysAt: number[] | undefined = maxKeys === undefined ? undefined : [0];
   /** Colons outside of strings. */
   let keys = 0;
   let commas = 0;
   let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    switch (KINDS[bytes[at] ?? 0]) {
+  for (let at = 0; at < length; at++) {
+    switch (kindAt(bytes, at)) {
       case QUOTE:
-        for (at++; at < bytes.length && bytes[at] !== 0x22; at++) if (bytes[at] === 0x5c) at++;
+        for (at++; at < length; at++) {
+          const byte = bytes[at];
+          if (byte === BACKSLASH) at++;
+          else if (byte === CLOSING) break;
+        }
         break;
       case OPEN:
         if (++depth > maxDepth) throw new JsonFault('depth');
-        keysAt[depth] = 0;
+        if (keysAt) keysAt[depth] = 0;
         break;
       case CLOSE:
-        depth--;
+        if (--depth < 0) throw new JsonFault('syntax');
         break;
       case COLON:
         keys++;
-        if ((keysAt[depth] = (keysAt[depth] ?? 0) + 1) > maxKeys) throw new JsonFault('keys');
+        if (keysAt && (keysAt[depth] = (keysAt[depth] ?? 0) + 1) > (maxKeys ?? 0))
+          throw new JsonFault('keys');
         break;
       case COMMA:
         if (++commas > maxValues) throw new JsonFault('values');
@@ -145,8 +155,11 @@ function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinit
       case MINUS: {
         const from = at;
         let isPlain = true;
-        for (let kind = KINDS[bytes[at] ?? 0] ?? 0; kind >= DIGIT; kind = KINDS[bytes[++at] ?? 0] ?? 0)
+        for (; at < length; at++) {
+          const kind = kindAt(bytes, at);
+          if (kind < DIGIT) break;
           if (kind !== DIGIT) isPlain = false;
+        }
         if (!isPlain || at - from > MAX_EXACT_DIGITS) {
           // Numbers without commas between them are not JSON, and must not fill the memory.
           if (numbers.length > maxValues) throw new JsonFault('values');

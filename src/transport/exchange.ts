@@ -143,7 +143,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (!this.#settle('response')) return;
     this.resolve({
-      data: Buffer.concat(this.#chunks, this.#size),
+      data: this.#body(),
       status: this.#status,
       statusText: '',
       headers: this.#headers as AxiosResponse['headers'],
@@ -153,6 +153,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#fail(this.#kindOf(error), error);
+  }
+
+  #body(): Buffer {
+    const chunks = this.#chunks;
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#size);
   }
 
   /** The caller gets the timeout. A request that was sent and must not be lost goes on, and its response settles `late`. */

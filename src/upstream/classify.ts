@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
-import { isJsonText, parseJson } from '../shared/json.ts';
+import { decodeUtf8, isJsonText, parseJson } from '../shared/json.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 import type { ContractNotes } from './gaps.ts';
 
-/** The bytes of a success, the result that was made of them, and how they departed from the interface. */
+/** The text of a success, the result that was made of it, and how it departed from the interface. */
 export interface KnownResponse {
-  readonly body: Buffer;
+  readonly text: string;
   readonly result: unknown;
   readonly notes: ContractNotes;
 }
 
-/** For a read that is made again in the same way: a next response with the same bytes is neither read nor mapped again. */
+/** For a read that is made again in the same way: a next response with the same text is neither read nor mapped again. */
 export interface LastResponse {
   known?: KnownResponse;
 }
@@ -38,10 +38,14 @@ export type Classified =
  * Says what a response means (docs/platform.md, section 2.1): success is HTTP 200 with `code` 0 or "0",
  * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
  */
-export function classify(response: WireResponse, redact: Redact = (same) => same): Classified {
+export function classify(
+  response: WireResponse,
+  redact: Redact = (same) => same,
+  text = textOf(response),
+): Classified {
   const { status } = response;
-  if (status !== 200 && status !== 299) return classifyStatus(response, redact);
-  const envelope = readEnvelope(response);
+  if (status !== 200 && status !== 299) return classifyStatus(response, redact, text);
+  const envelope = readEnvelope(response, text);
   if (envelope === undefined) return unreadable(response);
   const code = businessCode(envelope['code']);
   if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
@@ -51,10 +55,10 @@ export function classify(response: WireResponse, redact: Redact = (same) => same
 }
 
 /** For the HTTP statuses that the interface does not have (it has 200 and 299 only). */
-function classifyStatus(response: WireResponse, redact: Redact): Classified {
+function classifyStatus(response: WireResponse, redact: Redact, text: string | undefined): Classified {
   const { status } = response;
   if (status === 401 || status === 403) {
-    const envelope = readEnvelope(response);
+    const envelope = readEnvelope(response, text);
     const code = businessCode(envelope?.['code']);
     return envelope && code !== undefined && code !== '0'
       ? { kind: 'refused', details: { status, code, ...words(envelope, redact) } }
@@ -75,12 +79,22 @@ function unreadable({ status, body }: WireResponse): Classified {
   return { kind: 'unreadable', details: { status, body: fingerprint } };
 }
 
-function readEnvelope({ headers, body }: WireResponse): Record<string, unknown> | undefined {
+/** Undefined for a body that is no text. */
+export function textOf({ headers, body }: WireResponse): string | undefined {
   const encoding = headers['content-encoding'];
   // The gateway asks for identity. A compressed body could be a decompression bomb, so it is not unpacked.
   if (encoding !== undefined && encoding !== 'identity') return undefined;
   try {
-    const value = parseJson(body, { maxDepth: MAX_DEPTH });
+    return decodeUtf8(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function readEnvelope({ body }: WireResponse, text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value = parseJson(body, { maxDepth: MAX_DEPTH }, text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;
@@ -101,8 +115,4 @@ function words(envelope: Record<string, unknown>, redact: Redact): FailureDetail
     ...(isJsonText(message) && { message: cleanText(message, redact) }),
     ...(isJsonText(cause) && { reason: cleanText(cause, redact) }),
   };
-}
-
-export function isKnown(known: KnownResponse, { status, headers, body }: WireResponse): boolean {
-  return status === 200 && headers['content-encoding'] === undefined && known.body.equals(body);
 }

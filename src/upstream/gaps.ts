@@ -20,16 +20,22 @@ export const gapKinds = [
 ] as const;
 export type GapKind = (typeof gapKinds)[number];
 
-/** The departures of one response, each once: its kind and the field's path (`data.list[].keyChipType`), never a value. */
+/** A departure: its kind and the field's path (`data.list[].keyChipType`), never a value. */
+type Note = Pick<Gap, 'path' | 'kind'>;
+
+const NONE: ReadonlyMap<string, Note> = new Map();
+
+/** The departures of one response, each once. Most responses have none. */
 export class ContractNotes {
-  readonly #noted = new Map<string, { readonly path: string; readonly kind: GapKind }>();
+  #noted: Map<string, Note> | undefined;
 
   add(path: string, kind: GapKind): void {
+    this.#noted ??= new Map();
     this.#noted.set(`${kind} ${path}`, { path, kind });
   }
 
-  [Symbol.iterator](): Iterator<{ readonly path: string; readonly kind: GapKind }> {
-    return this.#noted.values();
+  [Symbol.iterator](): Iterator<Note> {
+    return (this.#noted ?? NONE).values();
   }
 }
 

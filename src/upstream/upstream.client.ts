@@ -99,15 +99,13 @@ export class UpstreamClient {
   /** Makes attempts until a success, a failure that another attempt cannot change, or the end of the allowance. */
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
-    const allowed = new Set<Reason>(['token', 'userToken', 'delay']);
-    if (operation.effect === 'read') {
-      allowed.add('nonce').add('transient');
-      group.called();
-    }
+    let allowed: Set<Reason> | undefined;
+    if (operation.effect === 'read') group.called();
     const principal = this.exchange.principals[operation.module];
     for (;;) {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result;
+      allowed ??= reasonsOf(operation);
       if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.has('token'));
       if (isUserRefusal(result) && userToken)
         await user?.refused(userToken.version, !allowed.has('userToken'));
@@ -155,8 +153,8 @@ export class UpstreamClient {
     if (result.kind === 'success' || isPartial(result, operation)) {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
-      if (request.last && result.kind === 'success' && result.body)
-        request.last.known = { body: unpooled(result.body), result: decoded, notes };
+      if (request.last && result.kind === 'success' && result.text !== undefined)
+        request.last.known = { text: result.text, result: decoded, notes };
       return decoded;
     }
     const { code } = result.details;
@@ -182,6 +180,11 @@ export class UpstreamClient {
       this.gaps.add(operation, notes);
     }
   }
+}
+
+function reasonsOf({ effect }: UpstreamOperation): Set<Reason> {
+  const always = ['token', 'userToken', 'delay'] as const;
+  return new Set<Reason>(effect === 'read' ? [...always, 'nonce', 'transient'] : always);
 }
 
 type Failed = Exclude<Result, { kind: 'success' }>;
@@ -225,12 +228,4 @@ function isTransient({ kind, details }: Failed): boolean {
   if (kind === 'unreachable')
     return (details.cause as { code?: string } | undefined)?.code === 'ECONNREFUSED';
   return kind === 'lost';
-}
-
-/** A copy that keeps nothing else alive: a small buffer of Node's is a part of a pool of 64 KiB. */
-function unpooled(bytes: Buffer): Buffer {
-  if (bytes.length === bytes.buffer.byteLength) return bytes;
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
 }

@@ -14,9 +14,9 @@ import type { CallContext } from './call-context.ts';
 import {
   type Classified,
   classify,
-  isKnown,
   type KnownResponse,
   type LastResponse,
+  textOf,
   type WireResponse,
 } from './classify.ts';
 import { secretValues } from '../shared/secret-fields.ts';
@@ -71,9 +71,9 @@ export type Result = Classified & {
   readonly sent: boolean;
   /** For a {@link SendOnce} after its deadline: the later result. Does not reject. */
   readonly late?: Promise<Result>;
-  /** A success has its bytes. */
-  readonly body?: Buffer;
-  /** Set for a success with the same bytes as the last one: `data` was not read. */
+  /** Undefined where nothing was received that is a text. */
+  readonly text?: string | undefined;
+  /** Set for a success with the same text as the last one: `data` was not read. */
   readonly known?: KnownResponse;
 };
 
@@ -199,8 +199,10 @@ async function resultOf(
   try {
     const { status, headers, data: body } = await response;
     const whole = { status, headers: headers as WireResponse['headers'], body };
-    if (known && isKnown(known, whole)) return { kind: 'success', data: undefined, sent: true, known };
-    return { ...classify(whole, redact), sent: true, body };
+    const text = textOf(whole);
+    if (known && status === 200 && known.text === text)
+      return { kind: 'success', data: undefined, sent: true, known };
+    return { ...classify(whole, redact, text), sent: true, text };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;

@@ -120,9 +120,10 @@ export class OperationGroups {
 }
 
 /** False where a result shows a fault of the request or a limit, undefined where it shows nothing of the platform. */
-function isFailureOfUpstream({ kind, ...rest }: Classified): boolean | undefined {
-  const { status = 0, code } = 'details' in rest ? rest.details : {};
-  switch (kind) {
+function isFailureOfUpstream(result: Classified): boolean | undefined {
+  if (result.kind === 'success') return false;
+  const { status = 0, code } = result.details;
+  switch (result.kind) {
     case 'abandoned':
     case 'delayed':
       return undefined;

@@ -2,7 +2,8 @@ import { isJsonText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import type { ContractNotes, GapKind } from '../gaps.ts';
 import { ContractViolation, UnreadableTree } from '../upstream-failure.ts';
-import { idText, longText, plain, readTime, rfc3339, type TimestampUnit } from './scalars.ts';
+import { rfc3339 } from '../../shared/rfc3339.ts';
+import { idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
 
 /** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
@@ -29,7 +30,10 @@ export function responseShape<const Name extends string, const Nullable extends 
   required: readonly Name[],
   nullable: readonly Nullable[] = [],
 ): Shape<Name | Nullable> {
-  return { fields: new Set([...required, ...nullable]), nullable: new Set(nullable) };
+  const fields = new Set([...required, ...nullable]);
+  // So a reader needs not ask whether a value is the object's own.
+  for (const name of fields) if (name in Object.prototype) throw new Error(`every object has ${name}`);
+  return { fields, nullable: new Set(nullable) };
 }
 
 /**
@@ -194,24 +198,21 @@ export class Reader<Name extends string> implements Location {
 
   /** A shape that the interface does not describe (its section 2.14), passed on unchanged. */
   opaque(name: Name): unknown {
-    return plain(this.#own(name)) ?? null;
+    return plain(this.#fields[name]) ?? null;
   }
 
   /** Notes the names of fields that the interface does not have. */
   noteOthers(): void {
     if (!this.notes) return;
-    for (const name of Object.keys(this.#fields))
+    // `JSON.parse` has made the object, so it inherits nothing that the loop would find.
+    for (const name in this.#fields)
       if (!this.#shape.fields.has(name))
         this.notes.add(`${this.path}.${PLAIN_NAME.test(name) ? name : '(other)'}`, 'unknown-field');
   }
 
-  #own(name: string): unknown {
-    return Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined;
-  }
-
   /** The field's value, or null where there is none. The absence is noted where the interface does not allow it. */
   #given(name: string): unknown {
-    const value = this.#own(name);
+    const value = this.#fields[name];
     if (value !== null && value !== undefined) return value;
     if (this.notes && !this.#shape.nullable.has(name)) this.#not(name, value === null ? 'null' : 'missing');
     return null;

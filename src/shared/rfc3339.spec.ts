@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { rfc3339 } from './scalars.ts';
+import { rfc3339 } from './rfc3339.ts';
 
 const FIRST = Date.UTC(-1, 12);
 const LAST = Date.UTC(10_000, 0) - 1;
