@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
-import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
+import type { SharedList } from './redis-store.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 
 /** A list of the platform, or another result of a read. Readers share it, so they must not change it. */
@@ -37,8 +37,6 @@ export interface Storing<T> {
 interface LocalList extends List<unknown> {
   readonly sharedAt: number;
 }
-
-type SharedList = Pick<List<unknown>, 'askedAt' | 'generation'> & { readonly text: string };
 
 const LOCAL_LISTS = 1_000;
 const LOCAL_BYTES = 24 * 1024 * 1024;
@@ -146,38 +144,4 @@ function jittered(lifeMs: number): number {
 /** A key of fixed length that does not reveal the request. */
 function sharedKey(key: string): string {
   return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
-}
-
-/**
- * The second level of the cache, in Redis. Lists are sealed, because they have personal data. Only the expiry in Redis counts: the end that
- * Keyv writes is by the writer's clock, which other replicas do not share. Nest's cache takes a Keyv; what Keyv does around each value
- * (hooks, events, namespaces, a second envelope) costs more than the value, so `get` and `set` go to Redis themselves.
- */
-export function redisStore(redis: SharedRedis): Keyv[] {
-  const entries = redis.sealed('cache');
-  if (!entries) return [];
-  const get = async (key: string): Promise<SharedList | undefined> => {
-    // In one write with the generation, where that is asked for in this turn too.
-    const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    redis.atEndOfTurn(() => resolve(entries.get(key)));
-    const stored = await promise;
-    return stored === undefined ? undefined : fromText(stored);
-  };
-  const set = async (key: string, list: SharedList, lifeMs?: number): Promise<boolean> => {
-    if (lifeMs === undefined || lifeMs < 1) return false;
-    await entries.set(key, toText(list), lifeMs);
-    return true;
-  };
-  return [Object.assign(new Keyv(), { get, set })];
-}
-
-/** Time and generation of the list, then its text unchanged: in JSON, every quote of it would have to be escaped and parsed again. */
-function toText({ text, askedAt, generation }: SharedList): string {
-  return `${askedAt} ${generation}\n${text}`;
-}
-
-function fromText(stored: string): SharedList {
-  const end = stored.indexOf('\n');
-  const [askedAt, generation = ''] = stored.slice(0, end).split(' ');
-  return { askedAt: Number(askedAt), generation, text: stored.slice(end + 1) };
 }

@@ -2,7 +2,8 @@ import { CacheModule } from '@nestjs/cache-manager';
 import { Module } from '@nestjs/common';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
-import { ListStore, redisStore } from './list-store.ts';
+import { ListStore } from './list-store.ts';
+import { redisStore } from './redis-store.ts';
 import { ReadCache } from './read-cache.ts';
 import { Generations, ReadKeys } from './read-keys.ts';
 

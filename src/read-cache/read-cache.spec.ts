@@ -12,7 +12,8 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import type { UpstreamClient } from '../upstream/upstream.client.ts';
-import { ListStore, redisStore, type TextForm } from './list-store.ts';
+import { ListStore, type TextForm } from './list-store.ts';
+import { redisStore } from './redis-store.ts';
 import { type ListSpec, ReadCache } from './read-cache.ts';
 import { Generations, ReadKeys } from './read-keys.ts';
 
@@ -305,6 +306,20 @@ describe('with Redis', () => {
     expect(await store.set('key', list, 5_000.7)).toBe(true);
     expect(await direct.pttl('key')).toBeLessThanOrEqual(5_000);
     expect(await store.get('key')).toEqual(list);
+  });
+
+  it('lists that come at once are all stored, also where they are more than one command takes', async () => {
+    const store = storeIn(redis);
+    const lists = [1, 100, 200_000, 20, 300_000, 3].map((length, number) => ({
+      text: `${number}`.padEnd(length, 'ä'),
+      askedAt: number,
+      generation: 'one',
+    }));
+    await Promise.all(lists.map((list) => store.set(`list-${list.askedAt}`, list, 5_000)));
+    for (const list of lists) {
+      expect(await store.get(`list-${list.askedAt}`)).toEqual(list);
+      expect(await direct.pttl(`list-${list.askedAt}`)).toBeGreaterThan(4_000);
+    }
   });
 
   it('a value that did not change is not stored again, and one that did is', async () => {
