@@ -26,17 +26,6 @@ const usedValidators: Plugin = {
   },
 };
 
-/** The classes of rxjs in its build for today's engines, not functions that imitate classes. */
-const classesOfRxjs: Plugin = {
-  name: 'classes-of-rxjs',
-  setup(build) {
-    const folder = fileURLToPath(import.meta.resolve('rxjs').replace('/cjs/index.js', '/esm/'));
-    build.onResolve({ filter: /^rxjs(\/operators)?$/ }, ({ path }) => ({
-      path: `${folder}${path.slice('rxjs'.length)}/index.js`,
-    }));
-  },
-};
-
 /**
  * A log of pino asks who makes it, for workers that write it, which are not used. To tell, Node decodes the whole source map: a twentieth
  * of a start.
@@ -59,7 +48,7 @@ export const BUNDLE_OPTIONS = {
   // Nest and the OpenAPI document read the names of classes.
   keepNames: true,
   logLevel: 'warning',
-  plugins: [usedValidators, classesOfRxjs, noCallersOfLog],
+  plugins: [usedValidators, noCallersOfLog],
   // For the packages that are CommonJS.
   banner: {
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
