@@ -28,7 +28,7 @@ for i = 1, #KEYS do
   redis.call('SET', KEYS[i], ARGV[2 * i - 1], 'PX', ARGV[2 * i])
 end
 `);
-/** Redis serves nobody else during a command. In characters. */
+/** Redis serves no other client while a command runs. In characters. */
 const MAX_COMMAND = 256 * 1024;
 
 /**

@@ -118,11 +118,11 @@ function kindAt(bytes: Buffer, at: number): number {
 type OddNumber = readonly [from: number, to: number, isPlain: boolean];
 
 /** Scans bytes, which is twice as fast as text: every byte of a character beyond ASCII is above 0x7f. */
-function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys }: Limits) {
+function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinity }: Limits) {
   const numbers: OddNumber[] = [];
   const { length } = bytes;
   /** The number of keys of each open object, by its depth. */
-  const keysAt: number[] | undefined = maxKeys === undefined ? undefined : [0];
+  const keysAt = [0];
   /** Colons outside of strings. */
   let keys = 0;
   let commas = 0;
@@ -138,15 +138,14 @@ function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys }: Limits
         break;
       case OPEN:
         if (++depth > maxDepth) throw new JsonFault('depth');
-        if (keysAt) keysAt[depth] = 0;
+        keysAt[depth] = 0;
         break;
       case CLOSE:
         if (--depth < 0) throw new JsonFault('syntax');
         break;
       case COLON:
         keys++;
-        if (keysAt && (keysAt[depth] = (keysAt[depth] ?? 0) + 1) > (maxKeys ?? 0))
-          throw new JsonFault('keys');
+        if ((keysAt[depth] = (keysAt[depth] ?? 0) + 1) > maxKeys) throw new JsonFault('keys');
         break;
       case COMMA:
         if (++commas > maxValues) throw new JsonFault('values');

@@ -38,11 +38,7 @@ export type Classified =
  * Says what a response means (docs/platform.md, section 2.1): success is HTTP 200 with `code` 0 or "0",
  * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
  */
-export function classify(
-  response: WireResponse,
-  redact: Redact = (same) => same,
-  text = textOf(response),
-): Classified {
+export function classify(response: WireResponse, redact: Redact = (same) => same, text?: string): Classified {
   const { status } = response;
   if (status !== 200 && status !== 299) return classifyStatus(response, redact, text);
   const envelope = readEnvelope(response, text);
@@ -55,7 +51,7 @@ export function classify(
 }
 
 /** For the HTTP statuses that the interface does not have (it has 200 and 299 only). */
-function classifyStatus(response: WireResponse, redact: Redact, text: string | undefined): Classified {
+function classifyStatus(response: WireResponse, redact: Redact, text?: string): Classified {
   const { status } = response;
   if (status === 401 || status === 403) {
     const envelope = readEnvelope(response, text);
@@ -91,10 +87,10 @@ export function textOf({ headers, body }: WireResponse): string | undefined {
   }
 }
 
-function readEnvelope({ body }: WireResponse, text: string | undefined): Record<string, unknown> | undefined {
+function readEnvelope(response: WireResponse, text = textOf(response)): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
   try {
-    const value = parseJson(body, { maxDepth: MAX_DEPTH }, text);
+    const value = parseJson(response.body, { maxDepth: MAX_DEPTH }, text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

@@ -71,7 +71,7 @@ export type Result = Classified & {
   readonly sent: boolean;
   /** For a {@link SendOnce} after its deadline: the later result. Does not reject. */
   readonly late?: Promise<Result>;
-  /** Undefined where nothing was received that is a text. */
+  /** A success has its text. */
   readonly text?: string | undefined;
   /** Set for a success with the same text as the last one: `data` was not read. */
   readonly known?: KnownResponse;
@@ -199,9 +199,9 @@ async function resultOf(
   try {
     const { status, headers, data: body } = await response;
     const whole = { status, headers: headers as WireResponse['headers'], body };
-    const text = textOf(whole);
-    if (known && status === 200 && known.text === text)
-      return { kind: 'success', data: undefined, sent: true, known };
+    // Others are no success, and most of them are not read.
+    const text = status === 200 ? textOf(whole) : undefined;
+    if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
     return { ...classify(whole, redact, text), sent: true, text };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;

@@ -98,7 +98,7 @@ export async function startGatewayProcess(
     // At its exit the last lines may still be on their way.
     child.once('close', (code, signal) => {
       isOver = true;
-      // A bench's log is longer than a string can be, and has nobody who looks through it.
+      // A bench's log is longer than a string can be, and no test looks through it.
       if (logFile !== undefined && keptFolder() !== undefined) keep('log-file', readFileSync(logFile));
       resolve(code ?? (signal as NodeJS.Signals));
     });

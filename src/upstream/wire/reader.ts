@@ -31,7 +31,7 @@ export function responseShape<const Name extends string, const Nullable extends 
   nullable: readonly Nullable[] = [],
 ): Shape<Name | Nullable> {
   const fields = new Set([...required, ...nullable]);
-  // So a reader needs not ask whether a value is the object's own.
+  // So a reader need not ask whether a value is the object's own.
   for (const name of fields) if (name in Object.prototype) throw new Error(`every object has ${name}`);
   return { fields, nullable: new Set(nullable) };
 }
