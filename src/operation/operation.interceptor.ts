@@ -58,7 +58,11 @@ export class OperationInterceptor implements NestInterceptor {
   }
 
   /** Serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304 where the caller has it. */
-  async #read(request: FastifyRequest, reply: FastifyReply, handle: Handle): Promise<string | undefined> {
+  async #read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    handle: Handle,
+  ): Promise<Response['body'] | undefined> {
     const { response, askedAt } = await this.#served(request, handle);
     const { body, etag, link } = response;
     // The caller may keep the response, and has to ask with its ETag before each use.

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
-/** A result as it is sent. Node sends a text together with the headers in one write, and bytes in a second one. */
+/** A result as it is sent. Node sends a text together with the headers in one write, and bytes in a second one. A long response from the cache is bytes. */
 export interface Response {
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly etag: string;
   readonly link: string | undefined;
 }

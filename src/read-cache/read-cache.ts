@@ -43,9 +43,13 @@ export interface Cached<T> {
   readonly part?: CachedPart;
 }
 
-/** The text of a response, with the generation and the lists that it was made of. */
+interface Body {
+  readonly body: string | Buffer;
+}
+
+/** A response, with the generation and the lists that it was made of. */
 interface Page<T> {
-  readonly response: T;
+  response: T;
   readonly generation: string;
   readonly parts: readonly CachedPart[];
 }
@@ -65,6 +69,8 @@ export interface Served<T> {
 
 const JSON_FORM: TextForm<unknown> = { toText: JSON.stringify, fromText: JSON.parse };
 const MAX_PAGES = 1_000;
+/** In UTF-16 units. Node writes a shorter text from its stack, and reserves three bytes a unit for each longer one. */
+const MAX_SENT_AS_TEXT = 5_000;
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -75,7 +81,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 @Injectable()
 export class ReadCache {
   readonly #flights = new SingleFlight<List<unknown>>();
-  readonly #pages = new LRUCache<string, Page<{ readonly body: string }>>({
+  readonly #pages = new LRUCache<string, Page<Body>>({
     max: MAX_PAGES,
     maxSize: MAX_PAGE_BYTES,
     sizeCalculation: ({ response }, key) => 2 * (response.body.length + key.length),
@@ -93,7 +99,7 @@ export class ReadCache {
   }
 
   /** The response to a read: as kept where its lists are the same, else `respond` makes it of what `handle` returns. */
-  async page<T extends { readonly body: string }>(
+  async page<T extends Body>(
     read: PageRead,
     handle: () => Promise<unknown>,
     respond: (result: unknown) => T,
@@ -105,7 +111,7 @@ export class ReadCache {
     const keptAt = kept && !call.fresh ? this.#askedAt(kept.parts) : undefined;
     if (kept && keptAt !== undefined && kept.generation === (await asked)) {
       this.metrics.readCache(operation, 'hit');
-      return { response: kept.response, askedAt: keptAt };
+      return { response: sentAgain(kept), askedAt: keptAt };
     }
     const [result, generation] = await Promise.all([handle(), asked]);
     if (generation === undefined) {
@@ -258,6 +264,15 @@ function cached<T>(
   { askedAt, isJoined = false }: Partial<CachedPart> = {},
 ): Cached<T> {
   return { value, part: { key, version, askedAt, isJoined } };
+}
+
+/** A long text becomes bytes when it is sent again, so that it is encoded once. */
+function sentAgain<T extends Body>(page: Page<T>): T {
+  const { response } = page;
+  const { body } = response;
+  if (typeof body === 'string' && body.length > MAX_SENT_AS_TEXT)
+    page.response = { ...response, body: Buffer.from(body) };
+  return page.response;
 }
 
 function sortedEntries(record: object): [string, unknown][] {

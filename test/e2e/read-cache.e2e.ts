@@ -145,6 +145,22 @@ describe.each([
     expect((await results(other)).hit - beforeAtOther.hit).toBeGreaterThanOrEqual(2);
   });
 
+  it('serves a long response of many scripts with the same bytes and length each time, and again after a 304', async () => {
+    const [one] = replicas;
+    const customer = { customerId: 'cus-1', enterpriseName: 'Werft «Größe» 港湾 ⚓🚢'.repeat(200) };
+    const data = Array.from({ length: 20 }, (_each, at) => ({ ...customer, customerId: `cus-${at}` }));
+    await sandbox.fault({ operation: 'queryCustomers', times: 1, action: { patch: { data } } });
+    const first = await one.get(CUSTOMERS);
+    expect((first.body['items'] as object[])[19]).toMatchObject({ ...customer, customerId: 'cus-19' });
+    for (let times = 0; times < 3; times++) {
+      const again = await one.get(CUSTOMERS);
+      expect(again.text).toBe(first.text);
+      expect(again.headers.get('age')).toMatch(/^\d+$/);
+      expect(again.headers.get('content-length')).toBe(String(Buffer.byteLength(first.text)));
+      expect((await one.get(CUSTOMERS, knowing(first))).status).toBe(304);
+    }
+  });
+
   it('is bypassed by no-cache, and keeps the new response', async () => {
     const [one, other] = replicas;
     await one.get(ASSETS);
