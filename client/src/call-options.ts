@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly fresh?: boolean | undefined;
 }
 
-/** Of a walk over events, which has no end. */
+/** Of a walk over events, which has no end, and of the watch of a job. */
 export interface EventsOptions extends CallOptions {
   /** The gateway sends events from here on: at first, and each time that a lost connection is there again. */
   readonly onOpen?: (() => void) | undefined;

@@ -38,15 +38,18 @@ const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 export class ImportJob implements AsyncIterable<Job> {
   readonly jobId: string;
   readonly #calls: StreamCalls;
+  readonly #options: EventsOptions;
 
-  constructor(jobId: string, calls: StreamCalls) {
+  constructor(jobId: string, calls: StreamCalls, options: EventsOptions = {}) {
     this.jobId = jobId;
     this.#calls = calls;
+    this.#options = options;
   }
 
   /** How far the job is, at least each second while it changes, up to its end. A lost connection is taken up where it was. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Job, void, undefined> {
-    for await (const data of this.#calls.watch('watchJob', { jobId: this.jobId })) {
+    const watched = this.#calls.watch('watchJob', { jobId: this.jobId }, undefined, this.#options);
+    for await (const data of watched) {
       const job = JSON.parse(data) as Job;
       yield job;
       if (ENDED.has(job.state)) return;

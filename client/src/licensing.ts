@@ -42,8 +42,8 @@ export interface Events extends EventsMethods {
 }
 
 export interface Jobs extends JobsMethods {
-  /** A job that runs already, also one of another process. */
-  follow(jobId: string): ImportJob;
+  /** A job that runs already, also one of another process. The options are of its watch. */
+  follow(jobId: string, options?: EventsOptions): ImportJob;
 }
 
 /** The groups of methods, made of the table of operations. */
@@ -97,7 +97,7 @@ export class Licensing extends WithGroups {
       export: streams.export.bind(streams),
     } satisfies Partial<Members>);
     this.events.each = streams.events.bind(streams);
-    this.jobs.follow = (jobId) => new ImportJob(jobId, streams);
+    this.jobs.follow = (jobId, options) => new ImportJob(jobId, streams, options);
     this.orders.placeAndWait = (order, waitOptions) => placeAndWait(this.orders, order, waitOptions);
   }
 

@@ -118,6 +118,30 @@ it('licensing events tail says once that there is no connection, and when it lis
   await once(child, 'close');
 });
 
+it('licensing jobs watch says once that there is no connection, and when it is there again', async () => {
+  const port = await freePort();
+  const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), 'jobs', 'watch', 'job-1'], {
+    env: { LICENSING_URL: `http://127.0.0.1:${port}`, LICENSING_API_KEY: 'k' },
+  });
+  let told = '';
+  child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+  await until('it says that it tries again', () => told.includes('trying again'));
+  const away = await ScriptedGateway.start(port);
+  atEnd(() => away.close());
+  const data = JSON.stringify({ jobId: 'job-1', state: 'succeeded', total: 1, done: 1, failed: 0 });
+  away.play(
+    { status: 200, text: `data: ${data}\n\n`, headers: { 'content-type': 'text/event-stream' } },
+    { status: 200, text: '', headers: { 'content-type': 'application/x-ndjson' } },
+    { status: 200, text: '', headers: { 'content-type': 'application/x-ndjson' } },
+  );
+  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(told.split('\n')).toEqual([
+    `No connection to the gateway at 127.0.0.1:${port}: ECONNREFUSED: trying again`,
+    'Connected again',
+    '',
+  ]);
+});
+
 it('licensing webhooks listen sends events to a receiver on this machine, signed as the gateway signs them', async () => {
   const received: { body: string; headers: IncomingHttpHeaders }[] = [];
   const receiver = createServer((request, response) => {

@@ -1,7 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { ImportJob, Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
+import type { Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { type Given, UsageError } from './arguments.ts';
 import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
+import { outages } from './outages.ts';
 import { exitCodes, fieldsOf } from './output.ts';
 
 type Write = (text: string) => void;
@@ -27,24 +28,24 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
     write(yes.has('json') ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
     return exitCodes.done;
   }
-  const job = await licensing.members.import(input, rows, { format });
-  announce(given, job);
-  return shown(given, job, write, file);
+  const { jobId } = await licensing.members.import(input, rows, { format });
+  announce(given, jobId);
+  return shown(given, licensing, write, { jobId, file });
 }
 
 /** Starts a job of the rows that failed in an earlier one, and shows it to its end. */
 export async function retryJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
   const [jobId = '', path = ''] = given.places;
   const file = fileAt(path);
-  const job = await licensing.jobs.follow(jobId).retry(file.rows, { format: file.format });
-  announce(given, job);
-  return shown(given, job, write, file);
+  const begun = await licensing.jobs.follow(jobId).retry(file.rows, { format: file.format });
+  announce(given, begun.jobId);
+  return shown(given, licensing, write, { jobId: begun.jobId, file });
 }
 
 /** Shows a job from now to its end. */
 export function watchJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
   const [jobId = ''] = given.places;
-  return shown(given, licensing.jobs.follow(jobId), write, undefined);
+  return shown(given, licensing, write, { jobId });
 }
 
 interface InputFile {
@@ -68,7 +69,7 @@ function fileAt(path: string): InputFile {
   }
 }
 
-function announce({ yes }: Given, { jobId }: ImportJob): void {
+function announce({ yes }: Given, jobId: string): void {
   if (!yes.has('json'))
     tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again\n`);
 }
@@ -78,11 +79,13 @@ function tell(text: string): void {
 }
 
 async function shown(
-  { yes }: Given,
-  job: ImportJob,
+  given: Given,
+  licensing: Licensing,
   write: Write,
-  file: InputFile | undefined,
+  { jobId, file }: Readonly<{ jobId: string; file?: InputFile }>,
 ): Promise<number> {
+  const { yes } = given;
+  const job = licensing.jobs.follow(jobId, outages(given, 'Connected again', true));
   const asJson = yes.has('json');
   const bar = process.stderr.isTTY && !asJson;
   let last: Job | undefined;
@@ -98,7 +101,7 @@ async function shown(
   for (const status of ['failed', 'unknown'] as const)
     for await (const row of job.rows(status)) left.push(row);
   if (left.length > 0) {
-    const beside = file ? `${file.path}.failed.${file.format}` : `job-${job.jobId}.failed.csv`;
+    const beside = file ? `${file.path}.failed.${file.format}` : `job-${jobId}.failed.csv`;
     // The rows have passwords. A new file has the mode that is given here; a file that is there keeps its own.
     rmSync(beside, { force: true });
     writeFileSync(beside, file ? failedRows(textOf(file), file.format, left) : reasonsOnly(left), {

@@ -1,15 +1,24 @@
 import type { EventsOptions } from '../licensing.ts';
 import type { Given } from './arguments.ts';
 
-/** Says on the standard error when a walk over events listens, and once an outage that it does not. */
-export function outages({ yes }: Given): Required<Pick<EventsOptions, 'onOpen' | 'onRetry'>> {
+/**
+ * Says on the standard error when a walk over events listens, and once an outage that it does not. `opened`: with which words. `isOpen`: not
+ * at first.
+ */
+export function outages(
+  { yes }: Given,
+  opened = 'Listening for events; Ctrl-C ends it',
+  isOpen = false,
+): Required<Pick<EventsOptions, 'onOpen' | 'onRetry'>> {
   const json = yes.has('json');
-  const tell = (line: string) => process.stderr.write(`${line}\n`);
-  let state: 'open' | 'away' | undefined;
+  // In the place of the bar of a job.
+  const start = process.stderr.isTTY ? '\r\u001B[K' : '';
+  const tell = (line: string) => process.stderr.write(`${start}${line}\n`);
+  let state: 'open' | 'away' | undefined = isOpen ? 'open' : undefined;
   return {
     onOpen: () => {
       // The gateway ends a stream now and then: that is no outage.
-      if (state !== 'open' && !json) tell('Listening for events; Ctrl-C ends it');
+      if (state !== 'open' && !json) tell(opened);
       state = 'open';
     },
     onRetry: ({ message }) => {
