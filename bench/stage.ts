@@ -65,19 +65,15 @@ export class Stage {
     if (fresh) await this.#dismiss();
     const copies = new Map<Run, readonly Contender[]>();
     for (const run of runs) copies.set(run, await this.#contender(run.contender, extent.processes));
-    for (const [run, all] of copies)
-      for (const [index, contender] of all.entries()) {
-        tell(`warming up ${run.label}, process ${index + 1}`);
-        if (extent.warmup > 0) await this.#warmUp(run, contender, extent);
+    const measured = runs.map((run) => ({ label: run.label, run, rounds: [] as Rounds }));
+    if (extent.warmup > 0)
+      for (const [{ run, label }, contender, at] of inTurns(measured, extent.processes, copies)) {
+        tell(`warming up ${label}, process ${at + 1}`);
+        await this.#warmUp(run, contender, extent);
       }
-    const measured = runs.map(({ label }) => ({ label, rounds: [] as Rounds }));
-    for (let round = 0; round < extent.rounds; round++) {
-      for (const [index, run] of runs.entries()) {
-        tell(`round ${round + 1} of ${extent.rounds}, ${run.label}`);
-        const all = copies.get(run) ?? [];
-        const contender = all[round % all.length] as Contender;
-        measured[index]?.rounds.push(await this.#turn(run, contender, extent));
-      }
+    for (const [{ run, label, rounds }, contender, at] of inTurns(measured, extent.rounds, copies)) {
+      tell(`round ${at + 1} of ${extent.rounds}, ${label}`);
+      rounds.push(await this.#turn(run, contender, extent));
     }
     if (fresh) await this.#dismiss();
     return measured;
@@ -154,6 +150,19 @@ export class Stage {
     this.#everyone.clear();
     for (const starting of everyone) await stopAll(await starting);
   }
+}
+
+/** One run after the other, and back: who is first, or last, would have an advantage of some percent. Each time with the next process. */
+function* inTurns<T extends { readonly run: Run }>(
+  all: readonly T[],
+  times: number,
+  copies: ReadonlyMap<Run, readonly Contender[]>,
+): Generator<[each: T, contender: Contender, at: number]> {
+  for (let at = 0; at < times; at++)
+    for (const each of at % 2 === 0 ? all : all.toReversed()) {
+      const processes = copies.get(each.run) ?? [];
+      yield [each, processes[at % processes.length] as Contender, at];
+    }
 }
 
 async function stopAll(all: readonly Contender[]): Promise<void> {
