@@ -10,8 +10,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { Maintenance } from '../control/maintenance.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
-import { ReadCache, type Served } from '../read-cache/read-cache.ts';
 import { Generations } from '../read-cache/read-keys.ts';
+import { ResponseCache, type Served } from '../read-cache/response-cache.ts';
 import type { DryRun } from '../upstream/dry-run.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { DryRunDto } from './dry-run.dto.ts';
@@ -31,7 +31,7 @@ const MAX_LISTENERS = 20;
 @Injectable()
 export class OperationInterceptor implements NestInterceptor {
   constructor(
-    private readonly cache: ReadCache,
+    private readonly responses: ResponseCache,
     private readonly generations: Generations,
     private readonly writes: KeyedWrites,
     private readonly maintenance: Maintenance,
@@ -81,9 +81,9 @@ export class OperationInterceptor implements NestInterceptor {
     const { policy } = stages.get('authorised');
     const { call } = stages.get('reached');
     const respond = (result: unknown) => responseOf(result, url);
-    if (policy.isCached && this.cache.isOn) {
+    if (policy.isCached && this.responses.isOn) {
       const read = { operation: policy.operationId, params: params as object, url, call };
-      return this.cache.page(read, handle, respond);
+      return this.responses.serve(read, handle, respond);
     }
     // The response may be made of cached lists all the same, so it may have an age.
     const response = respond(await handle());

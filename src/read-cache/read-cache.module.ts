@@ -6,6 +6,7 @@ import { ListStore } from './list-store.ts';
 import { redisStore } from './redis-store.ts';
 import { ReadCache } from './read-cache.ts';
 import { Generations, ReadKeys } from './read-keys.ts';
+import { ResponseCache } from './response-cache.ts';
 
 @Module({
   imports: [
@@ -15,7 +16,7 @@ import { Generations, ReadKeys } from './read-keys.ts';
       useFactory: (redis: SharedRedis) => ({ stores: redisStore(redis) }),
     }),
   ],
-  providers: [Generations, ReadKeys, ListStore, ReadCache],
-  exports: [Generations, ReadCache],
+  providers: [Generations, ReadKeys, ListStore, ReadCache, ResponseCache],
+  exports: [Generations, ReadCache, ResponseCache],
 })
 export class ReadCacheModule {}

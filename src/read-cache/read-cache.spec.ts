@@ -16,6 +16,7 @@ import { ListStore, type TextForm } from './list-store.ts';
 import { redisStore } from './redis-store.ts';
 import { type ListSpec, ReadCache } from './read-cache.ts';
 import { Generations, ReadKeys } from './read-keys.ts';
+import { ResponseCache } from './response-cache.ts';
 
 const config = settings();
 const LIFE = { ttlMs: 60_000 };
@@ -36,11 +37,19 @@ const NO_UPSTREAM = {} as UpstreamClient;
 const newGenerations = () =>
   new Generations(config.upstream, LIFE, noRedis(), new RecordedLog().log, new Metrics());
 
-function cacheOf(shared?: Keyv, redis = someRedis(), generations = newGenerations()): ReadCache {
+function cachesOf(shared?: Keyv, redis = someRedis(), generations = newGenerations()) {
   const keys = new ReadKeys(generations, config.upstream);
   const cache = createCache({ stores: shared ? [shared] : [] });
   const lists = new ListStore(cache, shared ? redis : noRedis(), LIFE);
-  return new ReadCache(lists, keys, NO_UPSTREAM, new Metrics());
+  const metrics = new Metrics();
+  return {
+    cache: new ReadCache(lists, keys, NO_UPSTREAM, metrics),
+    responses: new ResponseCache(lists, keys, metrics),
+  };
+}
+
+function cacheOf(...given: Parameters<typeof cachesOf>): ReadCache {
+  return cachesOf(...given).cache;
 }
 
 type Load = ListSpec<string>['load'];
@@ -221,7 +230,7 @@ describe('reads at the same time', () => {
 
 describe('the text of a response', () => {
   /** Reads the response that shows the list `listMembers`, as the interceptor does. */
-  function pages(cache: ReadCache, load: Load) {
+  function pages({ cache, responses }: ReturnType<typeof cachesOf>, load: Load) {
     let made = 0;
     const get = async (fresh = false, lists = 1) => {
       const { spec, call } = reading();
@@ -237,14 +246,14 @@ describe('the text of a response', () => {
       };
       const respond = (result: unknown) => ({ body: JSON.stringify(result), number: ++made });
       const request = { operation: `pageOf${lists}`, params: {}, url: '/', call: { ...call, fresh } };
-      const { response, askedAt } = await cache.page(request, handle, respond);
+      const { response, askedAt } = await responses.serve(request, handle, respond);
       return { ...response, isOld: askedAt !== undefined };
     };
     return { get, made: () => made };
   }
 
   it('is made once for the same lists, also where they were read again and have not changed', async () => {
-    const { get, made } = pages(cacheOf(), () => Promise.resolve(loaded('same')));
+    const { get, made } = pages(cachesOf(), () => Promise.resolve(loaded('same')));
     const both = await Promise.all([get(), get()]);
     expect(both).toEqual([1, 1].map((number) => ({ body: '["same"]', number, isOld: false })));
     expect(await get()).toEqual({ body: '["same"]', number: 1, isOld: true });
@@ -253,16 +262,15 @@ describe('the text of a response', () => {
   });
 
   it('is made again when one of its lists has changed, by whichever request', async () => {
-    const cache = cacheOf();
     const { load } = platform();
-    const { get } = pages(cache, load);
+    const { get } = pages(cachesOf(), load);
     expect(await get(false, 2)).toEqual({ body: '["1","2"]', number: 1, isOld: false });
     expect(await get(true, 1)).toEqual({ body: '["3"]', number: 2, isOld: false });
     expect(await get(false, 2)).toEqual({ body: '["3","2"]', number: 3, isOld: true });
   });
 
   it('is not kept where it is made of no list', async () => {
-    const { get, made } = pages(cacheOf(), () => Promise.reject(new Error('not asked')));
+    const { get, made } = pages(cachesOf(), () => Promise.reject(new Error('not asked')));
     await get(false, 0);
     await get(false, 0);
     expect(made()).toBe(2);

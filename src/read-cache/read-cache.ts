@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -9,7 +8,7 @@ import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
-import { type List, ListStore, MAX_LENGTH, type TextForm } from './list-store.ts';
+import { type List, ListStore, type TextForm } from './list-store.ts';
 import { ReadKeys } from './read-keys.ts';
 
 export interface Source<T> {
@@ -43,49 +42,15 @@ export interface Cached<T> {
   readonly part?: CachedPart;
 }
 
-interface Body {
-  readonly body: string | Buffer;
-}
-
-/** A response, with the generation and the lists that it was made of. */
-interface Page<T> {
-  response: T;
-  readonly generation: string;
-  readonly parts: readonly CachedPart[];
-}
-
-interface PageRead {
-  readonly operation: string;
-  readonly params: object;
-  readonly url: string;
-  readonly call: CallContext;
-}
-
-/** A response, with the time of its oldest list where that was not read for this request, in ms since the epoch. */
-export interface Served<T> {
-  readonly response: T;
-  readonly askedAt: number | undefined;
-}
-
 const JSON_FORM: TextForm<unknown> = { toText: JSON.stringify, fromText: JSON.parse };
-const MAX_PAGES = 1_000;
-/** In UTF-16 units. Node writes a shorter text from its stack, and reserves three bytes a unit for each longer one. */
-const MAX_SENT_AS_TEXT = 5_000;
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Caches what the platform responds to reads for a few seconds: one entry for each list, in the process, then in Redis. All operations,
- * filters and pages use it. Equal reads at the same time share one call. The texts of responses are kept beside the lists that they were
- * made of, for as long as these are the same. Every failure of the cache is a miss.
+ * filters and pages use it. Equal reads at the same time share one call. Every failure of the cache is a miss.
  */
 @Injectable()
 export class ReadCache {
   readonly #flights = new SingleFlight<List<unknown>>();
-  readonly #pages = new LRUCache<string, Page<Body>>({
-    max: MAX_PAGES,
-    maxSize: MAX_PAGE_BYTES,
-    sizeCalculation: ({ response }, key) => 2 * (response.body.length + key.length),
-  });
 
   constructor(
     private readonly lists: ListStore,
@@ -96,38 +61,6 @@ export class ReadCache {
 
   get isOn(): boolean {
     return this.lists.lifeMs > 0;
-  }
-
-  /** The response to a read: as kept where its lists are the same, else `respond` makes it of what `handle` returns. */
-  async page<T extends Body>(
-    read: PageRead,
-    handle: () => Promise<unknown>,
-    respond: (result: unknown) => T,
-  ): Promise<Served<T>> {
-    const { operation, params, url, call } = read;
-    const key = this.keys.of(operation, url, call);
-    const asked = this.keys.generationOf(params, call);
-    const kept = this.#pages.get(key) as Page<T> | undefined;
-    const keptAt = kept && !call.fresh ? this.#askedAt(kept.parts) : undefined;
-    if (kept && keptAt !== undefined && kept.generation === (await asked)) {
-      this.metrics.readCache(operation, 'hit');
-      return { response: sentAgain(kept), askedAt: keptAt };
-    }
-    const [result, generation] = await Promise.all([handle(), asked]);
-    if (generation === undefined) {
-      this.metrics.readCache(operation, 'error');
-      return { response: respond(result), askedAt: undefined };
-    }
-    const { parts, oldestPart: askedAt } = call.progress;
-    this.metrics.readCache(operation, call.fresh ? 'bypass' : originOf(parts));
-    // The lists may not have changed, and another reader may have made it of them meanwhile.
-    const made = this.#pages.get(key) as Page<T> | undefined;
-    if (made?.generation === generation && isSame(made.parts, parts))
-      return { response: made.response, askedAt };
-    const response = respond(result);
-    if (parts.length > 0 && response.body.length <= MAX_LENGTH)
-      this.#pages.set(key, { response, parts, generation });
-    return { response, askedAt };
   }
 
   /** `fresh`: bypasses the cache and stores the new result; by default as the request asks. The response is made of this result. */
@@ -189,17 +122,6 @@ export class ReadCache {
         return { value, length: last.known?.text.length ?? 0, last };
       },
     };
-  }
-
-  /** The time of the oldest of these lists; undefined where one of them is not held any more, or another version of it. */
-  #askedAt(parts: readonly CachedPart[]): number | undefined {
-    let oldest = Infinity;
-    for (const { key, version } of parts) {
-      const list = this.lists.held(key);
-      if (list?.version !== version) return undefined;
-      oldest = Math.min(oldest, list.askedAt);
-    }
-    return oldest;
   }
 
   #hit<T>(operation: string, key: string, list: List<T>): Cached<T> {
@@ -266,30 +188,8 @@ function cached<T>(
   return { value, part: { key, version, askedAt, isJoined } };
 }
 
-/** A long text becomes bytes when it is sent again, so that it is encoded once. */
-function sentAgain<T extends Body>(page: Page<T>): T {
-  const { response } = page;
-  const { body } = response;
-  if (typeof body === 'string' && body.length > MAX_SENT_AS_TEXT)
-    page.response = { ...response, body: Buffer.from(body) };
-  return page.response;
-}
-
 function sortedEntries(record: object): [string, unknown][] {
   return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
-}
-
-/** Where a response comes from that was made for this request. */
-function originOf(parts: readonly CachedPart[]): 'hit' | 'shared' | 'miss' {
-  if (parts.some(({ askedAt }) => askedAt !== undefined)) return 'hit';
-  return parts.some(({ isJoined }) => isJoined) ? 'shared' : 'miss';
-}
-
-function isSame(some: readonly CachedPart[], others: readonly CachedPart[]): boolean {
-  return (
-    some.length === others.length &&
-    some.every(({ key, version }, at) => others[at]?.key === key && others[at].version === version)
-  );
 }
 
 /**
