@@ -97,7 +97,7 @@ export class Licensing extends WithGroups {
       export: streams.export.bind(streams),
     } satisfies Partial<Members>);
     this.events.each = streams.events.bind(streams);
-    this.jobs.follow = (jobId, options) => new ImportJob(jobId, streams, options);
+    this.jobs.follow = (jobId, watch) => new ImportJob(jobId, streams, watch);
     this.orders.placeAndWait = (order, waitOptions) => placeAndWait(this.orders, order, waitOptions);
   }
 
