@@ -8,7 +8,6 @@ import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
 import { enterprisesOf, type LedgerRecord } from '../order-ledger/ledger-record.ts';
 import {
-  cursorBefore,
   type LoggedMove,
   MOVE_LOG,
   type MoveLog,
@@ -99,14 +98,13 @@ export class EventsService {
   async after(
     after: string,
     { grants, enterprises, types }: Reader,
-    count = AT_ONCE,
   ): Promise<{ readonly moves: readonly SeenMove[]; readonly next: string }> {
     const wanted = types && movesOf(types);
     let from = after;
-    const { found, last } = await this.#share(from, count, wanted).catch((error: unknown) => {
+    const { found, last } = await this.#share(from, AT_ONCE, wanted).catch((error: unknown) => {
       if (!(error instanceof MovesDropped)) throw error;
       from = error.oldest;
-      return this.#share(from, count, wanted);
+      return this.#share(from, AT_ONCE, wanted);
     });
     const moves = found.map((move) => ({
       id: move.id,
@@ -124,10 +122,10 @@ export class EventsService {
     return known;
   }
 
-  /** One event; undefined where it is not kept any more, or where the reader may not see it. */
-  async one(id: string, reader: Reader): Promise<EventDto | undefined> {
-    const { moves } = await this.after(cursorBefore(id), reader, 1);
-    return moves[0]?.id === id ? moves[0].event : undefined;
+  /** One event that has been shown before; undefined where it is not kept any more, or where the reader may not see it. */
+  async one(id: string, { grants, enterprises }: Reader): Promise<EventDto | undefined> {
+    const move = await this.moves.one(id);
+    return move && this.#seen(move, grants, enterprises);
   }
 
   async #read(

@@ -44,6 +44,11 @@ export class MemoryMoveLog implements MoveLog {
     };
   }
 
+  async one(id: string): Promise<LoggedMove | undefined> {
+    const move = this.#moves[this.#firstAfter(id) - 1];
+    return move?.id === id ? move : undefined;
+  }
+
   async newest(): Promise<string> {
     return this.#newest;
   }

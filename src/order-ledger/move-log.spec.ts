@@ -161,7 +161,14 @@ describe('what replicas do not have', () => {
     expect(await shown(replicated.log)).toEqual({ found: [newest], newest });
     // Also to who asks for a page only. A replica that has just come may take a while to acknowledge.
     await movedIn(ledger, 'SO-2', 'succeeded');
-    await until('it is found', async () => (await replicated.log.read(newest, 10)).found.length === 1);
+    const seen = async () => (await replicated.log.read(newest, 10)).found;
+    await until('it is found', async () => (await seen()).length === 1);
+    // What was shown before is there by its id, also while a replica that took over knows only of earlier ones, and has none of its own.
+    const [last] = await seen();
+    await replica.stop();
+    await direct.set(storeKeys('env').movesShown, '0-0');
+    expect(await seen()).toEqual([]);
+    expect(await replicated.log.one(last?.id ?? '')).toEqual(last);
   });
 });
 

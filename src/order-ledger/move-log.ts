@@ -38,6 +38,8 @@ export interface MoveLog {
    * {@link MovesDropped} if later ones were dropped, and with `OrderLedgerUnavailable` while the store is away.
    */
   read(after: string | undefined, count: number, wanted?: readonly WantedMove[]): Promise<Moves>;
+  /** A move that has been shown before, also while replicas do not acknowledge it; undefined where it is kept no longer. */
+  one(id: string): Promise<LoggedMove | undefined>;
   /** The newest move that was ever written; {@link NO_MOVE} without one. */
   newest(): Promise<string>;
   /** Drops what is kept no longer. */
@@ -56,7 +58,6 @@ export const PART_OF_STORE = 0.1;
  * Redis it is the id of a stream's entry, with zeros in front of its two numbers.
  */
 export const CURSOR = /^\d{15}-\d{10}$/;
-const MAX_SEQUENCE = 9_999_999_999;
 export const NO_MOVE = cursorOf('0-0');
 
 export function cursorOf(entryId: string): string {
@@ -67,12 +68,6 @@ export function cursorOf(entryId: string): string {
 /** The opposite of {@link cursorOf}. */
 export function entryIdOf(cursor: string): string {
   return cursor.split('-').map(Number).join('-');
-}
-
-/** The cursor after which this move is the next one. */
-export function cursorBefore(cursor: string): string {
-  const [time = 0, sequence = 0] = cursor.split('-').map(Number);
-  return cursorOf(sequence > 0 ? `${time}-${sequence - 1}` : `${time - 1}-${MAX_SEQUENCE}`);
 }
 
 /** Moves that the reader has not had were dropped. Those after `oldest` are there. */

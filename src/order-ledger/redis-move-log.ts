@@ -61,6 +61,11 @@ end
 return {'there', entries, newer}
 `);
 
+/** ARGV: the id of an entry. */
+const ONE = new Script(`${SAME_EPOCH}
+return {'there', redis.call('XRANGE', moves, ARGV[2], ARGV[2])}
+`);
+
 const NEWEST = new Script(`${SAME_EPOCH}${LAST}
 return {'there', newest, shown}
 `);
@@ -141,6 +146,11 @@ export class RedisMoveLog implements MoveLog {
       last: last === undefined ? undefined : cursorOf(last),
       isEnd: entries.length < count,
     };
+  }
+
+  async one(id: string): Promise<LoggedMove | undefined> {
+    const [, entries] = await this.#run(ONE, [], [entryIdOf(id)]);
+    return (entries as readonly Entry[]).flatMap(moveIn)[0];
   }
 
   async newest(): Promise<string> {
