@@ -21,6 +21,12 @@ const MAX_WARMUP = { unknown: 2, known: 0.5 };
 type Rounds = Partial<Measured>[];
 type Tell = (what: string) => void;
 
+interface Copies {
+  readonly run: Run;
+  readonly processes: readonly Contender[];
+  readonly rounds: Rounds;
+}
+
 /** All contenders at once, under load in turns, so that other load of the machine hits all of them. */
 export class Stage {
   readonly #platform: Platform;
@@ -63,20 +69,20 @@ export class Stage {
     const extent = usual.warmup > 0 ? { ...usual, ...own } : usual;
     tell('starting');
     if (fresh) await this.#dismiss();
-    const copies = new Map<Run, readonly Contender[]>();
-    for (const run of runs) copies.set(run, await this.#contender(run.contender, extent.processes));
-    const measured = runs.map((run) => ({ label: run.label, run, rounds: [] as Rounds }));
+    const measured: Copies[] = [];
+    for (const run of runs)
+      measured.push({ run, processes: await this.#contender(run.contender, extent.processes), rounds: [] });
     if (extent.warmup > 0)
-      for (const [{ run, label }, contender, at] of inTurns(measured, extent.processes, copies)) {
-        tell(`warming up ${label}, process ${at + 1}`);
+      for (const [{ run }, contender, at] of inTurns(measured, extent.processes)) {
+        tell(`warming up ${run.label}, process ${at + 1}`);
         await this.#warmUp(run, contender, extent);
       }
-    for (const [{ run, label, rounds }, contender, at] of inTurns(measured, extent.rounds, copies)) {
-      tell(`round ${at + 1} of ${extent.rounds}, ${label}`);
+    for (const [{ run, rounds }, contender, at] of inTurns(measured, extent.rounds)) {
+      tell(`round ${at + 1} of ${extent.rounds}, ${run.label}`);
       rounds.push(await this.#turn(run, contender, extent));
     }
     if (fresh) await this.#dismiss();
-    return measured;
+    return measured.map(({ run: { label }, rounds }) => ({ label, rounds }));
   }
 
   #turn(
@@ -153,16 +159,13 @@ export class Stage {
 }
 
 /** One run after the other, and back: who is first, or last, would have an advantage of some percent. Each time with the next process. */
-function* inTurns<T extends { readonly run: Run }>(
-  all: readonly T[],
+function* inTurns(
+  all: readonly Copies[],
   times: number,
-  copies: ReadonlyMap<Run, readonly Contender[]>,
-): Generator<[each: T, contender: Contender, at: number]> {
+): Generator<[each: Copies, contender: Contender, at: number]> {
   for (let at = 0; at < times; at++)
-    for (const each of at % 2 === 0 ? all : all.toReversed()) {
-      const processes = copies.get(each.run) ?? [];
-      yield [each, processes[at % processes.length] as Contender, at];
-    }
+    for (const each of at % 2 === 0 ? all : all.toReversed())
+      yield [each, each.processes[at % each.processes.length] as Contender, at];
 }
 
 async function stopAll(all: readonly Contender[]): Promise<void> {

@@ -92,9 +92,10 @@ it('licensing events tail prints them as they come', async () => {
   }
 });
 
-it('licensing events tail says once that there is no connection, and when it listens', async () => {
+/** A command whose gateway comes when it has said that there is none. */
+async function begunInAnOutage(...command: readonly string[]) {
   const port = await freePort();
-  const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), 'events', 'tail'], {
+  const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), ...command], {
     env: { LICENSING_URL: `http://127.0.0.1:${port}`, LICENSING_API_KEY: 'k' },
   });
   let told = '';
@@ -102,12 +103,17 @@ it('licensing events tail says once that there is no connection, and when it lis
   await until('it says that it tries again', () => told.includes('trying again'));
   const away = await ScriptedGateway.start(port);
   atEnd(() => away.close());
+  return { child, port, away, told: () => told };
+}
+
+it('licensing events tail says once that there is no connection, and when it listens', async () => {
+  const { child, port, away, told } = await begunInAnOutage('events', 'tail');
   const headers = { 'content-type': 'text/event-stream' };
   const stream = { status: 200, text: 'id: a-cursor\n\n', headers };
   away.play('cut', stream, stream);
-  await until('the second outage is told', () => told.split('trying again').length === 3);
+  await until('the second outage is told', () => told().split('trying again').length === 3);
   // The first one was repeated with another reason, and the second stream came after the end of the first.
-  expect(told.split('\n')).toEqual([
+  expect(told().split('\n')).toEqual([
     `No connection to the gateway at 127.0.0.1:${port}: ECONNREFUSED: trying again`,
     'Listening for events; Ctrl-C ends it',
     expect.stringMatching(/^The connection to \S+ was lost before the answer.*: trying again$/),
@@ -119,15 +125,7 @@ it('licensing events tail says once that there is no connection, and when it lis
 });
 
 it('licensing jobs watch says once that there is no connection, and when it is there again', async () => {
-  const port = await freePort();
-  const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), 'jobs', 'watch', 'job-1'], {
-    env: { LICENSING_URL: `http://127.0.0.1:${port}`, LICENSING_API_KEY: 'k' },
-  });
-  let told = '';
-  child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
-  await until('it says that it tries again', () => told.includes('trying again'));
-  const away = await ScriptedGateway.start(port);
-  atEnd(() => away.close());
+  const { child, port, away, told } = await begunInAnOutage('jobs', 'watch', 'job-1');
   const data = JSON.stringify({ jobId: 'job-1', state: 'succeeded', total: 1, done: 1, failed: 0 });
   away.play(
     { status: 200, text: `data: ${data}\n\n`, headers: { 'content-type': 'text/event-stream' } },
@@ -135,7 +133,7 @@ it('licensing jobs watch says once that there is no connection, and when it is t
     { status: 200, text: '', headers: { 'content-type': 'application/x-ndjson' } },
   );
   expect(await once(child, 'close')).toEqual([0, null]);
-  expect(told.split('\n')).toEqual([
+  expect(told().split('\n')).toEqual([
     `No connection to the gateway at 127.0.0.1:${port}: ECONNREFUSED: trying again`,
     'Connected again',
     '',

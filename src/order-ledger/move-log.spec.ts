@@ -163,7 +163,7 @@ describe('what replicas do not have', () => {
     await movedIn(ledger, 'SO-2', 'succeeded');
     const seen = async () => (await replicated.log.read(newest, 10)).found;
     await until('it is found', async () => (await seen()).length === 1);
-    // What was shown before is there by its id, also while a replica that took over knows only of earlier ones, and has none of its own.
+    // A store that took over may know less of what was shown, and no replica acknowledges. A move that was shown is still there by its id.
     const [last] = await seen();
     await replica.stop();
     await direct.set(storeKeys('env').movesShown, '0-0');
