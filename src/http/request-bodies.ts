@@ -37,6 +37,13 @@ interface Share {
   isHandedOver: boolean;
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its body takes of the budget, while it counts. */
+    bodyShare?: Share | undefined;
+  }
+}
+
 /**
  * Reads the bodies of requests of known callers. All bodies share one budget of bytes, of which one caller may use half. A body counts
  * from the headers of its request until the request is done.
@@ -44,7 +51,6 @@ interface Share {
 @Injectable()
 export class RequestBodies {
   readonly #budget = Math.max(MIN_BUDGET, Math.min(MAX_BUDGET, memoryLimit() / PART_OF_MEMORY));
-  readonly #shares = new Map<FastifyRequest, Share>();
   readonly #ofCaller = new Map<string, number>();
   #underWay = 0;
 
@@ -63,7 +69,7 @@ export class RequestBodies {
     if (length > (isFile ? maxBytes : MAX_BODY_BYTES)) return new ProblemException('payload-too-large');
     const share = { caller: name, bytes: 0, isHandedOver: false };
     if (!this.#grow(share, isFile ? Math.ceil(length / PART_OF_FILE) : length)) return this.#tooMany();
-    this.#shares.set(request, share);
+    request.bodyShare = share;
     return undefined;
   }
 
@@ -73,7 +79,7 @@ export class RequestBodies {
     payload: Readable,
     done: (problem: Error | null, body?: Buffer) => void,
   ): void {
-    const share = this.#shares.get(request);
+    const share = request.bodyShare;
     // There is no share where the caller hung up.
     if (!share) return;
     const chunks: Buffer[] = [];
@@ -102,8 +108,7 @@ export class RequestBodies {
   }
 
   file(request: FastifyRequest, payload: Readable, kind: RequestFile['kind']): RequestFile {
-    const share = this.#shares.get(request);
-    if (share) share.isHandedOver = true;
+    if (request.bodyShare) request.bodyShare.isHandedOver = true;
     const length = request.headers['content-length'];
     return {
       kind,
@@ -118,8 +123,9 @@ export class RequestBodies {
 
   /** The response is ready: the body is not needed any more. */
   done(request: FastifyRequest): void {
-    const share = this.#shares.get(request);
-    if (!share || !this.#shares.delete(request)) return;
+    const share = request.bodyShare;
+    if (!share) return;
+    request.bodyShare = undefined;
     this.#underWay -= share.bytes;
     const left = (this.#ofCaller.get(share.caller) ?? 0) - share.bytes;
     if (left > 0) this.#ofCaller.set(share.caller, left);
@@ -128,7 +134,7 @@ export class RequestBodies {
 
   /** The connection is closed: releases a body that no handler has. */
   closed(request: FastifyRequest): void {
-    if (this.#shares.get(request)?.isHandedOver === false) this.done(request);
+    if (request.bodyShare?.isHandedOver === false) this.done(request);
   }
 
   #grow(share: Share, bytes: number): boolean {

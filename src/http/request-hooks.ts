@@ -67,6 +67,7 @@ export class RequestHooks {
     });
     connectSpans(fastify);
     fastify.decorateRequest('stages');
+    fastify.decorateRequest('bodyShare');
     fastify.addHook('onRequest', (request, reply, done) => this.#arrived(request, reply, done));
     fastify.addHook('onRequest', (request, reply, done) => this.#identified(request, reply, done));
     fastify.removeAllContentTypeParsers();

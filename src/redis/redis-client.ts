@@ -3,6 +3,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisConfig } from '../config/app-config.ts';
 import type { Certificates } from '../config/certificate-files.ts';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
+import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { edge } from '../shared/edge.ts';
 
 /** Applies also to the commands that the client sends while it connects. Requests wait less: {@link COMMAND_MS}. */
@@ -167,10 +168,10 @@ function afterReadonly(): (error: Error) => boolean {
 
 interface Waiting {
   slices: number;
-  readonly reject: (error: Error) => void;
+  readonly timeOut: () => void;
 }
 
-const waiting = new Set<Waiting>();
+const waiting = new PassingSet<Waiting>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
@@ -181,16 +182,20 @@ let timer: NodeJS.Timeout | undefined;
 export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T> {
   return new Promise((resolve, reject) => {
     // The slice in which a command begins is not a whole one.
-    const entry: Waiting = { slices: Math.ceil(limitMs / SLICE_MS) + 1, reject };
-    waiting.add(entry);
+    const slices = Math.ceil(limitMs / SLICE_MS) + 1;
+    const timeOut = () => {
+      leave();
+      reject(new Error('Command timed out'));
+    };
+    const leave = waiting.add({ slices, timeOut });
     timer ??= setInterval(edge('redis timeouts', passSlice), SLICE_MS);
     command.then(
       (reply) => {
-        waiting.delete(entry);
+        leave();
         resolve(reply);
       },
       (error: unknown) => {
-        waiting.delete(entry);
+        leave();
         reject(error as Error);
       },
     );
@@ -203,9 +208,5 @@ function passSlice(): void {
     clearInterval(timer);
     timer = undefined;
   }
-  for (const entry of waiting) {
-    if (--entry.slices > 0) continue;
-    waiting.delete(entry);
-    entry.reject(new Error('Command timed out'));
-  }
+  for (const entry of waiting) if (--entry.slices <= 0) entry.timeOut();
 }

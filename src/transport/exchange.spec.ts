@@ -8,6 +8,7 @@ import { ok, RawServer, type Seen } from '../../test/support/raw-server.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { credential, settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
+import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { type Exchange, TransportError } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type Route, undiciAdapter, UpstreamPools } from './upstream-pools.ts';
@@ -44,7 +45,7 @@ interface Call {
   readonly body?: string;
   readonly headers?: Record<string, string>;
   readonly abandon?: AbortSignal;
-  readonly underWay?: Set<Exchange>;
+  readonly underWay?: PassingSet<Exchange>;
 }
 
 /** Makes one call as the upstream client does. */
@@ -400,7 +401,7 @@ describe('an exchange that is ended from outside', () => {
   });
 
   it('times out when the process stops, and is removed as after a response', async () => {
-    const underWay = new Set<Exchange>();
+    const underWay = new PassingSet<Exchange>();
     server.respond = () => {
       expect(underWay.size).toBe(1);
       for (const each of underWay) each.timeUp();

@@ -1,5 +1,6 @@
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { Dispatcher } from 'undici';
+import type { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { edge } from '../shared/edge.ts';
 
 declare module 'axios' {
@@ -66,6 +67,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #held = 0;
   readonly #chunks: Buffer[] = [];
   #timer: NodeJS.Timeout;
+  readonly #leave: () => void;
   #status = 0;
   #headers: Record<string, string | string[] | undefined> = {};
   readonly #abandoned = edge('abandoned call', () => this.#fail('abandoned'));
@@ -73,14 +75,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     readonly config: InternalAxiosRequestConfig,
     /** All running exchanges, of which this is one until it ends. */
-    private readonly underWay: Set<Exchange>,
+    underWay: PassingSet<Exchange>,
     private resolve: (response: Response) => void,
     private reject: (error: unknown) => void,
     private readonly budget?: ResponseBudget,
   ) {
     const atDeadline = edge('deadline', () => this.#deadline());
     this.#timer = setTimeout(atDeadline, config.timeout);
-    underWay.add(this);
+    this.#leave = underWay.add(this);
     config.abandon?.addEventListener('abort', this.#abandoned);
   }
 
@@ -200,7 +202,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isOver) return false;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    this.underWay.delete(this);
+    this.#leave();
     this.budget?.release(this.#held);
     this.#held = 0;
     this.config.abandon?.removeEventListener('abort', this.#abandoned);

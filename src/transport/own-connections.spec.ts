@@ -9,6 +9,7 @@ import { freePort } from '../../test/support/redis.ts';
 import { settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { OwnConnections } from './own-connections.ts';
 import { type Exchange, TransportError } from './exchange.ts';
 import { type Route, undiciAdapter, UpstreamPools, watchedConnector } from './upstream-pools.ts';
@@ -43,7 +44,7 @@ interface Call {
   readonly url?: string;
   readonly timeout?: number;
   readonly confirm?: () => Promise<number>;
-  readonly underWay?: Set<Exchange>;
+  readonly underWay?: PassingSet<Exchange>;
 }
 
 /** A confirmation that stays valid on the slowest machine. How long one is valid is tested by itself (P8). */
@@ -124,7 +125,7 @@ describe('before the first byte', () => {
 
   it('a request whose time runs out during confirm is not sent, even if confirm allows it', async () => {
     const asked = Promise.withResolvers<number>();
-    const underWay = new Set<Exchange>();
+    const underWay = new PassingSet<Exchange>();
     const call = failureOf(place({ timeout: 300, confirm: () => asked.promise, underWay }));
     expect(await call).toMatchObject({ kind: 'timeout', sent: false });
     expect(underWay.size).toBe(0);
@@ -237,7 +238,7 @@ describe('a response after the deadline', () => {
   }
 
   it('is kept, and then it is over', async () => {
-    const underWay = new Set<Exchange>();
+    const underWay = new PassingSet<Exchange>();
     const { socket, answer } = await late({ underWay });
     expect(underWay.size).toBe(1);
     socket.write(ok('"late"'));

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
+import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import type { Exchange } from './exchange.ts';
 import { edge } from '../shared/edge.ts';
 
@@ -23,7 +24,7 @@ interface Limits {
  */
 export class OwnConnections {
   readonly #target: buildConnector.Options;
-  readonly #queue = new Set<() => void>();
+  readonly #queue = new PassingSet<() => void>();
   readonly #late = new Set<Exchange>();
   #open = 0;
   #closed: (() => void) | undefined;
@@ -40,8 +41,11 @@ export class OwnConnections {
     if (this.#closed) return exchange.unconnected(new Error('no more connections'));
     const open = () => this.#begin(request, exchange);
     if (this.#open < this.limits.connections) return open();
-    exchange.onResult = () => this.#queue.delete(open);
-    this.#queue.add(open);
+    const leave = this.#queue.add(() => {
+      leave();
+      open();
+    });
+    exchange.onResult = leave;
   }
 
   /** Refuses new exchanges, ends late ones, and waits for those whose callers wait. */
@@ -96,10 +100,8 @@ export class OwnConnections {
   #leave(): void {
     this.#open--;
     const [next] = this.#queue;
-    if (next) {
-      this.#queue.delete(next);
-      next();
-    } else if (this.#open === 0) this.#closed?.();
+    if (next) next();
+    else if (this.#open === 0) this.#closed?.();
   }
 }
 

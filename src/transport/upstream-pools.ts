@@ -13,6 +13,7 @@ import { type Certificates, secureContextOf } from '../config/certificate-files.
 import type { FollowedCertificates } from '../config/followed-certificates.ts';
 import type { TlsServer } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { Exchange, ResponseBudget } from './exchange.ts';
 import { OwnConnections } from './own-connections.ts';
 
@@ -51,7 +52,7 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 @Injectable()
 export class UpstreamPools implements OnApplicationShutdown {
   readonly tokens: Agent;
-  readonly exchanges = new Set<Exchange>();
+  readonly exchanges = new PassingSet<Exchange>();
   readonly #orders: OwnConnections;
   readonly #shared: ReadonlyMap<GroupName, Pool>;
 
@@ -131,7 +132,7 @@ export class UndiciHttpService extends HttpService {
  */
 export function undiciAdapter(
   routeFor: (config: InternalAxiosRequestConfig) => Route,
-  underWay = new Set<Exchange>(),
+  underWay = new PassingSet<Exchange>(),
   budget?: ResponseBudget,
 ): AxiosAdapter {
   return (config) =>

@@ -1,5 +1,6 @@
 interface Flight<T> {
-  readonly result: Promise<T>;
+  /** Undefined after its end, because a `Map` that is always in use keeps alive what has left it (see `kit/passing-set`). */
+  result: Promise<T> | undefined;
   /** What begins when this one ends. */
   next?: Promise<T>;
 }
@@ -24,16 +25,17 @@ export class SingleFlight<T> {
   /** For who needs a run that begins after this call: what is under way may have read already. They share the next one. */
   next(key: string, work: () => Promise<T>): Promise<T> {
     const flight = this.#flights.get(key);
-    if (!flight) return this.begin(key, work());
+    if (!flight?.result) return this.begin(key, work());
     return (flight.next ??= flight.result.catch(() => undefined).then(() => this.run(key, work)));
   }
 
   /** From now on others join this run. It ends with its result, or later: when `until` has settled. */
   begin(key: string, result: Promise<T>, until: Promise<unknown> = result): Promise<T> {
-    const flight = { result };
+    const flight: Flight<T> = { result };
     this.#flights.set(key, flight);
     const end = () => {
       if (this.#flights.get(key) === flight) this.#flights.delete(key);
+      flight.result = undefined;
     };
     until.then(end, end);
     return result;
