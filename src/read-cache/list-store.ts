@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -47,7 +46,8 @@ const BYTES_FOR_EACH = 4;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
-const FORMAT = 'r4';
+/** Before the keys in Redis. */
+const FORMAT = 'r4:';
 
 /** Stores lists in the process and, behind Nest's cache, in Redis. A failure of Redis is a miss. */
 @Injectable()
@@ -87,7 +87,7 @@ export class ListStore {
   }
 
   async #find<T>(key: string, { lifeMs, form }: Storing<T>): Promise<List<T> | undefined> {
-    const found = await this.#second?.get<SharedList>(sharedKey(key)).catch(() => undefined);
+    const found = await this.#second?.get<SharedList>(FORMAT + key).catch(() => undefined);
     if (!found) return undefined;
     const { text, askedAt, generation } = found;
     const held = this.#first.get(key);
@@ -124,12 +124,11 @@ export class ListStore {
       return;
     }
     try {
-      const stored = sharedKey(key);
       for (let next: List<T> | undefined = list; next; next = this.#sharing.get(key) as typeof next) {
         this.#sharing.set(key, undefined);
         const { askedAt, generation, value } = next;
         const shared: SharedList = { text: form.toText(value), askedAt, generation };
-        await second.set(stored, shared, jittered(lifeMs));
+        await second.set(FORMAT + key, shared, jittered(lifeMs));
       }
     } finally {
       this.#sharing.delete(key);
@@ -139,9 +138,4 @@ export class ListStore {
 
 function jittered(lifeMs: number): number {
   return lifeMs * (1 - JITTER + 2 * JITTER * Math.random());
-}
-
-/** A key of fixed length that does not reveal the request. */
-function sharedKey(key: string): string {
-  return `${FORMAT}:${hash('sha256', key, 'base64url')}`;
 }

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { Keyv } from 'keyv';
 import { Batcher } from '../kit/batcher/batcher.ts';
+import { emptyIfForeign } from '../kit/sealed-store/sealed-store.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 
@@ -50,11 +51,19 @@ export function redisStore(redis: SharedRedis): Keyv[] {
       }),
     (send) => redis.atEndOfTurn(send),
   );
+  // In one write with the generation, where that is asked for in this turn too.
+  const lookups = new Batcher<string, string | null>(
+    'cache',
+    (keys) =>
+      redis.run((client) =>
+        client instanceof Cluster
+          ? Promise.all(keys.map((key) => client.get(key).catch(emptyIfForeign)))
+          : client.mget([...keys]),
+      ),
+    (send) => redis.atEndOfTurn(send),
+  );
   const get = async (key: string): Promise<SharedList | undefined> => {
-    // In one write with the generation, where that is asked for in this turn too.
-    const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    redis.atEndOfTurn(() => resolve(entries.get(key)));
-    const stored = await promise;
+    const stored = entries.open(await lookups.add(key), key);
     return stored === undefined ? undefined : fromText(stored);
   };
   const set = async (key: string, list: SharedList, lifeMs?: number): Promise<boolean> => {

@@ -419,7 +419,7 @@ describe('a Redis that sends no replies', () => {
     const { promise: both, resolve } = Promise.withResolvers<void>();
     const end = await watchCommands(stack.redis(), (line) => {
       if (/"mget" .*:gen}:/i.test(line)) asked.add('generations');
-      if (/"get" "r4:/i.test(line)) asked.add('list');
+      if (/"mget" "r4:/i.test(line)) asked.add('list');
       if (asked.size === 2) resolve();
     });
     await proxy.add({ toxic: 'timeout', ms: 0 });
