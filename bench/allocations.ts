@@ -18,12 +18,16 @@ export interface Allocations {
 
 const INTERVAL = 8_192;
 
-/** While `work` runs, which resolves to the number of requests. */
-export async function allocationsOf(inspector: Inspector, work: () => Promise<number>): Promise<Allocations> {
+/** While `work` runs, which resolves to the number of requests. `old`: only what collections of young objects have left. */
+export async function allocationsOf(
+  inspector: Inspector,
+  work: () => Promise<number>,
+  old = false,
+): Promise<Allocations> {
   await inspector.call('HeapProfiler.startSampling', {
     samplingInterval: INTERVAL,
     includeObjectsCollectedByMajorGC: true,
-    includeObjectsCollectedByMinorGC: true,
+    includeObjectsCollectedByMinorGC: !old,
   });
   const requests = await work();
   const { profile } = (await inspector.call('HeapProfiler.stopSampling')) as { profile: { head: Node } };

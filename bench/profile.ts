@@ -15,7 +15,8 @@ import { named } from './scenarios.ts';
 /**
  * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--embedded]` puts it under that load with
  * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
- * `--allocations` prints instead what each request allocates, by package or file and by site. `npm run profile -- --files` prints the
+ * `--allocations` prints instead what each request allocates, by package or file and by site; with `--old` only what V8's collections of
+ * young objects have left. `npm run profile -- --files` prints the
  * files that one request runs.
  */
 
@@ -25,6 +26,7 @@ const { values, positionals } = parseArgs({
     allocations: { type: 'boolean', default: false },
     embedded: { type: 'boolean', default: false },
     files: { type: 'boolean', default: false },
+    old: { type: 'boolean', default: false },
   },
 });
 if (values.files) {
@@ -50,8 +52,9 @@ const port = await freePort();
 const nodeOptions = values.allocations
   ? `--inspect=127.0.0.1:${port}`
   : `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
-// File by file, so that the profile names them.
-const gateway = await contenders[name](platform, { nodeOptions, file: 'dist/main.js' });
+// File by file, so that the profile names them, and with the option of `src/start.sh` that decides what is old.
+const command = [process.execPath, '--no-allocation-site-pretenuring', 'dist/main.js'];
+const gateway = await contenders[name](platform, { nodeOptions, command });
 const load = (seconds: number) => underLoad(name, gateway, { ...run, seconds }, platform);
 let [from, to] = [0, 0];
 try {
@@ -70,13 +73,14 @@ if (!values.allocations) showTimes();
 
 async function showAllocations(): Promise<void> {
   const inspector = await Inspector.of(port);
-  const { places, sites, bytes } = await allocationsOf(inspector, async () => {
+  const work = async () => {
     const { perSecond = 0 } = await load(SECONDS);
     return perSecond * SECONDS;
-  });
+  };
+  const { places, sites, bytes } = await allocationsOf(inspector, work, values.old);
   inspector.close();
   process.stdout.write(
-    `Bytes that a request allocates under load (${run?.label}): ${bytes.toFixed(0)}\n\n` +
+    `Bytes that a request allocates${values.old ? ' and collections of young objects leave' : ''} under load (${run?.label}): ${bytes.toFixed(0)}\n\n` +
       `by package or file\n${rows(places, 30, size)}\nby site\n${rows(sites, 40, size)}`,
   );
 }
