@@ -89,7 +89,7 @@ export class ReadCache {
   async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
     if (!this.isOn) return { value: (await spec.load(undefined)).value };
     const { name: operation, enterpriseGlobalId, query } = spec;
-    const key = this.keys.ofList(operation, JSON.stringify([enterpriseGlobalId, sortedEntries(query)]), call);
+    const key = this.keys.ofList(operation, [enterpriseGlobalId, sortedEntries(query)], call);
     const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
     // Where the generation is still asked for (a caller without a rate, a lookup of a write), the list is asked for in the same write to Redis.

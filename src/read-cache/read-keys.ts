@@ -199,13 +199,17 @@ export class ReadKeys {
     return (isAsked ? asked : this.generations.ask(params))?.word ?? Promise.resolve(undefined);
   }
 
-  /** Of a list with these ids and this query. Redis has the key, too, so it has a fixed length and does not reveal what was asked for. */
-  ofList(operation: string, query: string, call: CallContext): string {
+  /** Redis has the key, too, so it has a fixed length and does not reveal what was asked for. */
+  ofList(operation: string, query: readonly unknown[], call: CallContext): string {
     return hash('sha256', this.of(operation, query, call), 'base64url');
   }
 
-  /** `what`: the path and query of a request. */
-  of(operation: string, what: string, { user, caller: { grants } }: CallContext): string {
+  /** `what`: the path and query of a request, or the ids and query of a list. */
+  of(
+    operation: string,
+    what: string | readonly unknown[],
+    { user, caller: { grants } }: CallContext,
+  ): string {
     const { kind, name } = user ?? {};
     return JSON.stringify([this.#environment, operation, what, kind, name, this.#rightsOf(grants)]);
   }
