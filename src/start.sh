@@ -3,8 +3,8 @@
 # V8 reads the limit of its semi-spaces, where objects are young, when it starts, and never again. By itself it takes 1 MiB where the
 # memory is 512 MiB: it would copy what lives all the time. NODE_OPTIONS with a limit of its own is stronger.
 # It also begins with 1 MiB: a start that begins with 16 copies less, and takes a tenth less of the processor for 12 MiB more of memory.
-# And it would allocate some objects of each request among the old ones from the start, where those of a busy moment, as while V8 compiles,
-# lived for long: which ones differs from process to process, and they stay until a full collection.
+# V8 would also put the objects of some places in the code among the old ones at once, where those of a busy moment lived for long. Which
+# places, differs from process to process, and their objects stay until a full collection.
 set -eu
 readonly GIB=1073741824
 
