@@ -27,12 +27,31 @@ export const JSON_TYPE = 'application/json;charset=UTF-8';
 const JSON_HEADERS = { 'content-type': JSON_TYPE };
 
 export function successAnswer(data: unknown, settings: Settings): Answer {
-  const body = {
-    code: 0,
-    message: 'success',
-    data: settings.profile.otherIds === 'number' ? withNumericIds(data) : data,
-  };
+  const { otherIds, emptyLists, flags } = settings.profile;
+  const forms = [
+    ...(otherIds === 'number' ? [withNumericIds] : []),
+    ...(emptyLists === 'null' ? [withNullLists] : []),
+    ...(flags === 'number' ? [withNumericFlags] : []),
+  ];
+  const body = { code: 0, message: 'success', data: forms.reduce((shown, form) => form(shown), data) };
   return { status: 200, headers: JSON_HEADERS, body, success: true };
+}
+
+/** A copy in which empty lists are null. */
+function withNullLists(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? null : value.map(withNullLists);
+  return isObject(value) ? withValues(value, withNullLists) : value;
+}
+
+/** A copy in which flags are 0 or 1. */
+function withNumericFlags(value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (Array.isArray(value)) return value.map(withNumericFlags);
+  return isObject(value) ? withValues(value, withNumericFlags) : value;
+}
+
+function withValues(object: Record<string, unknown>, form: (value: unknown) => unknown) {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, form(value)]));
 }
 
 export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {

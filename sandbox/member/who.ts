@@ -14,6 +14,19 @@ export function requireBoundUser({ state, username }: Call): void {
   }
 }
 
+/** Where users see only their own enterprise, a call about another is refused. A user who is no employee sees all. */
+export function requireOwnEnterprise({ state, username, parameters, settings }: Call): void {
+  const own = actingEmployee({ state, username })?.enterpriseGlobalId;
+  if (settings.profile.usersSee === 'all' || own === undefined) return;
+  const { memberGlobalId = '', assetId = '' } = parameters;
+  const asset = state.assets.get(assetId);
+  const named =
+    parameters['enterpriseGlobalId'] ??
+    state.employees.by('globalId', memberGlobalId)[0]?.enterpriseGlobalId ??
+    (asset && state.customers.get(asset.customerId)?.enterpriseGlobalId);
+  if (named !== undefined && named !== null && named !== own) throw new Refusal('60017');
+}
+
 /** The acting user's record; undefined for a user who is no employee. */
 export function actingEmployee({ state, username }: Pick<Call, 'state' | 'username'>): Employee | undefined {
   return username === null ? undefined : state.employeeByUserName(username);

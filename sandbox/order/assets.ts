@@ -1,12 +1,12 @@
 /** Order operations 8 and 9: the virtual assets of an enterprise, and asset-number digit strings (section 4.1). */
 import { type Call, type Handler, wireTime } from '../call.ts';
 import { invalid } from '../errors.ts';
-import type { Asset } from '../state/records.ts';
+import type { Asset, Extension } from '../state/records.ts';
 import { Fields } from './fields.ts';
 
 const SHELL_FIELDS = new Set(['size']);
 
-/** Operation 8. `extendCode` keeps the assets that have an extension of that code. An unknown enterprise: 13004, or no asset. */
+/** Operation 8. `extendCode` keeps the assets, or the properties, of that code, or nothing. An unknown enterprise: 13004, or no asset. */
 export const listAssets: Handler = (call) => {
   const enterpriseGlobalId = call.parameters['enterpriseGlobalId'] ?? '';
   const extendCode = call.query.get('extendCode') ?? '';
@@ -14,13 +14,16 @@ export const listAssets: Handler = (call) => {
     if (call.settings.profile.unknownEnterprise === 'empty') return [];
     throw invalid('enterpriseGlobalId is unknown');
   }
+  const { assetList, extendCode: filter } = call.settings.profile;
+  const isMeant = (extension: Extension) => extendCode === '' || extension.extendCode === extendCode;
   return call.state
     .assetsOfEnterprise(enterpriseGlobalId)
-    .filter(
-      (asset) =>
-        extendCode === '' || asset.extensions.some((extension) => extension.extendCode === extendCode),
-    )
-    .map((asset) => assetView(call, asset));
+    .filter(({ licenseType }) => assetList === 'all' || !licenseType.includes('usbkey'))
+    .filter(({ extensions }) => extendCode === '' || filter !== 'assets' || extensions.some(isMeant))
+    .map((asset) => ({
+      ...assetView(call, asset),
+      ...(filter === 'properties' && { assetExtends: asset.extensions.filter(isMeant) }),
+    }));
 };
 
 /** Operation 9. Gives out numbers that no asset has. They count as consumed even when no order uses them. */

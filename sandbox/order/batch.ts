@@ -35,12 +35,24 @@ export const batchOrder: Handler = (call) => {
   }
   const { channelCode, channelOrderId } = batch;
   state.recordCommit({ channelCode, channelOrderId, at: now, licenseOrderIds });
-  return placed.map(({ order }) => ({
+  const { orderIds } = settings.profile;
+  if (orderIds === 'later') return null;
+  return placed.map(({ order, item }) => ({
     sequence: order.sequence,
-    licenseOrderId: order.licenseOrderId,
+    licenseOrderId:
+      orderIds === 'always' || item.orderType === 'new_buy' ? shownId(call, placed, order) : null,
     customerId: order.customerId,
   }));
 };
+
+/** The id of the item's licence order, or of the first where the whole batch is one. */
+function shownId(
+  { settings }: Pick<Call, 'settings'>,
+  [first]: readonly Placed[],
+  { licenseOrderId }: LicenseOrder,
+) {
+  return settings.profile.licenseOrders === 'batch' && first ? first.order.licenseOrderId : licenseOrderId;
+}
 
 /**
  * Lets every async batch take effect whose time has come, the earliest first, as of that time. A batch that has become impossible, for
@@ -101,7 +113,8 @@ function place(call: Call, batch: Batch, item: Item, state: OrderState): Placed 
 
 function takeEffect(call: Call, placed: readonly Placed[]): void {
   for (const { order, customer, item } of placed) {
-    if (item.orderType === 'new_buy') buy(call, order, customer, item);
+    if (item.orderType === 'new_buy')
+      buy(call, { ...order, licenseOrderId: shownId(call, placed, order) }, customer, item);
     else if (item.orderType === 'delete_asset') deleteAssets(call, customer, item);
     else deleteProducts(call, customer, item);
   }

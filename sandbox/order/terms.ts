@@ -57,7 +57,7 @@ export function readProduct(fields: Fields): ProductTerms {
     limitConcurrent: readConcurrent(fields),
     limitTimeDuration: fields.long('limitTimeDuration'),
     trial: readTrial(fields) ?? 0,
-    trialEndTime: fields.time('trialEndDate'),
+    trialEndTime: readProductTrialEnd(fields),
     passwords: fields.texts('passwords'),
     timeUnit: fields.text('timeUnit'),
     timeUnitQuantity: fields.integer('timeUnitQuantity'),
@@ -100,6 +100,14 @@ function readConcurrent(fields: Fields): number | null {
   return nodes;
 }
 
+/** A time, or seconds that fit into an integer of 32 bits. */
+function readProductTrialEnd(fields: Fields): number | null {
+  if (fields.profile.productTrialEnd === 'time') return fields.time('trialEndDate');
+  const seconds = fields.integer('trialEndDate');
+  if (seconds !== null && seconds > MAX_INTEGER) throw invalid(`${fields.at('trialEndDate')} is too large`);
+  return seconds === null ? null : seconds * 1000;
+}
+
 /** A "date" without a given form (section 2.4): kept as sent. */
 function readTrialEnd(fields: Fields): unknown {
   const end = fields.raw('trialEndDate');
@@ -113,6 +121,9 @@ function readTrial(fields: Fields): number | null {
   if (trial !== null && trial !== 0 && trial !== 1) throw invalid(`${fields.at('trial')} must be 0 or 1`);
   return trial;
 }
+
+/** Of 32 bits. */
+const MAX_INTEGER = 2 ** 31 - 1;
 
 /** `y-m-d`, such as `1-0-0` for a year. */
 function readDuration(fields: Fields): string | null {

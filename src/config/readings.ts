@@ -102,10 +102,10 @@ export const readings = {
     asked: 'never',
   },
   packagesInDeletion: {
-    question: 'Does `delete_product` take packages without products?',
+    question: 'Does `delete_product` take packages? If not, it passes over those beside products.',
     values: ['refused', 'taken'],
     gateway:
-      'refuses them with 400, in an order and with `validateOnly`, unless the platform is known to take them',
+      'refuses every package with 400, also one beside products, unless the platform is known to take them',
     asked: 'order',
   },
   negativeLimits: {
@@ -173,6 +173,59 @@ export const readings = {
     values: ['number', 'text'],
     gateway: 'reads both exactly',
     asked: 'reads',
+  },
+  emptyLists: {
+    question: 'How does the platform send a list in which there is nothing?',
+    values: ['list', 'null'],
+    gateway:
+      'shows null as an empty list; decides by it (a set of rights, the end of a deletion, an id that is not there) only where null is known to be one',
+    asked: 'never',
+  },
+  flags: {
+    question: 'Are flags JSON booleans, or 0 and 1?',
+    values: ['boolean', 'number'],
+    gateway: 'reads both',
+    asked: 'reads',
+  },
+  assetList: {
+    question: "Which assets are in the order module's list of an enterprise?",
+    values: ['all', 'virtual'],
+    gateway:
+      'looks for an asset number in the list of the member center too before it counts as missing; ends no accepted deletion by an asset that it has never seen',
+    asked: 'reads',
+  },
+  usersSee: {
+    question: 'Of which enterprises does the member center show something to a user?',
+    values: ['all', 'own'],
+    gateway:
+      'reads by itself as the user that the users file names for the enterprise, and looks for an order as the user of the order',
+    asked: 'never',
+  },
+  extendCode: {
+    question: 'What does `extendCode` leave out of the list of assets?',
+    values: ['assets', 'properties', 'nothing'],
+    gateway:
+      'takes the list as it comes, or leaves out assets without the property where the platform does not',
+    asked: 'never',
+  },
+  orderIds: {
+    question: 'Which items of an order get a `licenseOrderId` in the response?',
+    values: ['always', 'purchases', 'later'],
+    gateway:
+      'tells an order whose ids are missing as incomplete, and looks for it; takes the code for the outcome where ids may be missing',
+    asked: 'order',
+  },
+  licenseOrders: {
+    question: 'Does each item of a batch become a licence order, or the whole batch one?',
+    values: ['item', 'batch'],
+    gateway: 'compares products and nodes, so it finds both',
+    asked: 'never',
+  },
+  productTrialEnd: {
+    question: "What is the integer at the end of a product's trial?",
+    values: ['time', 'seconds'],
+    gateway: 'sends a time in the unit of times, or seconds that fit into 32 bits',
+    asked: 'never',
   },
   otherIds: {
     question: 'Are ids that are texts sent as JSON numbers where they are all digits?',

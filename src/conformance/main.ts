@@ -10,7 +10,7 @@ import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { createLog } from '../observability/log.ts';
 import { Redactor } from '../observability/redactor.ts';
-import { readUsersFile } from '../session/acting-user.guard.ts';
+import { readUsersFile } from '../upstream/alias-users.ts';
 import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
 import { Findings } from './findings.ts';
 import { CannotAsk, Platform } from './platform.ts';

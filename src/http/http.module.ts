@@ -6,6 +6,7 @@ import { OperationInterceptor } from '../operation/operation.interceptor.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { ActingUserGuard } from '../session/acting-user.guard.ts';
 import { SessionModule } from '../session/session.module.ts';
+import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { TenancyGuard } from '../tenancy/tenancy.guard.ts';
 import { ValidationGuard } from '../validation/validation.guard.ts';
 import { ValidationModule } from '../validation/validation.module.ts';
@@ -19,7 +20,7 @@ import { RequestHooks } from './request-hooks.ts';
 
 /** What every request passes in Nest, in this order (the stages are in `operation/request-stages.ts`). */
 @Module({
-  imports: [CallerModule, OperationModule, ValidationModule, SessionModule],
+  imports: [CallerModule, OperationModule, ValidationModule, SessionModule, UpstreamClientModule],
   providers: [
     Admission,
     AllowedMethods,

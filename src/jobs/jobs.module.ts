@@ -5,6 +5,7 @@ import { OperationModule } from '../operation/operation.module.ts';
 import { MemoryMoveLog } from '../order-ledger/memory-move-log.ts';
 import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
 import { SessionModule } from '../session/session.module.ts';
+import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { JobDispatcher } from './job-dispatcher.ts';
 import { JobWatch } from './job-watch.ts';
 import { JobsController } from './jobs.controller.ts';
@@ -18,7 +19,7 @@ import { RedisJobStore } from './store/redis-job-store.ts';
 
 /** Long work on members: imports as jobs, with their progress and results, and exports. */
 @Module({
-  imports: [CallerModule, MemberModule, OperationModule, SessionModule],
+  imports: [CallerModule, MemberModule, OperationModule, SessionModule, UpstreamClientModule],
   controllers: [JobsController, MemberImportsController],
   providers: [
     ImportCallServices,

@@ -1,5 +1,5 @@
 import type { ContractNotes } from '../upstream/gaps.ts';
-import { UnreadableTree } from '../upstream/upstream-failure.ts';
+import { ContractViolation, UnreadableTree } from '../upstream/upstream-failure.ts';
 import { type Reader, readObject } from '../upstream/wire/reader.ts';
 import { MAX_PACKAGE_LEVELS } from '../upstream/wire/instances.ts';
 import { licenseTypes, limitTypes } from '../upstream/wire/words.ts';
@@ -27,10 +27,18 @@ const MAX_NODES = 10_000;
 /** Reads the products and packages on an asset (interface sections 2.12 and 4.2). Throws `ContractViolation`, also where the trees are too large. */
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
-  return readObject(assetProductsShape, data, notes, (wire) => ({
-    products: wire.list('productInstanceList', productShape, trees.product),
-    merchandises: wire.list('children', merchandiseShape, trees.merchandise),
-  }));
+  if (data === null) {
+    notes?.add('data', 'null');
+    return { products: [], merchandises: [] };
+  }
+  return readObject(assetProductsShape, data, notes, (wire) => {
+    if (!wire.has('productInstanceList') && !wire.has('children'))
+      throw new ContractViolation(wire.location, 'an object with one of its lists');
+    return {
+      products: wire.list('productInstanceList', productShape, trees.product),
+      merchandises: wire.list('children', merchandiseShape, trees.merchandise),
+    };
+  });
 }
 
 class TreeReader {

@@ -4,7 +4,8 @@ import { pageOf } from '../operation/page.dto.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { nothing } from '../upstream/wire/reader.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { nothing, type WholeList } from '../upstream/wire/reader.ts';
 import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
@@ -18,7 +19,7 @@ import type {
   ListLentLocksQuery,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
-import { isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
+import { isFree, toAssetNums, toLentLocks, toWholeAssetNums, toWholeLentLocks } from './member.mapper.ts';
 
 @Injectable()
 export class MemberAssetsService {
@@ -26,6 +27,7 @@ export class MemberAssetsService {
     private readonly upstream: UpstreamClient,
     private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
+    private readonly readings: PlatformReadings,
   ) {}
 
   async listAssetNums(
@@ -33,7 +35,12 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     wanted: ListAssetNumsQuery,
   ): Promise<AssetNumPageDto> {
-    const assetNums = await this.allAssetNums(call, enterpriseGlobalId);
+    // An absent owner must not make a number free, or hide it from the member who has it.
+    const { memberGlobalId, free } = wanted;
+    const assetNums =
+      memberGlobalId === undefined && free === undefined
+        ? await this.allAssetNums(call, enterpriseGlobalId)
+        : await this.wholeAssetNums(call, enterpriseGlobalId, { withLent: free !== undefined });
     return pageOf(
       assetNums.filter((each) => isWanted(each, wanted)),
       wanted,
@@ -57,14 +64,42 @@ export class MemberAssetsService {
     );
   }
 
-  /** All asset numbers of an enterprise, fetched once for all filters and pages. `fresh` bypasses the cache. */
-  allAssetNums(
+  /** All asset numbers of an enterprise, to show them: fetched once for all filters and pages. */
+  allAssetNums(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetNumDto[]> {
+    const ids = { enterpriseGlobalId };
+    return this.cache.read({ operation: 'listAssetNums', ids, decode: toAssetNums }, call);
+  }
+
+  /**
+   * All asset numbers of an enterprise, to decide by them. `fresh` bypasses the cache. `withLent`: what is free decides, so each number has to
+   * say whether it is lent.
+   */
+  wholeAssetNums(
     call: CallContext,
     enterpriseGlobalId: string,
-    fresh?: boolean,
-  ): Promise<readonly AssetNumDto[]> {
-    const ids = { enterpriseGlobalId };
-    return this.cache.read({ operation: 'listAssetNums', ids, decode: toAssetNums }, call, fresh);
+    { fresh, withLent = false }: { readonly fresh?: boolean; readonly withLent?: boolean } = {},
+  ): Promise<WholeList<AssetNumDto>> {
+    const lent = withLent ? (['borrowedFlag'] as const) : [];
+    const deciding = this.readings.deciding('assetNum', 'cloudAccountGlobalId', ...lent);
+    const source: Source<WholeList<AssetNumDto>> = {
+      operation: 'listAssetNums',
+      result: withLent ? 'wholeAssetNumsWithLent' : 'wholeAssetNums',
+      ids: { enterpriseGlobalId },
+      decode: (data, notes) => toWholeAssetNums(data, deciding, notes),
+    };
+    return this.cache.read(source, call, fresh);
+  }
+
+  /** All lent locks of an enterprise, to decide by them. */
+  wholeLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<LentLockDto>> {
+    const deciding = this.readings.deciding('assetNum');
+    const source: Source<WholeList<LentLockDto>> = {
+      operation: 'listLentLocks',
+      result: 'wholeLentLocks',
+      ids: { enterpriseGlobalId },
+      decode: (data, notes) => toWholeLentLocks(data, deciding, notes),
+    };
+    return this.cache.read(source, call);
   }
 
   allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
@@ -88,7 +123,7 @@ export class MemberAssetsService {
     { lentLockNum, assetIds }: LendAssetsDto,
   ): Promise<void> {
     if (call.dryRun)
-      for (const each of await this.allAssetNums(call, enterpriseGlobalId))
+      for (const each of await this.wholeAssetNums(call, enterpriseGlobalId, { withLent: true }))
         if (each.assetId !== null && assetIds.includes(each.assetId))
           call.dryRun.effects.push({ assetId: each.assetId, free: isFree(each) });
     const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };

@@ -4,7 +4,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { etagOf, isNamed } from '../operation/response.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { nothing } from '../upstream/wire/reader.ts';
+import { nothing, type WholeList } from '../upstream/wire/reader.ts';
 import type { WirePrivileges } from '../upstream/wire/member.ts';
 import {
   type AssetNumDto,
@@ -54,7 +54,7 @@ export class MemberRightsService {
     { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     { ifMatch }: Terms,
   ): Promise<Rights> {
-    const all = await this.assets.allAssetNums(call, enterpriseGlobalId, true);
+    const all = await this.assets.wholeAssetNums(call, enterpriseGlobalId, { fresh: true });
     const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
     const ownNums = own.map(({ assetNum }) => assetNum);
     call.authorisedIds?.add('assetNum', ownNums);
@@ -70,8 +70,8 @@ export class MemberRightsService {
     surplus: readonly AssetNumDto[],
   ): Promise<string[]> {
     const nums = surplus.map(({ assetNum }) => assetNum);
-    if (!surplus.some(({ lent }) => lent === true)) return nums;
-    const locks = await this.assets.allLentLocks(call, enterpriseGlobalId);
+    if (surplus.every(({ lent }) => lent === false)) return nums;
+    const locks = await this.assets.wholeLentLocks(call, enterpriseGlobalId);
     const lockNums = new Set(locks.map(({ assetNum }) => assetNum));
     return nums.filter((assetNum) => !lockNums.has(assetNum));
   }
@@ -98,11 +98,11 @@ export class MemberRightsService {
 }
 
 interface Rights {
-  readonly all: readonly AssetNumDto[];
+  readonly all: WholeList<AssetNumDto>;
   readonly own: readonly AssetNumDto[];
 }
 
-function conflictsOf(assigned: readonly string[], all: readonly AssetNumDto[]) {
+function conflictsOf(assigned: readonly string[], all: WholeList<AssetNumDto>) {
   const wanted = new Set(assigned);
   return all.flatMap(({ assetNum, memberGlobalId }) =>
     memberGlobalId !== null && wanted.has(assetNum) ? [{ assetNum, memberGlobalId }] : [],

@@ -56,7 +56,8 @@ describe('a member', () => {
   it.each([
     [{ assetNums: 'x' }, { assetNums: [] }],
     [{ assetNums: [null, 'a'] }, { assetNums: ['a'] }],
-    [{ onlineFlag: 1 }, { online: null }],
+    [{ onlineFlag: 1 }, { online: true }],
+    [{ onlineFlag: 'yes' }, { online: null }],
     [{ id: true }, { memberId: null }],
   ])('is served where single fields are odd: %j', (odd, shown) => {
     expect(readMember(new Reader(memberShape, { globalId: 'g', ...odd }), 'ms')).toMatchObject({
@@ -95,7 +96,7 @@ describe('a page of members', () => {
   it.each([
     [page(null, { pageSize: 'x' }), { items: [], total: 3, pageSize: null }],
     [page([], { isLastPage: true, hasNextPage: true }), { isLast: true }],
-    [page([], { isLastPage: 1, hasNextPage: true }), { isLast: false }],
+    [page([], { isLastPage: 'x', hasNextPage: true }), { isLast: false }],
     [page([], { hasNextPage: false }), { isLast: true }],
     [page([]), { isLast: null }],
   ])('is served where its numbers are odd: %j', (data, shown) => {
@@ -120,7 +121,7 @@ describe('assets', () => {
       asset('__proto__', LONG + 30 * day),
       asset(null, LONG + 30 * day + 1),
     ];
-    expect(toAssetCounts(data, 'ms', LONG)).toEqual({
+    expect(toAssetCounts(data, 'ms', LONG, DECIDING)).toEqual({
       total: 5,
       byLicenseType: { softkey: 2, cloud_account: 1, unknown: 2 },
       locked: 1,
@@ -128,9 +129,17 @@ describe('assets', () => {
       expired: 1,
       expiringSoon: 2,
     });
-    expect(() => toAssetCounts({}, 'ms', LONG)).toThrow(ContractViolation);
+    for (const none of [
+      {},
+      null,
+      undefined,
+      [...data, {}].map(({ licenseType: _, ...rest }: Record<string, unknown>) => rest),
+    ])
+      expect(() => toAssetCounts(none, 'ms', LONG, DECIDING)).toThrow(ContractViolation);
   });
 });
+
+const DECIDING = { fields: ['licenseType'], nullIsEmpty: false } as const;
 
 describe('the products on an asset', () => {
   it('have every field of the interface', () => {

@@ -1,7 +1,9 @@
 import type { ContractNotes } from '../upstream/gaps.ts';
-import { type Reader, readList } from '../upstream/wire/reader.ts';
+import { type Deciding, type Reader, readList, readWhole, type WholeList } from '../upstream/wire/reader.ts';
 import {
+  type AssetNumField,
   assetNumShape,
+  type LentLockField,
   lentLockShape,
   type MemberField,
   type MemberPage,
@@ -59,22 +61,48 @@ export function toMemberPage(
 }
 
 export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {
-  return readList(assetNumShape, data, notes, (wire) => ({
+  return readList(assetNumShape, data, notes, readAssetNum);
+}
+
+/** All asset numbers with their members. Throws where a number, or the member who has it, may be missing. */
+export function toWholeAssetNums(
+  data: unknown,
+  deciding: Deciding<AssetNumField>,
+  notes?: ContractNotes,
+): WholeList<AssetNumDto> {
+  return readWhole(assetNumShape, data, deciding, readAssetNum, notes);
+}
+
+function readAssetNum(wire: Reader<AssetNumField>): AssetNumDto {
+  return {
     assetNum: wire.requiredId('assetNum'),
     assetId: wire.id('assetId'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
     lent: wire.boolean('borrowedFlag'),
     online: wire.boolean('onlineFlag'),
-  }));
+  };
 }
 
 export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[] {
-  return readList(lentLockShape, data, notes, (wire) => ({
+  return readList(lentLockShape, data, notes, readLentLock);
+}
+
+/** All lent locks. Throws where one, or its number, may be missing. */
+export function toWholeLentLocks(
+  data: unknown,
+  deciding: Deciding<LentLockField>,
+  notes?: ContractNotes,
+): WholeList<LentLockDto> {
+  return readWhole(lentLockShape, data, deciding, readLentLock, notes);
+}
+
+function readLentLock(wire: Reader<LentLockField>): LentLockDto {
+  return {
     assetId: wire.requiredId('assetId'),
     assetNum: wire.id('assetNum'),
     lent: wire.boolean('borrowedFlag'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
-  }));
+  };
 }
 
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {

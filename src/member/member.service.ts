@@ -114,7 +114,7 @@ export class MemberService {
   async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
     if (call.dryRun)
-      for (const { assetNum, memberGlobalId: owner } of await this.assets.allAssetNums(
+      for (const { assetNum, memberGlobalId: owner } of await this.assets.wholeAssetNums(
         call,
         enterpriseGlobalId,
       ))

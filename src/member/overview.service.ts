@@ -5,7 +5,8 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { assetShape } from '../upstream/wire/order.ts';
-import { readList } from '../upstream/wire/reader.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { type Deciding, type FieldOf, readWhole, type WholeList } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';
 import {
@@ -32,14 +33,15 @@ export class OverviewService {
     private readonly members: MemberSearch,
     private readonly config: UpstreamConfig,
     private readonly log: Log,
+    private readonly readings: PlatformReadings,
   ) {}
 
   async getOverview(call: CallContext, enterpriseGlobalId: string): Promise<OverviewDto> {
     const ids = { enterpriseGlobalId };
     const [members, assetNums, lentLocks, assets] = await Promise.all([
       settle(this.members.count(call, enterpriseGlobalId)),
-      settle(this.assets.allAssetNums(call, enterpriseGlobalId)),
-      settle(this.assets.allLentLocks(call, enterpriseGlobalId)),
+      settle(this.assets.wholeAssetNums(call, enterpriseGlobalId, { withLent: true })),
+      settle(this.assets.wholeLentLocks(call, enterpriseGlobalId)),
       settle(
         this.upstream
           .call('listAssets', call, { ids }, (data) => this.#assetCounts(data))
@@ -65,7 +67,7 @@ export class OverviewService {
   }
 
   #assetCounts(data: unknown): ReturnType<typeof toAssetCounts> {
-    return toAssetCounts(data, this.config.timestampUnit, Date.now());
+    return toAssetCounts(data, this.config.timestampUnit, Date.now(), this.readings.deciding('licenseType'));
   }
 }
 
@@ -73,7 +75,7 @@ function valueOf<T, U>(result: Settled<T>, show: (value: T) => U): U | null {
   return 'value' in result ? show(result.value) : null;
 }
 
-function toAssetNumCounts(items: readonly AssetNumDto[]): AssetNumCountsDto {
+function toAssetNumCounts(items: WholeList<AssetNumDto>): AssetNumCountsDto {
   const count = (test: (item: AssetNumDto) => boolean) => items.filter(test).length;
   const isAssigned = ({ memberGlobalId }: AssetNumDto) => typeof memberGlobalId === 'string';
   return {
@@ -86,8 +88,13 @@ function toAssetNumCounts(items: readonly AssetNumDto[]): AssetNumCountsDto {
 }
 
 /** Counts the assets of an enterprise (interface section 2.8). `now` is in ms since the epoch. */
-export function toAssetCounts(data: unknown, unit: TimestampUnit, now: number): AssetCountsDto {
-  const assets = readList(assetShape, data, undefined, (wire) => {
+export function toAssetCounts(
+  data: unknown,
+  unit: TimestampUnit,
+  now: number,
+  deciding: Deciding<FieldOf<typeof assetShape>>,
+): AssetCountsDto {
+  const assets = readWhole(assetShape, data, deciding, (wire) => {
     const licenseType = wire.text('licenseType') ?? '';
     const end = wire.time('limitEndTime', unit);
     return {

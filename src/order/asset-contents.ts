@@ -3,33 +3,38 @@ import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { type Instance, toInstances } from '../upstream/wire/instances.ts';
+import { type AssetContent, toAssetContent } from '../upstream/wire/instances.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 
 /** The number of assets whose products are read at a time: few enough for the platform to serve other requests too. */
 const ASSETS_AT_A_TIME = 4;
 /** After this time the request fails. The read cache has what was read so far, for the next request. */
 const READ_MS = 20_000;
-/** The asset was deleted, so it has no products. */
-const GONE: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
+/** The platform does not show what is on the asset: it was deleted, so nothing is on it; or it belongs to another customer now. */
+const NOT_SHOWN: ReadonlyMap<string, AssetContent> = new Map([
+  ['asset-not-found', { instances: [], isWhole: true }],
+  ['asset-of-other-customer', { instances: [], isWhole: false }],
+]);
 
-/** Reads the products and packages on assets (member #7), each with its order, as one list for each asset. */
+/** Reads the products and packages on assets (member #7), each with its order. */
 @Injectable()
 export class AssetContents {
   constructor(
     private readonly cache: ReadCache,
     private readonly config: UpstreamConfig,
+    private readonly readings: PlatformReadings,
   ) {}
 
-  /** Returns the lists in the order of the assets, which must belong to an enterprise that is granted. `fresh` bypasses the cache. */
+  /** Returns what is on each asset, in the order of the assets, which must belong to an enterprise that is granted. `fresh` bypasses the cache. */
   async read(
     call: CallContext,
     enterpriseGlobalId: string,
     assets: readonly AssetDto[],
     fresh?: boolean,
-  ): Promise<readonly (readonly Instance[])[]> {
+  ): Promise<readonly AssetContent[]> {
     const ids = assets.map(({ assetId }) => assetId);
     call.authorisedIds?.add('asset', ids);
     const until = performance.now() + READ_MS;
@@ -47,20 +52,21 @@ export class AssetContents {
     enterpriseGlobalId: string,
     assetId: string,
     fresh: boolean | undefined,
-  ): Promise<readonly Instance[]> {
-    const source: Source<readonly Instance[]> = {
+  ): Promise<AssetContent> {
+    const source: Source<AssetContent> = {
       operation: 'listAssetProducts',
       ids: { assetId },
       enterpriseGlobalId,
-      result: 'assetContents',
-      decode: (data) => toInstances(data, this.config.timestampUnit),
+      result: 'assetContent',
+      decode: (data) => toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty),
     };
     try {
       return await this.cache.read(source, call, fresh);
     } catch (error) {
       const problem = asProblem(error);
-      if (problem instanceof ProblemException && GONE.has(problem.slug)) return [];
-      throw error;
+      const content = problem instanceof ProblemException ? NOT_SHOWN.get(problem.slug) : undefined;
+      if (!content) throw error;
+      return content;
     }
   }
 }

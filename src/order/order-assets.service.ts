@@ -48,7 +48,7 @@ export class OrderAssetsService {
     const assets = await this.orders.allAssets(call, enterpriseGlobalId);
     const contents = await this.contents.read(call, enterpriseGlobalId, assets);
     return assets.flatMap(({ assetId, assetNum }, index) => {
-      const made = Map.groupBy(contents[index] ?? [], ({ licenseOrderId }) => licenseOrderId);
+      const made = Map.groupBy(contents[index]?.instances ?? [], ({ licenseOrderId }) => licenseOrderId);
       return [...made].flatMap(([licenseOrderId, instances]) => {
         if (licenseOrderId === null) return [];
         const sequence = known.get(licenseOrderId);

@@ -29,7 +29,7 @@ describe('an enterprise', () => {
   it('without an id is none, and is served where the rest is odd', () => {
     expect(() => toEnterprise(data('{"enterpriseGlobalId":null}'))).toThrow(ContractViolation);
     for (const members of ['{}', '[null]']) {
-      const json = `{"enterpriseGlobalId":"e","members":${members},"defaultType":1}`;
+      const json = `{"enterpriseGlobalId":"e","members":${members},"defaultType":2}`;
       expect(toEnterprise(data(json))).toEqual({ enterpriseGlobalId: 'e', isDefault: null, members: [] });
     }
   });

@@ -1,9 +1,17 @@
 import { isJsonText, numberText } from '../shared/json.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
-import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
+import {
+  type Deciding,
+  type Reader,
+  readList,
+  readObject,
+  readWhole,
+  type WholeList,
+} from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
+  type AssetField,
   assetShape,
   assignmentShape,
   type CustomerField,
@@ -52,7 +60,21 @@ export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDt
 }
 
 export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetDto[] {
-  return readList(assetShape, data, notes, (wire) => ({
+  return readList(assetShape, data, notes, (wire) => readAsset(wire, unit));
+}
+
+/** All assets of an enterprise. Throws where one, or a field that decides, may be missing. */
+export function toWholeAssets(
+  data: unknown,
+  unit: TimestampUnit,
+  deciding: Deciding<AssetField>,
+  notes?: ContractNotes,
+): WholeList<AssetDto> {
+  return readWhole(assetShape, data, deciding, (wire) => readAsset(wire, unit), notes);
+}
+
+function readAsset(wire: Reader<AssetField>, unit: TimestampUnit): AssetDto {
+  return {
     assetId: wire.requiredId('id'),
     licenseType: wire.word('licenseType', licenseTypes),
     assetNum: wire.id('assetNum'),
@@ -78,7 +100,7 @@ export function toAssets(data: unknown, unit: TimestampUnit, notes?: ContractNot
       value: extension.text('extendValue'),
     })),
     lentLock: wire.boolean('borrowedUsbKey'),
-  }));
+  };
 }
 
 const GENERATIONS: ReadonlyMap<number, 4 | 5> = new Map([

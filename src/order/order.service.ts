@@ -6,7 +6,7 @@ import { DryRunStop } from '../upstream/dry-run.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem, nothingIfUnknown } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { nothing } from '../upstream/wire/reader.ts';
+import { nothing, type WholeList } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -29,6 +29,7 @@ import {
   toEnterprise,
   toLockResults,
   toReservedAssetNums,
+  toWholeAssets,
 } from './order.mapper.ts';
 
 /** The operations of the order module except orders: each maps the request, calls the platform and maps the response. */
@@ -76,9 +77,21 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
   }
 
-  /** All assets of an enterprise, fetched once for every operation that needs them. `fresh` bypasses the cache. */
-  allAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<readonly AssetDto[]> {
-    return this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh);
+  /** All assets of an enterprise, to show them: fetched once for every operation. */
+  allAssets(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetDto[]> {
+    return this.cache.read(this.#assetList(enterpriseGlobalId), call);
+  }
+
+  /** All assets of an enterprise as they are now, to decide by their numbers, their customers and whether they are locked. */
+  wholeAssets(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<AssetDto>> {
+    const deciding = this.readings.deciding('assetNum', 'customerId', 'licenseType', 'locked');
+    const source: Source<WholeList<AssetDto>> = {
+      operation: 'listAssets',
+      result: 'wholeAssets',
+      ids: { enterpriseGlobalId },
+      decode: (data, notes) => toWholeAssets(data, this.config.timestampUnit, deciding, notes),
+    };
+    return this.cache.read(source, call, true);
   }
 
   async listAssets(
@@ -86,8 +99,13 @@ export class OrderService {
     enterpriseGlobalId: string,
     wanted: ListAssetsQuery,
   ): Promise<AssetPageDto> {
-    const source = this.#assetList(enterpriseGlobalId, wanted.extendCode);
-    const assets = await this.cache.read(source, call).catch(nothingIfUnknown);
+    const { extendCode } = wanted;
+    const source = this.#assetList(enterpriseGlobalId, extendCode);
+    const all = await this.cache.read(source, call).catch(nothingIfUnknown);
+    // The platform is known to list assets without the property too.
+    const isUnfiltered = ['properties', 'nothing'].includes(this.readings.of('extendCode') ?? '');
+    const hasCode = ({ extensions }: AssetDto) => extensions.some(({ code }) => code === extendCode);
+    const assets = extendCode !== undefined && isUnfiltered ? all.filter(hasCode) : all;
     return pageOf(
       assets.filter((asset) => isWanted(asset, wanted)),
       wanted,
@@ -96,9 +114,10 @@ export class OrderService {
 
   async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: SoughtAssetPath): Promise<AssetDto> {
     const wanted = (assets: readonly AssetDto[]) => assets.find((each) => each.assetId === assetId);
-    const asset = await this.cache
-      .find(this.#assetList(enterpriseGlobalId), call, wanted)
-      .catch((error: unknown) => wanted(nothingIfUnknown(error)));
+    // An asset that is not in a list to be shown is looked for in one that came whole: only there its absence says something.
+    const asset =
+      wanted(await this.allAssets(call, enterpriseGlobalId).catch(nothingIfUnknown)) ??
+      wanted(await this.wholeAssets(call, enterpriseGlobalId).catch(nothingIfUnknown));
     if (!asset) throw new ProblemException('asset-not-found');
     return asset;
   }
@@ -137,7 +156,7 @@ export class OrderService {
 
   /** Of those that the enterprise has. */
   async #locked(call: CallContext, enterpriseGlobalId: string, assetNums: readonly string[]) {
-    const assets = await this.allAssets(call, enterpriseGlobalId);
+    const assets = await this.wholeAssets(call, enterpriseGlobalId);
     const byNumber = new Map(assets.map(({ assetNum, locked }) => [assetNum, locked]));
     return assetNums.flatMap((assetNum) => {
       const locked = byNumber.get(assetNum);

@@ -70,21 +70,6 @@ export class ReadCache {
     return value;
   }
 
-  /**
-   * Returns what `find` finds in the result. Where a cached result lacks it, the result is read again past the cache, because the item may be new.
-   */
-  async find<T, Item>(
-    source: Source<T>,
-    call: CallContext,
-    find: (result: T) => Item | undefined,
-  ): Promise<Item | undefined> {
-    const { value, part } = await this.list(this.#listOf(source, call), call);
-    const found = find(value);
-    if (found === undefined && part?.askedAt !== undefined) return find(await this.read(source, call, true));
-    call.progress.uses(part);
-    return found;
-  }
-
   /** A list that the request looks at, without being made of it. `fresh`: as in {@link read}. */
   async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
     if (!this.isOn) return { value: (await spec.load(undefined)).value };

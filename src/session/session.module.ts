@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { OperationModule } from '../operation/operation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
-import { AliasUsers } from './acting-user.guard.ts';
 import { SessionService } from './session.service.ts';
 import { SessionStore } from './session.store.ts';
 import { SessionsController } from './sessions.controller.ts';
@@ -10,7 +9,7 @@ import { SessionsController } from './sessions.controller.ts';
 @Module({
   imports: [TokenModule, OperationModule],
   controllers: [SessionsController],
-  providers: [AliasUsers, SessionStore, SessionService],
-  exports: [AliasUsers, SessionService],
+  providers: [SessionStore, SessionService],
+  exports: [SessionService],
 })
 export class SessionModule {}

@@ -10,8 +10,9 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { assetNumShape, lentLockShape, readMemberPage } from '../upstream/wire/member.ts';
 import { assetShape, customerShape } from '../upstream/wire/order.ts';
-import { toInstances } from '../upstream/wire/instances.ts';
-import { readList, type Shape } from '../upstream/wire/reader.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { toAssetContent } from '../upstream/wire/instances.ts';
+import { readDeciding, type Shape } from '../upstream/wire/reader.ts';
 
 type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
@@ -25,13 +26,27 @@ type Id = string | null;
 /** Ids by kind; the same index in each is the same row. */
 type Columns = Partial<Record<IdKind, Id[]>>;
 
+interface Read {
+  readonly columns: Columns;
+  /** The kinds of which the list came whole, each item with its id, so that an id that is not in it does not exist. */
+  readonly whole: readonly IdKind[];
+}
+
 /** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
 const PAGES_AT_A_TIME = 2;
 
 export class IdList {
   readonly #ids = new Map<string, ReadonlySet<string>>();
 
-  constructor(readonly columns: Columns) {}
+  constructor(private readonly read: Read) {}
+
+  isWhole(kind: IdKind): boolean {
+    return this.read.whole.includes(kind);
+  }
+
+  toJSON(): Read {
+    return this.read;
+  }
 
   has(kind: IdKind, id: string): boolean {
     return this.ids(kind).has(id);
@@ -39,14 +54,16 @@ export class IdList {
 
   ids(kind: IdKind): ReadonlySet<string> {
     let ids = this.#ids.get(kind);
-    if (!ids) this.#ids.set(kind, (ids = new Set((this.columns[kind] ?? []).filter((id) => id !== null))));
+    if (!ids)
+      this.#ids.set(kind, (ids = new Set((this.read.columns[kind] ?? []).filter((id) => id !== null))));
     return ids;
   }
 
   /** The ids of one kind in the rows that have one of the ids of another. */
   beside(kind: IdKind, other: IdKind, ids: ReadonlySet<string>): string[] {
-    const column = this.columns[kind] ?? [];
-    return (this.columns[other] ?? []).flatMap((id, row) => {
+    const { columns } = this.read;
+    const column = columns[kind] ?? [];
+    return (columns[other] ?? []).flatMap((id, row) => {
       const found = column[row];
       return id !== null && ids.has(id) && found ? [found] : [];
     });
@@ -54,18 +71,24 @@ export class IdList {
 }
 
 const FORM: TextForm<IdList> = {
-  toText: ({ columns }) => JSON.stringify(columns),
-  fromText: (text) => new IdList(JSON.parse(text) as Columns),
+  toText: JSON.stringify,
+  fromText: (text) => new IdList(JSON.parse(text) as Read),
 };
 
 /** Reads the columns of a list: for each kind the field that has its ids. */
 function columnsIn<Name extends string>(shape: Shape<Name>, fields: Partial<Record<IdKind, Name>>) {
-  const columns = Object.entries(fields);
-  return (data: unknown): Columns => {
-    const rows = readList(shape, data, undefined, (wire) => columns.map(([, field]) => wire.id(field)));
-    return Object.fromEntries(
-      columns.map(([kind], column) => [kind, rows.map((row) => row[column] ?? null)]),
+  const columns = Object.entries(fields) as [IdKind, Name][];
+  return (data: unknown, nullIsEmpty: boolean): Read => {
+    const lacking = new Set<IdKind>();
+    const { items, isWhole } = readDeciding(shape, data, { fields: [], nullIsEmpty }, (wire) =>
+      columns.map(([kind, field]) => {
+        if (!wire.came(field)) lacking.add(kind);
+        return wire.id(field);
+      }),
     );
+    const ids = columns.map(([kind], column) => [kind, items.map((row) => row[column] ?? null)] as const);
+    const whole = columns.flatMap(([kind]) => (isWhole && !lacking.has(kind) ? [kind] : []));
+    return { columns: Object.fromEntries(ids), whole };
   };
 }
 const ASSETS = columnsIn(assetShape, { asset: 'id', assetNum: 'assetNum', customer: 'customerId' });
@@ -91,6 +114,7 @@ export class IdLists {
     private readonly upstream: UpstreamClient,
     private readonly memberList: MemberList,
     private readonly config: UpstreamConfig,
+    private readonly readings: PlatformReadings,
   ) {}
 
   async read(request: IdListRequest, call: CallContext): Promise<Found> {
@@ -112,29 +136,32 @@ export class IdLists {
     fresh: boolean,
   ): Promise<Cached<IdList>> {
     const load = async () => {
-      const columns = await this[list](call, enterprise, by).catch((error: unknown) => {
+      const read = await this[list](call, enterprise, by).catch((error: unknown) => {
         throw asProblem(error);
       });
-      return { value: new IdList(columns), length: lengthOf(columns) };
+      return { value: new IdList(read), length: lengthOf(read.columns) };
     };
-    const spec = { name: `lookup:${list}`, enterpriseGlobalId: enterprise, query: by, form: FORM, load };
+    const spec = { name: `ids:${list}`, enterpriseGlobalId: enterprise, query: by, form: FORM, load };
     return this.cache.list(spec, call, fresh);
   }
 
-  assets(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, ASSETS);
+  assets(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
+    const decode = (data: unknown) => ASSETS(data, this.readings.nullIsEmpty);
+    return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, decode);
   }
 
-  assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, ASSET_NUMS);
+  assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
+    const decode = (data: unknown) => ASSET_NUMS(data, this.readings.nullIsEmpty);
+    return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, decode);
   }
 
-  lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
-    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, LENT_LOCKS);
+  lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
+    const decode = (data: unknown) => LENT_LOCKS(data, this.readings.nullIsEmpty);
+    return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, decode);
   }
 
   /** Reads every page, because the platform can search a member only by name or account. */
-  async members(call: CallContext, enterpriseGlobalId: string): Promise<Columns> {
+  async members(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
     const ask: AskPage<{ memberGlobalId: string }> = (query) =>
       this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data) =>
         readMemberPage(data, (wire) => ({ memberGlobalId: wire.requiredId('globalId') })),
@@ -142,7 +169,7 @@ export class IdLists {
     const found: string[] = [];
     for await (const { items } of this.memberList.all(ask, PAGES_AT_A_TIME))
       for (const { memberGlobalId } of items) found.push(memberGlobalId);
-    return { member: found };
+    return { columns: { member: found }, whole: ['member'] };
   }
 
   /** The customers of one channel number that are bound to the enterprise. */
@@ -150,22 +177,24 @@ export class IdLists {
     call: CallContext,
     enterpriseGlobalId: string,
     by: Readonly<Record<string, string>>,
-  ): Promise<Columns> {
+  ): Promise<Read> {
+    const deciding = this.readings.deciding('customerId', 'enterpriseGlobalId');
     const query = {
       channelCode: by['channelCode'],
       channelCustomerId: by['channelCustomerId'],
       defaultCustomer: 'N',
     };
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
-      const rows = readList(customerShape, data, undefined, (wire) => [
+      const { items, isWhole } = readDeciding(customerShape, data, deciding, (wire) => [
         wire.id('customerId'),
         wire.id('enterpriseGlobalId'),
       ]);
-      const own = rows.filter(([, enterprise]) => enterprise === enterpriseGlobalId);
-      return {
+      const own = items.filter(([, enterprise]) => enterprise === enterpriseGlobalId);
+      const columns = {
         customer: own.map(([customer]) => customer ?? null),
         channelCustomer: own.map(() => by['channelCustomerId'] ?? null),
       };
+      return { columns, whole: isWhole ? ['customer', 'channelCustomer'] : [] };
     });
   }
 
@@ -174,10 +203,13 @@ export class IdLists {
     call: CallContext,
     _enterprise: string,
     { assetId = '' }: Readonly<Record<string, string>>,
-  ): Promise<Columns> {
+  ): Promise<Read> {
+    const { timestampUnit } = this.config;
     return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) => {
-      const instances = toInstances(data, this.config.timestampUnit);
-      return { order: [...new Set(instances.flatMap(({ licenseOrderId }) => licenseOrderId ?? []))] };
+      const { instances, isWhole } = toAssetContent(data, timestampUnit, this.readings.nullIsEmpty);
+      const order = [...new Set(instances.flatMap(({ licenseOrderId }) => licenseOrderId ?? []))];
+      const isKnown = isWhole && instances.every((each) => each.licenseOrderId !== null);
+      return { columns: { order }, whole: isKnown ? ['order'] : [] };
     });
   }
 }

@@ -25,6 +25,8 @@ export interface OwnershipLookup {
   readonly enterprise: string;
   readonly kind: IdKind;
   readonly ids: ReadonlySet<string>;
+  /** The operation is one of the member center, so its list of asset numbers is the one to ask. */
+  readonly ofMembers: boolean;
   /** For customers: the channel and the customer's number in it, where the request names one. */
   readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
   /** For licence orders: the numbers of the assets that probably have them. */
@@ -62,15 +64,18 @@ export class OwnershipCheck {
   async #listed(lookup: OwnershipLookup, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     const { kind } = lookup;
     const found = new Set<string>();
+    let areWhole = true;
     for (const request of listsFor(lookup, call)) {
       const left = [...wanted].filter((id) => !found.has(id));
       if (left.length === 0) break;
       const first = await this.lists.read(request, call);
       for (const id of left) if (first.list.has(kind, id)) found.add(id);
-      if (first.fresh || left.every((id) => found.has(id))) continue;
-      const again = await this.lists.refreshed(request, call);
-      for (const id of left) if (again.has(kind, id)) found.add(id);
+      if (left.every((id) => found.has(id))) continue;
+      const now = first.fresh ? first.list : await this.lists.refreshed(request, call);
+      for (const id of left) if (now.has(kind, id)) found.add(id);
+      areWhole &&= now.isWhole(kind);
     }
+    if (found.size < wanted.size && !areWhole) throw notWhole();
     return [...found];
   }
 
@@ -87,6 +92,7 @@ export class OwnershipCheck {
       call,
       found: new Set(),
       seen: new Set(),
+      unread: new Set(),
       until: performance.now() + SEARCH_MS,
     };
     const assets = await this.lists.read(request, call);
@@ -94,6 +100,8 @@ export class OwnershipCheck {
     if (search.found.size < wanted.size) {
       const now = assets.fresh ? assets.list : await this.lists.refreshed(request, call);
       await this.#search(now, search, true);
+      const isKnown = now.isWhole('asset') && search.unread.size === 0;
+      if (search.found.size < wanted.size && !isKnown) throw notWhole();
     }
     return [...search.found];
   }
@@ -113,7 +121,7 @@ export class OwnershipCheck {
 
   async #searchAsset(
     assetId: string,
-    { lookup, wanted, call, found, seen }: Search,
+    { lookup, wanted, call, found, seen, unread }: Search,
     fresh: boolean,
   ): Promise<void> {
     const request: IdListRequest = { list: 'orders', enterprise: lookup.enterprise, by: { assetId } };
@@ -122,10 +130,12 @@ export class OwnershipCheck {
         ? { list: await this.lists.refreshed(request, call), fresh }
         : await this.lists.read(request, call);
       if (read.fresh) seen.add(assetId);
+      if (read.fresh && !read.list.isWhole('order')) unread.add(assetId);
       for (const id of wanted) if (read.list.has('order', id)) found.add(id);
     } catch (error) {
       if (!(error instanceof ProblemException && OF_ONE_ASSET.has(error.slug))) throw error;
       seen.add(assetId);
+      if (error.slug !== 'asset-not-found') unread.add(assetId);
     }
   }
 }
@@ -137,12 +147,28 @@ interface Search {
   readonly found: Set<string>;
   /** Assets that were read after the request came. */
   readonly seen: Set<string>;
+  /** Assets whose lists could not be read whole: any of them may have what is not found. */
+  readonly unread: Set<string>;
   readonly until: number;
 }
 
+/** An id that is not found may be in what did not come. */
+function notWhole(): ProblemException {
+  return new ProblemException('upstream-contract-violation', {
+    outcome: 'not_processed',
+    detail: 'A list of the platform did not come whole, so the gateway cannot tell whether this id exists.',
+  });
+}
+
 /** The lists to search, in order. The next list is read only for ids that the one before lacks. */
-function listsFor({ enterprise, kind, channel }: OwnershipLookup, { user }: CallContext): IdListRequest[] {
-  const assets: IdListRequest = { list: user ? 'assetNums' : 'assets', enterprise };
+function listsFor(
+  { enterprise, kind, channel, ofMembers }: OwnershipLookup,
+  { user }: CallContext,
+): IdListRequest[] {
+  const assetNums: IdListRequest = { list: 'assetNums', enterprise };
+  const assets: IdListRequest[] = ofMembers ? [assetNums] : [{ list: 'assets', enterprise }];
+  // The order module may list virtual assets only (reading `assetList`), so a number that it lacks may be that of a lock.
+  if (!ofMembers && user && kind === 'assetNum') assets.push(assetNums);
   const customers: IdListRequest[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];
   switch (kind) {
     case 'member':
@@ -154,7 +180,7 @@ function listsFor({ enterprise, kind, channel }: OwnershipLookup, { user }: Call
     case 'channelCustomer':
       return customers;
     default:
-      return [assets];
+      return assets;
   }
 }
 

@@ -12,6 +12,7 @@ import {
   Progress,
   AuthorisedIds,
 } from '../upstream/call-context.ts';
+import { AliasUsers } from '../upstream/alias-users.ts';
 import { DryRun } from '../upstream/dry-run.ts';
 import { OwnershipCheck, type OwnershipLookup } from './ownership-check.ts';
 import { type IdLocation, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
@@ -58,6 +59,7 @@ export class TenancyGuard implements CanActivate {
   constructor(
     private readonly ownership: OwnershipCheck,
     private readonly reservations: Reservations,
+    private readonly users: AliasUsers,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
@@ -82,7 +84,7 @@ export class TenancyGuard implements CanActivate {
     for (const scope of scopes) assertGranted(scope, call.caller);
     if (!isBound(call.caller.grants)) return { call, lookUp: undefined };
     for (const scope of scopes) assertComplete(scope);
-    const lookups = lookupsOf(scopes);
+    const lookups = lookupsOf(scopes, policy.actsAsUser ?? false);
     const authorisedIds = new AuthorisedIds();
     const bound = { ...call, authorisedIds };
     const lookUp =
@@ -104,10 +106,11 @@ export class TenancyGuard implements CanActivate {
       abandon: undefined,
       progress: new Progress(),
     };
-    const ofOrders: CallContext = policy.actsAsUser ? own : { ...own, user: undefined };
+    const as = ({ enterprise }: Lookup): CallContext =>
+      policy.actsAsUser ? own : { ...own, user: own.user ?? this.users.forEnterprise(enterprise) };
     const started = performance.now();
     const missing = await settleAll(
-      lookups.map((lookup) => this.#missing(lookup, lookup.kind === 'order' ? own : ofOrders, authorisedIds)),
+      lookups.map((lookup) => this.#missing(lookup, as(lookup), authorisedIds)),
     );
     if (own.progress.upstreamMs > 0) call.progress.lookupMs += performance.now() - started;
     const problem = problemOf(lookups, missing);
@@ -181,7 +184,7 @@ function refused(location: IdLocation | undefined, detail: string): ProblemExcep
 }
 
 /** Items of an order that name the same enterprise are looked up together. */
-function lookupsOf(scopes: readonly EnterpriseScope[]): Lookup[] {
+function lookupsOf(scopes: readonly EnterpriseScope[], ofMembers: boolean): Lookup[] {
   const lookups = new Map<string, Lookup>();
   const channelCode = scopes[0]?.ids.get('channel')?.[0]?.id;
   for (const { enterprise, ids } of scopes) {
@@ -199,6 +202,7 @@ function lookupsOf(scopes: readonly EnterpriseScope[]): Lookup[] {
         lookup = {
           enterprise: enterprise.id,
           kind,
+          ofMembers,
           channel,
           problem,
           reservable: name === 'newAssetNum',

@@ -7,6 +7,8 @@ import type { TraceContext } from '../observability/tracing.ts';
 /** The platform's user on whose behalf the member center is called (interface section 5). */
 export interface ActingUser {
   readonly kind: 'alias' | 'session';
+  /** Absent for the user of a session. */
+  readonly alias?: string;
   /** Distinguishes users in cache keys and metrics; has no secret and no session id. */
   readonly name: string;
   /** Returns a usable token at once where the process holds it, else within `waitMs`; or throws a token failure. */

@@ -6,6 +6,7 @@ import { SettingsFileError } from '../config/settings-file.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import type { Deciding } from './wire/reader.ts';
 
 /** What is known of the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
 @Injectable()
@@ -34,6 +35,15 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
   /** Undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
     return this.#known[name];
+  }
+
+  /** What a list needs in order to decide: see `readWhole`. */
+  deciding<Name extends string>(...fields: readonly Name[]): Deciding<Name> {
+    return { fields, nullIsEmpty: this.nullIsEmpty };
+  }
+
+  get nullIsEmpty(): boolean {
+    return this.of('emptyLists') === 'null';
   }
 
   /** Throws `validation-failed` where an edit clears a field by null, and the platform is not known to clear what an edit leaves out. */

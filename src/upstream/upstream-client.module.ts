@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { TokenModule } from '../token/token.module.ts';
 import { TransportModule } from '../transport/transport.module.ts';
+import { AliasUsers } from './alias-users.ts';
 import { UpstreamGaps } from './gaps.ts';
 import { MemberList } from './member-list.ts';
 import { PageLimit } from './member-pages.ts';
 import { PlatformReadings } from './platform-readings.ts';
+import { PlatformSearch } from './platform-search.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
@@ -12,14 +14,25 @@ import { UpstreamExchange } from './upstream.exchange.ts';
 @Module({
   imports: [TokenModule, TransportModule],
   providers: [
+    AliasUsers,
     MemberList,
     OperationGroups,
     PageLimit,
     PlatformReadings,
+    PlatformSearch,
     UpstreamGaps,
     UpstreamExchange,
     UpstreamClient,
   ],
-  exports: [MemberList, OperationGroups, PageLimit, PlatformReadings, UpstreamClient, UpstreamGaps],
+  exports: [
+    AliasUsers,
+    MemberList,
+    OperationGroups,
+    PageLimit,
+    PlatformReadings,
+    PlatformSearch,
+    UpstreamClient,
+    UpstreamGaps,
+  ],
 })
 export class UpstreamClientModule {}

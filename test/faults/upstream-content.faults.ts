@@ -219,16 +219,20 @@ describe('data', () => {
     await expectOrderIncomplete(order);
   });
 
-  it.each(['{"code":0}', envelope('null')])(
-    'C12 data is missing instead of a list: %s: an empty list for a read, and no success of a write',
-    async (body) => {
-      await answerWith(body);
-      const answer = await send(gateway, read);
-      expect([answer.status, answer.body['items']]).toEqual([200, []]);
-      expectProblem(await send(gateway, write), WRITE_VIOLATION);
-      await expectOrderIncomplete(order);
-    },
-  );
+  it('C12 data is null instead of a list: an empty list for a read, and no success of a write', async () => {
+    await answerWith(envelope('null'));
+    const answer = await send(gateway, read);
+    expect([answer.status, answer.body['items']]).toEqual([200, []]);
+    expectProblem(await send(gateway, write), WRITE_VIOLATION);
+    await expectOrderIncomplete(order);
+  });
+
+  it('C12 data is missing instead of a list: no list for a read, and no success of a write', async () => {
+    await answerWith('{"code":0}');
+    expectProblem(await send(gateway, read), READ_VIOLATION);
+    expectProblem(await send(gateway, write), WRITE_VIOLATION);
+    await expectOrderIncomplete(order);
+  });
 
   it('C12 malformed items of a list: left out of a read, unknown for a write', async () => {
     await answerWith(envelope('[null,5,{}]'));

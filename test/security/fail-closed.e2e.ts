@@ -4,7 +4,7 @@ import { CallerRegistry } from '../../src/caller/caller.registry.ts';
 import { JwtCallers } from '../../src/caller/jwt-callers.ts';
 import { scopes } from '../../src/caller/scopes.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
-import { AliasUsers } from '../../src/session/acting-user.guard.ts';
+import { AliasUsers } from '../../src/upstream/alias-users.ts';
 import { ValidationGuard } from '../../src/validation/validation.guard.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { scopes } from '../../src/caller/scopes.ts';
 import { operations, type OperationName } from '../../src/upstream/operations.ts';
@@ -97,7 +100,11 @@ let gateway: GatewayInProcess;
 
 beforeAll(async () => {
   const rights = { scopes: [...scopes], enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
-  gateway = await startInProcess(sandbox, { CACHE_TTL_MS: '60000' }, [{ name: 'bound', ...rights }]);
+  // The deletions name packages too, which the gateway sends to a platform only that is known to take them.
+  const profile = join(mkdtempSync(join(tmpdir(), 'reach-')), 'profile.json');
+  writeFileSync(profile, JSON.stringify({ version: 1, readings: { packagesInDeletion: 'taken' } }));
+  const environment = { CACHE_TTL_MS: '60000', PLATFORM_PROFILE_FILE: profile };
+  gateway = await startInProcess(sandbox, environment, [{ name: 'bound', ...rights }]);
 });
 beforeEach(() => sandbox.reset());
 afterAll(() => gateway.stop());

@@ -7,7 +7,7 @@ import { MemberService } from '../../member/member.service.ts';
 import { newTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import { Generations } from '../../read-cache/read-keys.ts';
-import { AliasUsers } from '../../session/acting-user.guard.ts';
+import { AliasUsers } from '../../upstream/alias-users.ts';
 import { SessionService } from '../../session/session.service.ts';
 import {
   type ActingUser,

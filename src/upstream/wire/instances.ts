@@ -22,26 +22,48 @@ export interface ChannelOrder {
   readonly channelOrderId: string;
 }
 
+/** The products and packages on an asset. */
+export interface AssetContent {
+  readonly instances: readonly Instance[];
+  /** Whether both lists came and everything in them could be read, so that what is not here is not on the asset. */
+  readonly isWhole: boolean;
+}
+
 /**
- * Adds every product and package on an asset (member #7), from the outside in. Any field may be null: no fault in one of them hides an
- * instance. Throws at a package that is too deep, with what is before it in `found`.
+ * Reads every product and package on an asset (member #7), from the outside in. Any field may be null: no fault in one of them hides an
+ * instance. Throws at a package that is too deep, with what is before it in `instances`. `nullIsEmpty`: null is how the platform sends an
+ * empty list (reading `emptyLists`); inside a package the interface allows null for it.
  */
-export function toInstances(data: unknown, unit: TimestampUnit, found: Instance[] = []): Instance[] {
-  const visit = (wire: Reader<'productInstanceList' | 'children'>, outer: readonly string[], level = 0) => {
+export function toAssetContent(
+  data: unknown,
+  unit: TimestampUnit,
+  nullIsEmpty: boolean,
+  instances: Instance[] = [],
+): AssetContent {
+  if (data === null) return { instances, isWhole: nullIsEmpty };
+  let isWhole = true;
+  const visit = (
+    wire: Reader<'productInstanceList' | 'children'>,
+    outer: readonly string[],
+    level: number,
+  ) => {
     if (level > MAX_PACKAGE_LEVELS)
       throw new UnreadableTree(wire.location, `within ${MAX_PACKAGE_LEVELS} levels`);
-    wire.list('productInstanceList', productShape, (product) => {
-      found.push(toInstance(product, unit, outer, toInstalledProduct(product, unit)));
+    const nullable = level > 0 || nullIsEmpty;
+    const products = wire.list('productInstanceList', productShape, (product) => {
+      instances.push(toInstance(product, unit, outer, toInstalledProduct(product, unit)));
     });
-    wire.list('children', merchandiseShape, (merchandise) => {
+    const packages = wire.list('children', merchandiseShape, (merchandise) => {
       const num = merchandise.id('merchandiseNum');
       const merchandiseNums = num === null ? outer : [...outer, num];
-      found.push(toInstance(merchandise, unit, merchandiseNums, null));
+      instances.push(toInstance(merchandise, unit, merchandiseNums, null));
       visit(merchandise, merchandiseNums, level + 1);
     });
+    isWhole &&= wire.isWhole('productInstanceList', products.length, nullable);
+    isWhole &&= wire.isWhole('children', packages.length, nullable);
   };
-  visit(new Reader(assetProductsShape, data), []);
-  return found;
+  visit(new Reader(assetProductsShape, data), [], 0);
+  return { instances, isWhole };
 }
 
 /** What a deletion names; everything that is given must hold. */

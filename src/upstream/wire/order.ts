@@ -127,6 +127,7 @@ export const assetShape = responseShape(
   ],
   ['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType', 'updateTime'],
 );
+export type AssetField = FieldOf<typeof assetShape>;
 export const assignmentShape = responseShape(
   ['id', 'assignStatus'],
   ['assignMemberId', 'createTime', 'updateTime'],

@@ -9,6 +9,12 @@ import { idText, longText, plain, readTime, type TimestampUnit } from './scalars
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
+/** What some platforms send in place of booleans. */
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
+  [0, false],
+  [1, true],
+]);
+
 /** The location of a value. It is made a text only for a fault. */
 interface Location {
   /** With the numbers of list items: `data.list[3].id`. */
@@ -109,10 +115,12 @@ export class Reader<Name extends string> implements Location {
     return word;
   }
 
+  /** A flag, also where the platform sends 0 or 1, which is noted. */
   boolean(name: Name): boolean | null {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
-    return this.#not(name, 'wrong-type');
+    this.#not(name, 'wrong-type');
+    return FLAGS.get(value) ?? null;
   }
 
   integer(name: Name): number | null {
@@ -188,6 +196,23 @@ export class Reader<Name extends string> implements Location {
     read: (inner: Reader<Inner>) => T,
   ): T[] {
     return readList(shape, this.#given(name), this.notes, read, new Field(this, name));
+  }
+
+  has(name: Name): boolean {
+    return this.#fields[name] !== undefined;
+  }
+
+  /** Whether the platform sent this field with a value that can be read, or with an explicit null. */
+  came(name: Name): boolean {
+    const value = this.#fields[name];
+    if (value === undefined) return false;
+    return value === null || typeof value !== 'object' || idText(value) !== undefined;
+  }
+
+  /** Whether a list came and `read` items of it could be read, which are all. `nullable`: null stands for an empty list. */
+  isWhole(name: Name, read: number, nullable: boolean): boolean {
+    const value = this.#fields[name];
+    return Array.isArray(value) ? value.length === read : nullable && value === null;
   }
 
   /** How many items a list has, also those that {@link list} leaves out. */
@@ -272,7 +297,7 @@ export function readObject<Name extends string, T>(
   return result;
 }
 
-/** A null list counts as empty. An item that is no object, or lacks its id, is left out. */
+/** A null list counts as empty, and an absent one violates the interface. An item that is no object, or lacks its id, is left out. */
 export function readList<Name extends string, T>(
   shape: Shape<Name>,
   value: unknown,
@@ -280,8 +305,8 @@ export function readList<Name extends string, T>(
   read: (item: Reader<Name>) => T,
   at: Location = DATA,
 ): T[] {
-  if (value === null || value === undefined) {
-    if (at === DATA) notes?.add(at.path, value === null ? 'null' : 'missing');
+  if (value === null) {
+    if (at === DATA) notes?.add(at.path, 'null');
     return [];
   }
   if (!Array.isArray(value)) throw new ContractViolation(at.location, 'a list');
@@ -297,6 +322,53 @@ export function readList<Name extends string, T>(
     }
   }
   return items;
+}
+
+declare const whole: unique symbol;
+
+/**
+ * A list that may decide by what it lacks: the platform sent it, every item could be read, and each one has the fields that decide. Only
+ * {@link readWhole} makes it. Lists that are shown to callers are read more tolerantly, so code that decides must not take them.
+ */
+export type WholeList<T> = readonly T[] & { readonly [whole]: true };
+
+/** What a list needs in order to decide. */
+export interface Deciding<Name extends string> {
+  /** The fields of an item that decide. */
+  readonly fields: readonly Name[];
+  /** Whether null is how the platform sends an empty list (reading `emptyLists` of its profile). */
+  readonly nullIsEmpty: boolean;
+}
+
+/** Reads a list as {@link readList} does, and says whether it may decide by what it lacks. */
+export function readDeciding<Name extends string, T>(
+  shape: Shape<Name>,
+  data: unknown,
+  { fields, nullIsEmpty }: Deciding<Name>,
+  read: (item: Reader<Name>) => T,
+  notes?: ContractNotes,
+): { readonly items: readonly T[]; readonly isWhole: boolean } {
+  let haveFields = true;
+  const items = readList(shape, data, notes, (wire) => {
+    haveFields &&= fields.every((name) => wire.came(name));
+    return read(wire);
+  });
+  const came = Array.isArray(data) ? data.length === items.length : nullIsEmpty;
+  return { items, isWhole: came && haveFields };
+}
+
+/** Throws {@link ContractViolation} where the list must not decide. */
+export function readWhole<Name extends string, T>(
+  shape: Shape<Name>,
+  data: unknown,
+  deciding: Deciding<Name>,
+  read: (item: Reader<Name>) => T,
+  notes?: ContractNotes,
+): WholeList<T> {
+  const { items, isWhole } = readDeciding(shape, data, deciding, read, notes);
+  if (!isWhole)
+    throw new ContractViolation('data', `a whole list, each item with ${deciding.fields.join(', ')}`);
+  return items as WholeList<T>;
 }
 
 /** The decoder of operations without a payload: only the success counts, and `data` may be anything. */

@@ -1,0 +1,122 @@
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { z } from 'zod';
+import { UsersConfig } from '../config/app-config.ts';
+import { Secret } from '../config/secret.ts';
+import { readSettingsFile } from '../config/settings-file.ts';
+import { followSettings } from '../config/watched-file.ts';
+import { Log } from '../observability/log.ts';
+import type { UserPrincipal } from '../token/principal.ts';
+import { TokenManager } from '../token/token.manager.ts';
+import type { ActingUser } from './call-context.ts';
+
+export const ALIAS = /^[A-Za-z0-9_.-]{1,64}$/;
+export const ALIAS_RULE = 'must be 1 to 64 of A-Z a-z 0-9 _ . -';
+export const DEFAULT_ALIAS = 'default';
+
+const schema = z.record(
+  z.string().regex(ALIAS, { error: `an alias ${ALIAS_RULE}` }),
+  z.strictObject({
+    username: z.string().min(1),
+    password: z.string().min(1),
+    enterprises: z.array(z.string().min(1)).optional(),
+  }),
+);
+
+interface ConfiguredUser extends UserPrincipal {
+  /** The enterprises for which the gateway uses this user when it reads by itself; undefined: all. */
+  readonly enterprises: ReadonlySet<string> | undefined;
+}
+
+/** The configured users of the platform, by alias. The file is read again when it changes: a new password gets a new token. */
+@Injectable()
+export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
+  #users: ReadonlyMap<string, ConfiguredUser> = new Map();
+  #unfollow: (() => void) | undefined;
+
+  constructor(
+    private readonly config: UsersConfig,
+    private readonly tokens: TokenManager,
+    private readonly log: Log,
+  ) {}
+
+  onModuleInit(): void {
+    const { file: path } = this.config;
+    if (!path) return;
+    this.log.addSecrets({
+      [Symbol.iterator]: () => this.#users.values().map(({ password }) => password.reveal()),
+    });
+    const file = { name: 'users', variable: 'UPSTREAM_USERS_FILE', path, read: readUsersFile };
+    this.#unfollow = followSettings(file, (users) => this.#take(users), this.log);
+  }
+
+  get size(): number {
+    return this.#users.size;
+  }
+
+  find(alias: string): ActingUser | undefined {
+    const principal = this.#users.get(alias);
+    if (!principal) return undefined;
+    return {
+      kind: 'alias',
+      alias,
+      // The account is in the name, so that the cache distinguishes the users when an alias gets another account.
+      name: `${alias}=${principal.username}`,
+      token: (waitMs) => this.tokens.get(principal, waitMs),
+      refused: (version, again) => this.tokens.refused(principal, version, again),
+    };
+  }
+
+  /**
+   * The user as whom the gateway reads something of this enterprise by itself: `preferred`, where it is there and serves the enterprise; else the
+   * first that names the enterprise; else one that serves all, `default` before others.
+   */
+  forEnterprise(enterpriseGlobalId: string, preferred?: string): ActingUser | undefined {
+    const serves = (alias: string | undefined) => {
+      const user = alias === undefined ? undefined : this.#users.get(alias);
+      return user !== undefined && (user.enterprises?.has(enterpriseGlobalId) ?? true);
+    };
+    const aliases = [...this.#users.keys()];
+    const alias =
+      [preferred].find(serves) ??
+      aliases.find((each) => this.#users.get(each)?.enterprises?.has(enterpriseGlobalId)) ??
+      [DEFAULT_ALIAS, ...aliases].find(serves);
+    return alias === undefined ? undefined : this.find(alias);
+  }
+
+  onApplicationShutdown(): void {
+    this.#unfollow?.();
+  }
+
+  #take(users: ReadonlyMap<string, ConfiguredUser>): number {
+    this.#users = users;
+    const served = new Map<string, string>();
+    for (const { alias, enterprises = [] } of users.values())
+      for (const enterprise of enterprises) {
+        const first = served.get(enterprise);
+        if (first === undefined) served.set(enterprise, alias);
+        else
+          this.log.warn(
+            { event: 'users-share-enterprise', enterprise, used: first, passedOver: alias },
+            'Two users of the users file name the same enterprise; the gateway reads as the first',
+          );
+      }
+    return users.size;
+  }
+}
+
+/** Reads the aliases and their users of the platform. Throws SettingsFileError. */
+export function readUsersFile(path: string): ReadonlyMap<string, ConfiguredUser> {
+  const users = readSettingsFile(path, schema);
+  return new Map(
+    Object.entries(users).map(([alias, { username, password, enterprises }]) => [
+      alias,
+      {
+        kind: 'user',
+        alias,
+        username,
+        password: new Secret(password),
+        enterprises: enterprises && new Set(enterprises),
+      },
+    ]),
+  );
+}

@@ -1,0 +1,225 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { orderOf } from '../support/order-body.ts';
+import { useStack } from '../support/stack.ts';
+
+/** A list that did not come is not an empty one: where the gateway decides by what a list lacks, the list has to have come whole. */
+
+const folder = mkdtempSync(join(tmpdir(), 'deciding-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const PLATFORM_PROFILE_FILE = join(folder, 'platform-profile.json');
+
+function write(readings: object): void {
+  writeFileSync(`${PLATFORM_PROFILE_FILE}.new`, JSON.stringify({ version: 1, readings }));
+  renameSync(`${PLATFORM_PROFILE_FILE}.new`, PLATFORM_PROFILE_FILE);
+}
+write({});
+
+const BOUND = {
+  name: 'bound',
+  scopes: ['orders:read', 'orders:write', 'orders:revoke', 'members:read', 'members:write', 'locks:write'],
+  enterprises: ['ent-harbour'],
+  channels: ['crm'],
+  users: ['default'],
+};
+const { sandbox, gateway } = useStack({
+  environment: { PLATFORM_PROFILE_FILE },
+  callers: [BOUND],
+});
+const bound = () => ({ key: gateway.keys['bound'] as string });
+
+async function know(readings: object): Promise<void> {
+  const reloaded = gateway.logged('profile-reloaded');
+  write(readings);
+  await reloaded;
+}
+
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const ANNA = `${HARBOUR}/members/mem-harbour-anna`;
+const NUMS = `${ANNA}/asset-nums`;
+const VIOLATION = { code: 'upstream-contract-violation', outcome: 'not_processed' };
+
+/** Responses of a list that are no whole list, by what is wrong. */
+const NOT_WHOLE: readonly (readonly [string, object])[] = [
+  ['null', { code: 0, codeAs: 'integer', status: 200, data: null }],
+  ['no data', { raw: { text: '{"code":0,"message":"success"}' } }],
+];
+const answer = (operation: string, action: object) => sandbox.fault({ operation, action });
+const lists = (operation: string, data: unknown) =>
+  answer(operation, { code: 0, codeAs: 'integer', status: 200, data });
+const put = (path: string, body: object, options: object = {}) =>
+  gateway.request('PUT', path, { body, ...options });
+
+describe('the asset numbers of a member', () => {
+  it.each(NOT_WHOLE)('are not changed by a list that is %s: 502, and nothing is sent', async (_, action) => {
+    await answer('listAssetNums', action);
+    for (const [method, body] of [
+      ['PUT', { assetNums: [] }],
+      ['PUT', { assetNums: ['8000001009'] }],
+      ['PATCH', { assign: [], withdraw: ['8000001001'] }],
+    ] as const) {
+      const { status, body: problem } = await gateway.request(method, NUMS, { body });
+      expect([status, problem]).toMatchObject([502, VIOLATION]);
+    }
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
+
+  it('are not changed where a number comes without its member, or an item cannot be read', async () => {
+    for (const item of [
+      { assetNum: '8000001001', assetId: 'ast-1001', borrowedFlag: false },
+      { assetId: 'x' },
+      7,
+    ]) {
+      await lists('listAssetNums', [item]);
+      const { status, body } = await put(NUMS, { assetNums: [] });
+      expect([item, status, body]).toMatchObject([item, 502, VIOLATION]);
+      await sandbox.control('DELETE', '/faults');
+    }
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
+
+  it('are set where null is known to be an empty list', async () => {
+    await know({ emptyLists: 'null' });
+    await lists('listAssetNums', null);
+    const { status, body } = await put(NUMS, { assetNums: [] });
+    expect([status, body]).toEqual([200, { assigned: [], withdrawn: [], kept: [] }]);
+    await know({});
+  });
+
+  it('keep a lent lock whose flag is a number or missing', async () => {
+    const num = { assetNum: '8000001007', assetId: 'ast-1007', cloudAccountGlobalId: 'mem-harbour-anna' };
+    for (const flag of [{ borrowedFlag: 1 }, {}]) {
+      await sandbox.control('DELETE', '/faults');
+      await lists('listAssetNums', [{ ...num, ...flag }]);
+      await lists('listLentLocks', [{ ...num, borrowedFlag: true }]);
+      const { status, body } = await put(NUMS, { assetNums: [] });
+      expect([flag, status, body]).toMatchObject([flag, 200, { withdrawn: [] }]);
+      await lists('listLentLocks', null);
+      await sandbox.control('DELETE', '/faults');
+      await lists('listAssetNums', [{ ...num, ...flag }]);
+      await lists('listLentLocks', null);
+      expect(await put(NUMS, { assetNums: [] })).toMatchObject({ status: 502, body: VIOLATION });
+    }
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
+
+  it('are filtered by their member, or by what is free, only where each says whose it is', async () => {
+    const path = `${HARBOUR}/asset-nums`;
+    await lists('listAssetNums', [{ assetNum: '8000001001', assetId: 'ast-1001' }]);
+    expect(await gateway.get(path)).toMatchObject({ status: 200, body: { total: 1 } });
+    for (const filter of ['free=true', 'memberGlobalId=mem-harbour-anna'])
+      expect(await gateway.get(`${path}?${filter}`)).toMatchObject({ status: 502, body: VIOLATION });
+  });
+});
+
+it.each(NOT_WHOLE)('the overview names the sections whose list is %s', async (_, action) => {
+  for (const operation of ['listAssets', 'listAssetNums', 'listLentLocks']) await answer(operation, action);
+  const { status, body } = await gateway.get(`${HARBOUR}/overview`);
+  const code = 'upstream-contract-violation';
+  const sections = ['assetNums', 'lentLocks', 'assets'];
+  expect([status, body]).toMatchObject([
+    200,
+    {
+      assetNums: null,
+      lentLocks: null,
+      assets: null,
+      unreachable: sections.map((section) => ({ section, code })),
+    },
+  ]);
+});
+
+describe.each(NOT_WHOLE)('with a list that is %s', (what, action) => {
+  it('an asset is not told as missing', async () => {
+    await answer('listAssets', action);
+    expect(await gateway.get(`${HARBOUR}/assets/ast-1001`)).toMatchObject({ status: 502, body: VIOLATION });
+  });
+
+  it('an id of a bound caller is not told as missing', async () => {
+    for (const operation of ['listAssets', 'listAssetNums', 'listLentLocks']) await answer(operation, action);
+    const requests = [
+      gateway.post(`${HARBOUR}/locks/disable`, { assetNums: ['8000001003'] }, bound()),
+      put(NUMS, { assetNums: ['8000001001'] }, bound()),
+      gateway.post(`${ANNA}/loans`, { lentLockNum: '8000001007', assetIds: ['ast-1001'] }, bound()),
+    ];
+    for (const { status, body } of await Promise.all(requests))
+      expect([status, body]).toMatchObject([502, VIOLATION]);
+    for (const operation of ['disableLocks', 'changePrivileges', 'borrowAssets'])
+      expect(await sandbox.journal(operation)).toEqual([]);
+  });
+
+  it('a licence order is not told as missing', async () => {
+    await answer('listAssetProducts', action);
+    const [item] = orderOf('').items;
+    const order = orderOf('SO-L1', {
+      items: [
+        {
+          ...item,
+          ...{ orderType: 'delete_asset', licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009' },
+          customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+          assets: [{ assetNums: ['8000001009'] }],
+        },
+      ],
+    });
+    const { status, body } = await gateway.post('/v1/license-orders', order, bound());
+    expect([what, status, body]).toMatchObject([what, 502, VIOLATION]);
+    expect(await sandbox.journal('batchOrder')).toEqual([]);
+  });
+
+  it('a dry run does not say that nothing would be lost', async () => {
+    for (const operation of ['listAssets', 'listAssetNums']) await answer(operation, action);
+    for (const [method, path, body] of [
+      ['DELETE', `${ANNA}?validateOnly=true`],
+      ['POST', `${HARBOUR}/locks/disable?validateOnly=true`, { assetNums: ['8000001003'] }],
+      ['POST', `${ANNA}/loans?validateOnly=true`, { lentLockNum: '8000001007', assetIds: ['ast-1001'] }],
+    ] as const)
+      expect(await gateway.request(method, path, { body })).toMatchObject({ status: 502, body: VIOLATION });
+  });
+
+  it('the effects of a deletion are not called readable', async () => {
+    const order = orderOf('SO-L2', {
+      items: [
+        {
+          ...{ orderType: 'delete_asset', licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009' },
+          customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+          assets: [{ assetNums: ['8000001009'] }],
+        },
+      ],
+    });
+    const effects = async () =>
+      (await gateway.post('/v1/license-orders?validateOnly=true', order)).body['effects'];
+    expect(await effects()).toMatchObject([{ readable: true }]);
+    await answer('listAssetProducts', action);
+    expect(await effects()).toMatchObject([{ readable: false }]);
+    await sandbox.control('DELETE', '/faults');
+    await answer('listAssets', action);
+    expect(await effects()).toMatchObject([{ readable: false }]);
+  });
+});
+
+it('products of an asset are nothing where null came for them, and no answer where nothing came', async () => {
+  const path = `${HARBOUR}/assets/ast-1001/products`;
+  await lists('listAssetProducts', null);
+  expect(await gateway.get(path)).toMatchObject({ status: 200, body: { products: [], merchandises: [] } });
+  await sandbox.control('DELETE', '/faults');
+  await answer('listAssetProducts', { raw: { text: '{"code":0,"message":"success"}' } });
+  expect(await gateway.get(path)).toMatchObject({ status: 502, body: VIOLATION });
+});
+
+describe('what `extendCode` leaves out', () => {
+  const path = `${HARBOUR}/assets?extendCode=site`;
+  const ids = async () =>
+    ((await gateway.get(path)).body['items'] as { assetId: string }[]).map(({ assetId }) => assetId);
+
+  it.each(['properties', 'nothing'])(
+    'is assets for callers where the platform leaves out %s',
+    async (extendCode) => {
+      const expected = await ids();
+      await sandbox.control('PUT', '/profile', { extendCode });
+      await know({ extendCode });
+      expect(await ids()).toEqual(expected);
+      await know({});
+    },
+  );
+});
