@@ -4,7 +4,7 @@ import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery, WaitingOrders } from '../order-ledger/order-ledger-store.ts';
 import { AttemptHistory } from '../reconciliation/attempt-history.ts';
-import { PlatformSearch } from '../reconciliation/platform-search.ts';
+import { PlatformSearch } from '../upstream/platform-search.ts';
 import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 
 /** One person cannot settle more in a night. */
@@ -87,10 +87,12 @@ export class DoubtedOrders {
   #next(record: LedgerRecord): { nextAt: number | null; noMore: string | null } {
     const { state, submittedAt } = record;
     const none = (noMore: string) => ({ nextAt: null, noMore });
-    if (state === 'incomplete') return none('The platform has answered: it did not confirm every item.');
+    if (!isSought(record) && state === 'incomplete')
+      return none('The platform has answered: it did not confirm every item.');
     if (!isSought(record))
       return none('The gateway cannot look for it: it deletes, or an item names no enterprise.');
-    if (!this.platform.possible) return none('The gateway looks as the user `default`, and there is none.');
+    if (!this.platform.possible)
+      return none('The gateway looks as a user of the users file, and there is none.');
     return { nextAt: this.times.next(submittedAt, Date.now()), noMore: null };
   }
 }

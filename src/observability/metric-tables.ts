@@ -77,8 +77,13 @@ export const COUNTERS = {
     labels: { reason: ['conflict', 'missing', 'early', 'unavailable', 'shutdown'] },
   },
   gateway_order_reconciliation_attempts_total: {
-    help: 'Reconciliation attempts for orders in doubt, by result; placed_twice: the platform has the order more than once',
-    labels: { result: ['settled', 'not_found', 'incomplete', 'placed_twice', 'not_needed', 'failed'] },
+    help: 'Reconciliation attempts for orders whose end is not known, by result; incomplete: a part was found; gone_once: what the order deletes was gone for the first time; not_seen: the gateway never saw what the order deletes; unreadable: a list did not come whole; no_user: no configured user serves the enterprise; placed_twice: the platform has the order more than once',
+    labels: {
+      result: [
+        ...['settled', 'not_found', 'incomplete', 'gone_once', 'not_seen', 'unreadable'],
+        ...['no_user', 'placed_twice', 'not_needed', 'failed'],
+      ],
+    },
   },
   gateway_jobs_ended_total: {
     help: 'Imports that this process has ended, by their last state',

@@ -1,5 +1,6 @@
 import { sha256 } from '../redis/key-names.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { SoughtCustomer } from '../upstream/platform-search.ts';
 import type { NamedInstance } from '../upstream/wire/instances.ts';
 import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
 
@@ -27,7 +28,7 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
-  reconciliation: { in_doubt: ['succeeded'], accepted: ['succeeded'] },
+  reconciliation: { in_doubt: ['succeeded'], incomplete: ['succeeded'], accepted: ['succeeded'] },
   operator: {
     in_doubt: ['succeeded', 'not_placed'],
     incomplete: ['succeeded', 'not_placed'],
@@ -93,20 +94,30 @@ export interface Settlement {
   readonly items: readonly PlacedItem[] | null;
 }
 
-/** What reconciliation needs beside the items of the order; both by the sequence of the item. */
+/** What reconciliation needs besides the items of the order; by the sequence of the item. */
 export interface OrderSearch {
   /** The customers of items that name no enterprise. */
   readonly customers?: Readonly<Record<string, SoughtCustomer>>;
   readonly deletions?: Readonly<Record<string, readonly Deletion[]>>;
+  /** What each purchase buys. */
+  readonly purchases?: Readonly<Record<string, readonly Bought[]>>;
+  /** The alias of the user that the order named. */
+  readonly user?: string;
 }
 
-export interface SoughtCustomer {
-  readonly customerId?: string;
-  readonly channelCustomerId?: string;
+/** A product by any of its names, or a package by its number, on so many assets. */
+export interface Bought {
+  readonly names: readonly string[];
+  /** Concurrent nodes; absent where the order does not say. */
+  readonly nodes?: number | undefined;
+  readonly merchandiseNum?: string | undefined;
+  readonly count: number;
 }
 
 /** What a deletion takes away from these assets. */
 export interface Deletion {
+  /** Whether the gateway has seen all of it at the platform before it sent the order: only then it can see it go. */
+  readonly seen?: boolean;
   readonly assetNums: readonly string[];
   /** Only what came from this licence order; absent: from all. */
   readonly licenseOrderId?: string;
@@ -115,14 +126,14 @@ export interface Deletion {
 }
 
 /**
- * Whether reconciliation can look for the order in its state. An order in doubt is only found by what it bought for the enterprises that
- * it names: what a deletion takes away may have been gone before.
+ * Whether reconciliation can look for the order in its state. An order in doubt, or one of which the platform did not confirm every item, is only
+ * found by what it bought for the enterprises that it names: what a deletion takes away may have been gone before.
  */
 export function isSought({ state, details: { order } }: LedgerRecord): boolean {
   if (!order?.search) return false;
   if (state === 'accepted') return true;
   return (
-    state === 'in_doubt' &&
+    (state === 'in_doubt' || state === 'incomplete') &&
     order.ordered.every((item) => item.orderType === 'new_buy' && item.enterpriseGlobalId !== null)
   );
 }

@@ -1,8 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { Deletion as DeletionRecord, OrderSearch } from '../order-ledger/ledger-record.ts';
+import { isThere } from '../order-ledger/order-evidence.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
+import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { NoUser, PlatformSearch } from '../upstream/platform-search.ts';
 import { type Instance, isMeantBy, type NamedInstance } from '../upstream/wire/instances.ts';
+import type { WholeList } from '../upstream/wire/reader.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {
@@ -16,6 +21,9 @@ import type { BoughtAssetDto, OrderProductDto } from './dto/order-product.dto.ts
 import { productUrisOf } from './order-assets.service.ts';
 import { OrderService } from './order.service.ts';
 
+/** An order waits for no longer than this until the gateway has looked at what it deletes. */
+const MARK_MS = 10_000;
+
 type Deletion = DeleteAssetDto | DeleteProductDto;
 
 type NamedProducts = Pick<BoughtAssetDto, 'products' | 'merchandises'>;
@@ -26,6 +34,8 @@ export class DeletionEffects {
   constructor(
     private readonly orders: OrderService,
     private readonly contents: AssetContents,
+    private readonly users: AliasUsers,
+    private readonly search: PlatformSearch,
   ) {}
 
   async effectsOf(call: CallContext, { items }: PlaceOrderDto): Promise<DeletionEffectDto[]> {
@@ -36,12 +46,42 @@ export class DeletionEffects {
     return effects;
   }
 
-  async #effectOf(call: CallContext, item: Deletion): Promise<Omit<DeletionEffectDto, 'sequence'>> {
+  /** Marks the deletions of which the platform shows everything now. A list that cannot be had in time leaves them unmarked. */
+  async marked(order: PlaceOrderDto, search: OrderSearch): Promise<OrderSearch> {
+    const { deletions = {}, customers = {}, user } = search;
+    const abandon = AbortSignal.timeout(MARK_MS);
+    const enterpriseOf = async (sequence: number) => {
+      const customer = customers[sequence];
+      return customer && (await this.search.enterpriseOf(order.channelCode, customer, abandon));
+    };
+    const seen: Record<string, readonly DeletionRecord[]> = {};
+    for (const [index, item] of order.items.entries()) {
+      const sequence = sequenceOf(item, index);
+      const own = deletions[sequence];
+      if (!own) continue;
+      const assetNums = new Set(own.flatMap((deletion) => deletion.assetNums));
+      try {
+        const enterprise = item.customer.enterpriseGlobalId ?? (await enterpriseOf(sequence));
+        if (enterprise === undefined) continue;
+        const holdings = await this.search.holdings(enterprise, { abandon, user, assetNums });
+        seen[sequence] = own.map((each) => ({ ...each, seen: isThere(each, holdings) }));
+      } catch (error) {
+        const isOfPlatform = error instanceof NoUser || abandon.aborted;
+        if (!isOfPlatform && !(asProblem(error) instanceof ProblemException)) throw error;
+      }
+    }
+    return { ...search, deletions: { ...deletions, ...seen } };
+  }
+
+  async #effectOf(caller: CallContext, item: Deletion): Promise<Omit<DeletionEffectDto, 'sequence'>> {
     const { enterpriseGlobalId } = item.customer;
+    if (enterpriseGlobalId === undefined) return { readable: false, assets: [] };
     // The platform shows products to its users only.
-    if (enterpriseGlobalId === undefined || !call.user) return { readable: false, assets: [] };
+    const user = caller.user ?? this.users.forEnterprise(enterpriseGlobalId);
+    if (!user) return { readable: false, assets: [] };
+    const call = { ...caller, user };
     try {
-      const all = await this.orders.allAssets(call, enterpriseGlobalId, true);
+      const all = await this.orders.wholeAssets(call, enterpriseGlobalId);
       const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
       const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
         part.assetNums.map((num) => ({ part, num })),
@@ -54,10 +94,15 @@ export class DeletionEffects {
       const searchedAssets = searched.map(({ asset }) => asset);
       const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
       const assets = searched.map(({ part, asset }, index) =>
-        affected(asset, contents[index] ?? [], item, item.orderType === 'delete_product' ? part : undefined),
+        affected(
+          asset,
+          contents[index]?.instances ?? [],
+          item,
+          item.orderType === 'delete_product' ? part : undefined,
+        ),
       );
       return {
-        readable: found.length === parts.length,
+        readable: found.length === parts.length && contents.every(({ isWhole }) => isWhole),
         // An asset that the item does not name is shown only where it loses something.
         assets: assets.filter(({ productUris }, index) => index < found.length || productUris.length > 0),
       };
@@ -71,7 +116,7 @@ export class DeletionEffects {
 /** A deletion of products that names no order also affects the customer's other assets of the licence type (rule 5). */
 function beyond(
   item: Deletion,
-  all: readonly AssetDto[],
+  all: WholeList<AssetDto>,
   found: readonly { readonly asset: AssetDto }[],
 ): { part: NamedProducts; asset: AssetDto }[] {
   if (item.orderType !== 'delete_product' || item.srcLicenseOrderId !== undefined) return [];

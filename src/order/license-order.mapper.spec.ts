@@ -87,5 +87,26 @@ describe('the results of a batch', () => {
     for (const json of ['null', '[]']) expect(toPlacedItems(results(json), order)).toEqual([]);
     expect(toPlacedItems(undefined, order)).toEqual([]);
     expect(() => toPlacedItems(results(`[${result(1)}]`), order)).toThrow(IncompleteResponse);
+    const withoutId = `[${result(1)},{"sequence":2,"licenseOrderId":null}]`;
+    expect(toPlacedItems(results(withoutId), order)).toMatchObject([{ sequence: 1 }]);
+  });
+
+  it('may lack the ids that the platform is known not to give', () => {
+    const batch = sent(1, 2);
+    const order = { ...batch, orderList: batch.orderList.map((item) => ({ ...item, orderType: 'new_buy' })) };
+    const deleting = {
+      ...order,
+      orderList: order.orderList.map((item) => ({ ...item, orderType: 'delete_asset' })),
+    };
+    const unnamed = '[{"sequence":1,"licenseOrderId":null},{"sequence":2}]';
+    for (const json of ['null', '[]', unnamed]) {
+      expect(toPlacedItems(results(json), deleting, 'purchases')).toEqual([]);
+      expect(toPlacedItems(results(json), order, 'later')).toEqual([]);
+      expect(() => toPlacedItems(results(json), order, 'purchases')).toThrow(IncompleteResponse);
+      for (const reading of [undefined, 'always'] as const)
+        expect(() => toPlacedItems(results(json), deleting, reading)).toThrow(IncompleteResponse);
+    }
+    for (const json of ['{}', '[1]', `[${result(3)}]`, `[${result(1)},${result(1)}]`])
+      expect(() => toPlacedItems(results(json), deleting, 'later')).toThrow(IncompleteResponse);
   });
 });

@@ -27,7 +27,8 @@ import type { OrderRecordDto } from './dto/order-record.dto.ts';
 /** How times are written. */
 interface TimeForm {
   readonly unit: TimestampUnit;
-  readonly featureTrialEnd: Readings['featureTrialEnd'] | undefined;
+  readonly featureTrialEnd?: Readings['featureTrialEnd'] | undefined;
+  readonly productTrialEnd?: Readings['productTrialEnd'] | undefined;
 }
 
 /**
@@ -105,7 +106,10 @@ function toProduct(product: OrderProductDto, form: TimeForm): WireOrderProduct {
     timeUnit: product.timeUnit,
     timeUnitQuantity: product.timeUnitQuantity,
     trial: toBit(product.trial),
-    trialEndDate: toLong(product.trialEndsAt, form),
+    trialEndDate: toLong(
+      product.trialEndsAt,
+      form.productTrialEnd === 'seconds' ? { ...form, unit: 's' } : form,
+    ),
   } satisfies Record<keyof WireOrderProduct, unknown>;
 }
 
@@ -153,36 +157,53 @@ function toLong(time: string | undefined, form: TimeForm): number | undefined {
 
 /**
  * The licence orders of a batch, in the order of the request. The response must have every item once and no other. Otherwise this
- * throws an {@link IncompleteResponse} with the items that are there once: the batch was placed, and must not be placed again. An item of
- * another customer than the request names throws a {@link ContractViolation}: the response may be that to another company's order.
+ * throws an {@link IncompleteResponse} with the items that are there once: the batch was placed, and must not be placed again. The id may be
+ * missing of an async order, which reconciliation looks for, and where the platform is known to give none (reading `orderIds`): there the code of
+ * the response is the outcome. An item of another customer than the request names throws a {@link ContractViolation}: the response may be
+ * that to another company's order.
  */
-export function toPlacedItems(data: unknown, sent: WireBatchOrder, notes?: ContractNotes): PlacedItem[] {
+export function toPlacedItems(
+  data: unknown,
+  sent: WireBatchOrder,
+  orderIds?: Readings['orderIds'],
+  notes?: ContractNotes,
+): PlacedItem[] {
   const customers = new Map(sent.orderList.map(({ sequence, customerId }) => [sequence, customerId]));
   const results = Array.isArray(data) ? data.map((item: unknown) => readResult(item, notes)) : [];
-  // An async order may have no licence orders yet: reconciliation finds them.
-  if (sent.syncMode === 'async' && results.length === 0 && Array.isArray(data ?? [])) return [];
   for (const [index, result] of results.entries()) {
     const named = result && customers.get(result.sequence);
     if (named !== undefined && result?.customerId && result.customerId !== named)
       throw new ContractViolation(`data[${index}].customerId`, 'the customer of the order');
   }
   const bySequence = Map.groupBy(results, (result) => result?.sequence);
-  const items = sent.orderList.flatMap(({ sequence }) => {
+  const only = ({ sequence }: WireOrderItem) => {
     const [item, ...more] = bySequence.get(sequence) ?? [];
-    return item && more.length === 0 ? [item] : [];
+    return more.length === 0 ? item : undefined;
+  };
+  const items = sent.orderList.flatMap((item) => {
+    const { licenseOrderId = null, ...result } = only(item) ?? {};
+    return licenseOrderId === null ? [] : [{ licenseOrderId, ...result } as PlacedItem];
   });
-  if (items.length !== sent.orderList.length || results.length !== items.length) {
+  const isAsync = sent.syncMode === 'async';
+  const mayLackId = ({ orderType }: WireOrderItem) =>
+    orderIds === 'later' || (orderIds === 'purchases' && orderType !== 'new_buy');
+  const isConfirmed = (item: WireOrderItem) => {
+    const rows = bySequence.get(item.sequence)?.length ?? 0;
+    if (items.some(({ sequence }) => sequence === item.sequence)) return true;
+    return rows <= 1 && (mayLackId(item) || (isAsync && (rows === 1 || results.length === 0)));
+  };
+  const isForeign = results.some((result) => !result || !customers.has(result.sequence));
+  if (isForeign || !Array.isArray(data ?? []) || !sent.orderList.every(isConfirmed))
     throw new IncompleteResponse('data', 'one result for each order', items);
-  }
   return items;
 }
 
 /** Returns undefined where the item cannot be read. */
-function readResult(item: unknown, notes: ContractNotes | undefined): PlacedItem | undefined {
+function readResult(item: unknown, notes: ContractNotes | undefined) {
   try {
     return readObject(orderResultShape, item, notes, (wire) => ({
       sequence: wire.requiredInteger('sequence'),
-      licenseOrderId: wire.requiredId('licenseOrderId'),
+      licenseOrderId: wire.id('licenseOrderId'),
       customerId: wire.id('customerId'),
     }));
   } catch (error) {

@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
+import type { KnownReadings } from '../config/platform-profile.ts';
 import { exhausted, exhaustedProblem, monthOf } from '../control/budgets.ts';
 import { Maintenance } from '../control/maintenance.ts';
 import {
+  type Bought,
   type Deletion,
   locationOf,
   type OrderedItem,
   orderName,
   type OrderSearch,
-  type SoughtCustomer,
 } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
@@ -18,6 +19,7 @@ import { Reservations } from '../tenancy/reservations.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { modulePrefix, operations } from '../upstream/operations.ts';
+import type { SoughtCustomer } from '../upstream/platform-search.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { DeletionEffects, namedBy } from './deletion-effects.ts';
@@ -27,13 +29,13 @@ import {
   type PlaceOrderDto,
   sequenceOf,
 } from './dto/license-order.dto.ts';
-import type { ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
+import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
 import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
 import { budgetUses } from './order-budget.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
 
-const PACKAGES_ALONE =
-  'must name a product: the platform is not known to take packages alone (reading packagesInDeletion of its profile)';
+const NO_PACKAGES =
+  'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
 
 /** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
@@ -67,13 +69,18 @@ export class LicenseOrderService {
       call.authorisedIds?.refusal ??
       this.maintenance.refusal('orders') ??
       this.upstream.refusal('batchOrder');
-    if (refusal && !(await this.ledger.knows(channelCode, channelOrderId))) throw refusal;
+    // The end of an async deletion is told later by what is gone then, so the gateway looks at what is there before it sends the order.
+    const isSeenBefore = syncMode === 'async' && order.items.some(({ orderType }) => orderType !== 'new_buy');
+    const isNew = (refusal || isSeenBefore) && !(await this.ledger.knows(channelCode, channelOrderId));
+    if (refusal && isNew) throw refusal;
+    const sought = searchOf(order, call.user?.alias);
+    const search = isSeenBefore && isNew ? await this.effects.marked(order, sought) : sought;
     const budgets = call.caller.budgets && budgetUses(order, call.caller.budgets);
     const write = {
       caller: call.caller.name,
-      order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search: searchOf(order) },
+      order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search },
       // The application's key is left out, because a new key does not make it another order; nor does another form of a date.
-      payloadText: `{"body":${this.#isDated ? JSON.stringify(this.#bodyOf(order, 'long')) : bodyText}}`,
+      payloadText: `{"body":${this.#isPlain ? bodyText : JSON.stringify(this.#bodyOf(order, {}))}}`,
       idempotencyKey,
       budgets,
       deadlineMs: this.config.orderDeadlineMs,
@@ -84,7 +91,7 @@ export class LicenseOrderService {
         const notTaken = this.#notTaken(order);
         if (notTaken) throw notTaken;
         return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
-          toPlacedItems(data, body, notes),
+          toPlacedItems(data, body, this.readings.of('orderIds'), notes),
         );
       }),
     );
@@ -132,12 +139,21 @@ export class LicenseOrderService {
     if (spent) throw exhaustedProblem(spent, now);
   }
 
-  get #isDated(): boolean {
-    return this.readings.of('featureTrialEnd') === 'text';
+  get #isPlain(): boolean {
+    return (
+      this.readings.of('featureTrialEnd') !== 'text' && this.readings.of('productTrialEnd') !== 'seconds'
+    );
   }
 
-  #bodyOf(order: PlaceOrderDto, featureTrialEnd = this.readings.of('featureTrialEnd')) {
-    return toBatchOrder(order, { unit: this.config.timestampUnit, featureTrialEnd });
+  #bodyOf(order: PlaceOrderDto, readings = this.#timeReadings()) {
+    return toBatchOrder(order, { unit: this.config.timestampUnit, ...readings });
+  }
+
+  #timeReadings(): Pick<KnownReadings, 'featureTrialEnd' | 'productTrialEnd'> {
+    return {
+      featureTrialEnd: this.readings.of('featureTrialEnd'),
+      productTrialEnd: this.readings.of('productTrialEnd'),
+    };
   }
 
   /** What the platform is not known to take (src/config/readings.ts); undefined where it takes the order. */
@@ -152,9 +168,13 @@ export class LicenseOrderService {
     if (this.readings.of('packagesInDeletion') !== 'taken')
       for (const [index, item] of items.entries())
         if (item.orderType === 'delete_product')
-          for (const [at, { products }] of item.assets.entries())
+          for (const [at, { products, merchandises }] of item.assets.entries()) {
+            const asset = `/items/${index}/assets/${at}`;
             if (!products?.length)
-              errors.push({ pointer: `/items/${index}/assets/${at}/products`, detail: PACKAGES_ALONE });
+              errors.push({ pointer: `${asset}/products`, detail: `must name a product: ${NO_PACKAGES}` });
+            if (merchandises?.length)
+              errors.push({ pointer: `${asset}/merchandises`, detail: `must be empty: ${NO_PACKAGES}` });
+          }
     return errors.length > 0 ? new ProblemException('validation-failed', { errors }) : undefined;
   }
 }
@@ -167,19 +187,37 @@ function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
   }));
 }
 
-function searchOf({ items }: PlaceOrderDto): OrderSearch {
+function searchOf({ items }: PlaceOrderDto, user: string | undefined): OrderSearch {
   const customers: Record<string, SoughtCustomer> = {};
   const deletions: Record<string, readonly Deletion[]> = {};
+  const purchases: Record<string, readonly Bought[]> = {};
   for (const [index, item] of items.entries()) {
     const sequence = sequenceOf(item, index);
     const { enterpriseGlobalId, customerId, channelCustomerId } = item.customer;
     if (enterpriseGlobalId === undefined) customers[sequence] = { customerId, channelCustomerId };
-    if (item.orderType !== 'new_buy') deletions[sequence] = deletionsOf(item);
+    if (item.orderType === 'new_buy') purchases[sequence] = item.assets.flatMap(boughtOn);
+    else deletions[sequence] = deletionsOf(item);
   }
   return {
+    ...(user !== undefined && { user }),
+    ...(Object.keys(purchases).length > 0 && { purchases }),
     ...(Object.keys(customers).length > 0 && { customers }),
     ...(Object.keys(deletions).length > 0 && { deletions }),
   };
+}
+
+/** What a purchase puts on one asset, or on each of the assets that it names. The content of a package is the platform's. */
+function boughtOn({ assetNums = [], products = [], merchandises = [] }: BoughtAssetDto): Bought[] {
+  const count = Math.max(1, assetNums.length);
+  return [
+    ...products.flatMap(({ productUri, gmsPid, appKey, limitConcurrent: nodes }) => {
+      const names = [productUri, gmsPid, appKey].filter((name) => name !== undefined);
+      return names.length > 0 ? [{ names, nodes, count }] : [];
+    }),
+    ...merchandises.flatMap(({ merchandiseNum }) =>
+      merchandiseNum === undefined ? [] : [{ names: [], merchandiseNum, count }],
+    ),
+  ];
 }
 
 function deletionsOf(item: DeleteAssetDto | DeleteProductDto): Deletion[] {

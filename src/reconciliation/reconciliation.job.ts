@@ -92,9 +92,12 @@ export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationS
     if (isOfAll) this.#scannedAllAt = at;
   }
 
-  /** Orders in doubt or accepted, submitted at this time or later, for which the platform can be searched. */
+  /** Orders in doubt, incomplete or accepted, submitted at this time or later, for which the platform can be searched. */
   async #open(from: number | undefined): Promise<LedgerRecord[]> {
-    const query = { states: ['in_doubt', 'accepted'], ...(from !== undefined && { from }) } as const;
+    const query = {
+      states: ['in_doubt', 'incomplete', 'accepted'],
+      ...(from !== undefined && { from }),
+    } as const;
     const found: LedgerRecord[] = [];
     for (let offset = 0, total = 1; offset < total; offset += PAGE) {
       const page = await this.ledger.list(query, offset, PAGE);

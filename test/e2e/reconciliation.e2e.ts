@@ -2,8 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { DoubtedOrders } from '../../src/console/doubts.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { orderName } from '../../src/order-ledger/ledger-record.ts';
-import { ReconciliationModule } from '../../src/reconciliation/reconciliation.module.ts';
-import { ReconciliationSchedule } from '../../src/reconciliation/schedule.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
@@ -11,6 +9,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
+import { AGAIN, attemptsOf, quick } from '../support/quick-reconciliation.ts';
 import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
@@ -22,21 +21,6 @@ const LOST = { operation: 'batchOrder', times: 1, action: { reset: 'before-heade
 const ENCRYPTION_KEYS = newEncryptionKey();
 /** So long that no asynchronous order ends before a test says so. */
 const ASYNC_ORDER_MS = 60_000;
-/** Several, because a busy machine may spoil an attempt. */
-const AGAIN = [1, 300, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
-
-/** When gateways in this process make their attempts, in ms after the send. */
-let times = AGAIN;
-
-class QuickSchedule extends ReconciliationSchedule {
-  override readonly attempts = times;
-  override readonly scan = 200;
-}
-
-const providers = Reflect.getMetadata('providers', ReconciliationModule) as unknown[];
-const quick = { provide: ReconciliationSchedule, useClass: QuickSchedule };
-Reflect.defineMetadata('providers', [...providers, quick], ReconciliationModule);
-
 let sandbox: TestSandbox;
 let redis: RunningRedis;
 let elsewhere: GatewayInProcess;
@@ -48,7 +32,7 @@ beforeAll(async () => {
   elsewhere = await startInProcess(sandbox);
 });
 beforeEach(async () => {
-  times = AGAIN;
+  quick.times = AGAIN;
   await sandbox.reset();
   // A gateway looks for every order in doubt, also for those of an earlier test.
   await ask(redis, (client) => client.flushall());
@@ -99,18 +83,7 @@ async function again(body: Body): Promise<void> {
   expect((await onceServed(() => elsewhere.post(ORDERS, body))).status).toBe(201);
 }
 
-/** How many attempts are done, by result. */
-async function attempts(...gateways: TestGateway[]): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const gateway of gateways) {
-    for (const [, result, count] of (await gateway.metrics()).matchAll(
-      /^gateway_order_reconciliation_attempts_total\{result="(\w+)"\} ([1-9]\d*)$/gm,
-    ))
-      counts[result as string] = (counts[result as string] ?? 0) + Number(count);
-  }
-  return counts;
-}
-const notFound = async (gateway: TestGateway) => (await attempts(gateway))['not_found'] ?? 0;
+const notFound = async (gateway: TestGateway) => (await attemptsOf(gateway))['not_found'] ?? 0;
 
 async function callsOf(operation: string): Promise<number> {
   return (await sandbox.journal(operation)).length;
@@ -151,7 +124,7 @@ describe('the reconciliation of an order', () => {
         items: [item],
         ordered: [{ sequence: 3, orderType: 'new_buy', enterpriseGlobalId: 'ent-harbour' }],
         reason: 'found at the platform',
-        search: {},
+        search: { purchases: { 3: [{ names: ['draft.pro'], nodes: 2, count: 1 }] } },
       },
     });
     expect(record?.settledAt).toBeGreaterThanOrEqual(record?.submittedAt as number);
@@ -159,7 +132,7 @@ describe('the reconciliation of an order', () => {
     expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
     expect(repeated.body).toMatchObject({ state: 'succeeded', items: [item] });
     expect(await callsOf('batchOrder')).toBe(1);
-    await until('the attempt is counted', async () => (await attempts(gateway))['settled'] === 1);
+    await until('the attempt is counted', async () => (await attemptsOf(gateway))['settled'] === 1);
   });
 
   it('raises an alarm and leaves the order in doubt when the platform placed it twice', async () => {
@@ -175,7 +148,7 @@ describe('the reconciliation of an order', () => {
     const write = orderName('crm', body.channelOrderId);
     expect(JSON.parse(line)).toMatchObject({ level: 'error', write });
     for (const { licenseOrderIds } of await sandbox.commits()) expect(line).toContain(licenseOrderIds[0]);
-    expect((await attempts(gateway))['placed_twice']).toBeGreaterThan(0);
+    expect((await attemptsOf(gateway))['placed_twice']).toBeGreaterThan(0);
     const orders = gateway.app.get(DoubtedOrders);
     await until('the console counts it', async () => (await orders.count()).placedTwice === 1);
   });
@@ -321,7 +294,7 @@ describe('the reconciliation of an order', () => {
     const gateway = await alone();
     await sandbox.fault({ operation: 'listAssetProducts', times: 2, action: { code: '500' } });
     const body = await lose(gateway, 'after');
-    await until('an attempt failed', async () => ((await attempts(gateway))['failed'] ?? 0) >= 1);
+    await until('an attempt failed', async () => ((await attemptsOf(gateway))['failed'] ?? 0) >= 1);
     await isFound(gateway, body);
     const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
     expect([...called].sort()).toEqual(['batchOrder', 'listAssetProducts', 'listAssets']);
@@ -339,7 +312,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('O12 finds an order also days after it was sent', async () => {
-    times = [60_000];
+    quick.times = [60_000];
     const body = await lose(await newGateway(), 'after');
     await age(redis, body, 3 * 24 * 3_600_000);
     // A gateway that starts reads the older orders at once.
@@ -349,15 +322,15 @@ describe('the reconciliation of an order', () => {
 
   it("is done once for all replicas at each time, and the queue has only the record's name", async () => {
     const HOUR_MS = 3_600_000;
-    times = [1, HOUR_MS];
+    quick.times = [1, HOUR_MS];
     const gateways = [await newGateway(), await newGateway(), await newGateway()];
     const body = await lose(gateways[0] as GatewayInProcess, 'before');
     for (const count of [1, 2]) {
-      await until('it was looked for', async () => (await attempts(...gateways))['not_found'] === count);
+      await until('it was looked for', async () => (await attemptsOf(...gateways))['not_found'] === count);
       if (count === 1) await age(redis, body, HOUR_MS);
     }
     expect(await callsOf('listAssets')).toBe(2);
-    expect(await attempts(...gateways)).toEqual({ not_found: 2 });
+    expect(await attemptsOf(...gateways)).toEqual({ not_found: 2 });
     const write = orderName('crm', body.channelOrderId);
     const kept = await ask(redis, async (client) => {
       const keys = await client.keys(`*:reconciliation}:attempts:${write}@*`);

@@ -6,6 +6,10 @@ import { settle } from './settle.js';
 const RESULTS = {
   settled: ['good', 'found, and settled'],
   not_found: ['off', 'not found'],
+  gone_once: ['off', 'what it deletes is gone: confirmed by the next search'],
+  not_seen: ['off', 'the gateway never saw what it deletes'],
+  unreadable: ['off', 'a list of the platform did not come whole'],
+  no_user: ['off', 'no configured user serves the enterprise'],
   incomplete: ['watch', 'found in part'],
   placed_twice: ['act', 'found more often than ordered'],
   failed: ['watch', 'could not look'],

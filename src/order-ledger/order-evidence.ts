@@ -1,0 +1,159 @@
+import type { Holding, Holdings } from '../upstream/platform-search.ts';
+import { type Instance, type InstalledProduct, isFrom, isMeantBy } from '../upstream/wire/instances.ts';
+import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
+
+/** What the platform shows of an order: pure functions over what was read. Only what came decides. */
+
+/** Licence orders with the channel's number of this order, by their ids. */
+export type Found = ReadonlyMap<string, readonly Instance[]>;
+
+/** Whether the platform shows everything that the deletion names. */
+export function isThere(deletion: Deletion, { assets }: Holdings): boolean {
+  return deletion.assetNums.every((assetNum) =>
+    assets.some((asset) => asset.assetNum === assetNum && hasWhatIsMeant(asset, deletion)),
+  );
+}
+
+function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Deletion): boolean {
+  if (named === undefined && licenseOrderId === undefined) return true;
+  return instances.some((each) => isNamed(each, licenseOrderId, named));
+}
+
+/**
+ * Whether nothing is there any more of what the deletion names, in lists that came whole. What cannot be read may be that; what the order itself
+ * bought is not.
+ */
+export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, order: OrderDetails): boolean {
+  if (!isWhole) return false;
+  const { assetNums, licenseOrderId, named } = deletion;
+  const left = assets.filter(({ assetNum }) => assetNum === null || assetNums.includes(assetNum));
+  if (named === undefined && licenseOrderId === undefined) return left.length === 0;
+  // A package without a number cannot be told from others.
+  if (named?.length === 0) return false;
+  const isLeft = (each: Instance) =>
+    !isFrom(each, order) && (isUnreadable(each) || isNamed(each, licenseOrderId, named));
+  return left.every((asset) => asset.isWhole && !asset.instances.some(isLeft));
+}
+
+function isNamed(
+  instance: Instance,
+  licenseOrderId: Deletion['licenseOrderId'],
+  named: Deletion['named'],
+): boolean {
+  return (
+    (licenseOrderId === undefined || instance.licenseOrderId === licenseOrderId) &&
+    (named === undefined || named.some((name) => isMeantBy(instance, name)))
+  );
+}
+
+function isUnreadable({ licenseOrderId, product }: Instance): boolean {
+  const names = product ? namesOf(product) : [''];
+  return licenseOrderId === null || names.every((name) => name === null);
+}
+
+/** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older order for it. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** The licence orders of the order. Those of which anything is older than the order, or has no time, do not count. */
+export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt: number): Found {
+  const placed = assets.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
+  const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
+  orders.delete('');
+  return new Map(
+    [...orders].filter(([, instances]) => {
+      const times = instances.flatMap(({ createdAt }) => createdAt ?? []);
+      return times.length > 0 && times.every((time) => Date.parse(time) >= submittedAt - CLOCK_TOLERANCE_MS);
+    }),
+  );
+}
+
+/** A purchase of the order, with what it buys; undefined in records of earlier versions. */
+export interface Purchase {
+  readonly sequence: number;
+  readonly bought: readonly Bought[] | undefined;
+}
+
+export type Evidence =
+  | { readonly kind: 'none' | 'part' | 'twice' }
+  /** `placed`: the licence orders of the purchases, where it is certain which belongs to which. */
+  | { readonly kind: 'all'; readonly placed: ReadonlyMap<number, string> };
+
+/**
+ * Compares what was bought with the licence orders that were found, by products and nodes. A platform may make one licence order of each purchase,
+ * or one of the whole batch.
+ */
+export function evidenceOf(purchases: readonly Purchase[], found: Found): Evidence {
+  if (found.size === 0) return { kind: purchases.length === 0 ? 'all' : 'none', placed: new Map() };
+  if (purchases.some(({ bought }) => bought === undefined)) return byNumber(purchases, found);
+  const covering = (wanted: readonly Bought[]) =>
+    [...found].filter(([, instances]) => covers(instances, wanted)).map(([licenseOrderId]) => licenseOrderId);
+  const wholes = purchases.length > 1 ? covering(purchases.flatMap(({ bought = [] }) => bought)) : [];
+  const [whole] = wholes;
+  if (wholes.length > 1) return { kind: 'twice' };
+  if (whole !== undefined) {
+    const placed = new Map(purchases.map(({ sequence }) => [sequence, whole]));
+    return { kind: found.size > purchases.length ? 'twice' : 'all', placed };
+  }
+  const candidates = purchases.map(({ sequence, bought = [] }) => ({
+    sequence,
+    orders: covering(bought),
+    bought,
+  }));
+  const relevant = new Set(candidates.flatMap(({ orders }) => orders));
+  if (relevant.size > purchases.length) return { kind: 'twice' };
+  if (!haveOneEach(candidates)) return { kind: 'part' };
+  const certain = candidates.flatMap(({ sequence, orders: [only, ...others] }) =>
+    only !== undefined && others.length === 0 ? [[sequence, only] as const] : [],
+  );
+  return { kind: 'all', placed: new Map(certain) };
+}
+
+/** Whether each purchase can have a licence order of its own. Those that want most choose first. */
+function haveOneEach(
+  candidates: readonly { readonly orders: readonly string[]; readonly bought: readonly Bought[] }[],
+) {
+  const taken = new Set<string>();
+  return candidates
+    .toSorted((one, other) => other.bought.length - one.bought.length)
+    .every(({ orders }) => {
+      const free = orders.find((each) => !taken.has(each));
+      if (free !== undefined) taken.add(free);
+      return free !== undefined;
+    });
+}
+
+/** For records that do not say what was bought. */
+function byNumber(purchases: readonly Purchase[], found: Found): Evidence {
+  if (found.size !== purchases.length) return { kind: found.size > purchases.length ? 'twice' : 'part' };
+  const [only, ...others] = found.keys();
+  const [purchase] = purchases;
+  const isCertain = only !== undefined && others.length === 0 && purchase !== undefined;
+  return { kind: 'all', placed: new Map(isCertain ? [[purchase.sequence, only]] : []) };
+}
+
+/** Whether each thing that was bought is among the instances, as often as it was bought. */
+function covers(instances: readonly Instance[], wanted: readonly Bought[]): boolean {
+  const left = new Set(instances);
+  return wanted.every((bought) => {
+    for (let count = 0; count < bought.count; count++) {
+      const match = [...left].find((instance) => mayBe(instance, bought));
+      if (!match) return false;
+      left.delete(match);
+    }
+    return true;
+  });
+}
+
+/** False where a field that came contradicts. A platform may leave out the number of nodes, or have a word of its own for "no limit". */
+function mayBe({ product, merchandiseNums }: Instance, { names, nodes, merchandiseNum }: Bought): boolean {
+  if (merchandiseNum !== undefined) return product === null && merchandiseNums.at(-1) === merchandiseNum;
+  if (product === null) return false;
+  const known = namesOf(product).filter((name) => name !== null);
+  if (known.length > 0 && !known.some((name) => names.includes(name))) return false;
+  const isLimited = nodes !== undefined && nodes >= 0 && nodes < 2_147_483_647;
+  return !isLimited || product.limitConcurrent === null || product.limitConcurrent === nodes;
+}
+
+function namesOf({ productUri, gmsPid, appKey }: InstalledProduct): (string | null)[] {
+  return [productUri, gmsPid, appKey];
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { newTrace } from '../observability/tracing.ts';
+import { AliasUsers } from './alias-users.ts';
+import { type CallContext, Progress } from './call-context.ts';
+import { PlatformReadings } from './platform-readings.ts';
+import { UpstreamClient } from './upstream.client.ts';
+import { UpstreamFailure } from './upstream-failure.ts';
+import { assetShape, customerShape } from './wire/order.ts';
+import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
+import { readDeciding, readList } from './wire/reader.ts';
+
+const EVERYTHING = new Set(['*']);
+/** The platform refuses a single asset with these codes: it was deleted, or belongs to another enterprise now. */
+const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
+
+/** An asset, and the products and packages on it. */
+export interface Holding extends AssetContent {
+  readonly assetNum: string | null;
+}
+
+/** What an enterprise has. */
+export interface Holdings {
+  readonly assets: readonly Holding[];
+  /** Whether the list of assets came with a number for each, so that an asset that is not in it is not there. */
+  readonly isWhole: boolean;
+}
+
+export interface SoughtCustomer {
+  readonly customerId?: string;
+  readonly channelCustomerId?: string;
+}
+
+/** How the gateway reads by itself. */
+export interface SearchTerms {
+  readonly abandon?: AbortSignal;
+  /** The alias of the user as whom it reads where this user serves the enterprise. */
+  readonly user?: string | undefined;
+  /** Only what is on the assets with these numbers; undefined: on all. */
+  readonly assetNums?: ReadonlySet<string>;
+}
+
+/**
+ * Reads what an enterprise has (order #8, member #7), and which enterprise a customer belongs to (order #3), on the gateway's own behalf: for the
+ * fate of an order. It cannot write.
+ */
+@Injectable()
+export class PlatformSearch {
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly users: AliasUsers,
+    private readonly config: UpstreamConfig,
+    private readonly readings: PlatformReadings,
+  ) {}
+
+  /** Whether there is a user: the platform shows products to users only. */
+  get possible(): boolean {
+    return this.users.size > 0;
+  }
+
+  /** Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, or no user serves the enterprise. */
+  async holdings(enterpriseGlobalId: string, { abandon, user, assetNums }: SearchTerms): Promise<Holdings> {
+    const acting = this.users.forEnterprise(enterpriseGlobalId, user);
+    if (!acting) throw new NoUser();
+    const call: CallContext = { ...this.#call(abandon), user: acting };
+    const ids = { enterpriseGlobalId };
+    const deciding = this.readings.deciding('assetNum');
+    const { items, isWhole } = await this.upstream.call('listAssets', call, { ids }, (data) =>
+      readDeciding(assetShape, data, deciding, (asset) => ({
+        assetId: asset.requiredId('id'),
+        assetNum: asset.id('assetNum'),
+      })),
+    );
+    const assets: Holding[] = [];
+    for (const { assetId, assetNum } of items) {
+      if (assetNums && assetNum !== null && !assetNums.has(assetNum)) continue;
+      abandon?.throwIfAborted();
+      assets.push({ assetNum, ...(await this.#read(call, assetId)) });
+    }
+    return { assets, isWhole };
+  }
+
+  /** Undefined where the channel does not show the customer, it has no enterprise, or its number is that of several. */
+  async enterpriseOf(
+    channelCode: string,
+    { customerId, channelCustomerId }: SoughtCustomer,
+    abandon?: AbortSignal,
+  ): Promise<string | undefined> {
+    const query = { channelCode, channelCustomerId, defaultCustomer: 'N' };
+    const customers = await this.upstream.call('queryCustomers', this.#call(abandon), { query }, toCustomers);
+    const isSought = (each: Customer) =>
+      customerId === undefined
+        ? each.channelCustomerId === channelCustomerId
+        : each.customerId === customerId;
+    const [enterprise, ...others] = new Set(
+      customers.filter(isSought).map((each) => each.enterpriseGlobalId),
+    );
+    return others.length === 0 ? (enterprise ?? undefined) : undefined;
+  }
+
+  async #read(call: CallContext, assetId: string): Promise<AssetContent> {
+    const instances: Instance[] = [];
+    try {
+      return await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
+        toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, instances),
+      );
+    } catch (error) {
+      if (isAboutOneAsset(error)) return { instances, isWhole: false };
+      throw error;
+    }
+  }
+
+  #call(abandon: AbortSignal | undefined): CallContext {
+    return {
+      requestId: randomUUID(),
+      trace: newTrace(),
+      caller: {
+        name: 'reconciliation',
+        grants: { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING },
+      },
+      abandon,
+      progress: new Progress(),
+    };
+  }
+}
+
+/** The users file has no user who serves the enterprise. */
+export class NoUser extends Error {
+  override readonly name = 'NoUser';
+}
+
+function isAboutOneAsset(error: unknown): boolean {
+  if (!(error instanceof UpstreamFailure)) return false;
+  return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
+}
+
+type Customer = ReturnType<typeof toCustomers>[number];
+
+function toCustomers(data: unknown) {
+  return readList(customerShape, data, undefined, (customer) => ({
+    customerId: customer.requiredId('customerId'),
+    channelCustomerId: customer.id('channelCustomerId'),
+    enterpriseGlobalId: customer.id('enterpriseGlobalId'),
+  }));
+}

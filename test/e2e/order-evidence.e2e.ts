@@ -1,0 +1,319 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { endings } from '../support/endings.ts';
+import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { onceServed } from '../support/once-served.ts';
+import { orderOf } from '../support/order-body.ts';
+import { attemptsOf } from '../support/quick-reconciliation.ts';
+import { until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+
+/** What proves the end of an order, on platforms that the interface allows: only what the gateway has seen. */
+
+const ORDERS = '/v1/license-orders';
+const ASYNC_ORDER_MS = 60_000;
+const folder = mkdtempSync(join(tmpdir(), 'evidence-'));
+
+let sandbox: TestSandbox;
+let elsewhere: GatewayInProcess;
+const { ended } = endings();
+beforeAll(async () => {
+  sandbox = await TestSandbox.start({ asyncOrderMs: ASYNC_ORDER_MS });
+  elsewhere = await startInProcess(sandbox);
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await elsewhere.stop();
+  await sandbox.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A gateway in front of a platform with these readings, which it is told or not. */
+async function gatewayOf(readings: object = {}, isTold = false): Promise<GatewayInProcess> {
+  await sandbox.control('PUT', '/profile', readings);
+  const file = join(folder, 'profile.json');
+  writeFileSync(file, JSON.stringify({ version: 1, readings: isTold ? readings : {} }));
+  return ended(await startInProcess(sandbox, { PLATFORM_PROFILE_FILE: file }));
+}
+
+const HARBOUR = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+const MERIDIAN = { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' };
+const deletion = (asset: object = {}, over: object = {}) => ({
+  ...{
+    orderType: 'delete_asset',
+    licenseType: 'cloud_account',
+    srcLicenseOrderId: 'lic-1009',
+    customer: HARBOUR,
+  },
+  assets: [{ assetNums: ['8000001009'], ...asset }],
+  ...over,
+});
+const purchase = (productUri: string, limitConcurrent: number, customer: object = HARBOUR) => ({
+  ...{ orderType: 'new_buy', licenseType: 'cloud_account', customer },
+  assets: [{ products: [{ productUri, limitConcurrent }] }],
+});
+
+let last = 0;
+const order = (items: object[], over: object = {}) => orderOf(`SO-E${++last}`, { items, ...over });
+type Body = ReturnType<typeof order>;
+
+const recordOf = async (gateway: TestGateway, { channelOrderId }: Body) =>
+  (await onceServed(() => gateway.get(`${ORDERS}/crm/${channelOrderId}`))).body;
+const stateOf = async (gateway: TestGateway, body: Body) => (await recordOf(gateway, body))['state'];
+const isFound = (gateway: TestGateway, body: Body) =>
+  until('it is found', async () => (await stateOf(gateway, body)) === 'succeeded');
+const place = (gateway: TestGateway, body: Body, headers: Record<string, string> = {}) =>
+  onceServed(() => gateway.post(ORDERS, body, { headers }));
+
+async function lose(
+  gateway: TestGateway,
+  phase: 'before' | 'after',
+  body: Body,
+  headers?: Record<string, string>,
+) {
+  await sandbox.fault({ operation: 'batchOrder', phase, times: 1, action: { reset: 'before-headers' } });
+  expect((await place(gateway, body, headers)).status).toBe(502);
+}
+
+const seen = (gateway: TestGateway, result: string, count = 1) =>
+  until(`a search ended as ${result}`, async () => ((await attemptsOf(gateway))[result] ?? 0) >= count);
+
+/** A success of the platform with this data, or with none. */
+const success = (data: unknown) => ({ code: 0, codeAs: 'integer', status: 200, data });
+const NO_DATA = { raw: { text: '{"code":0,"message":"success"}' } };
+
+describe('an accepted deletion', () => {
+  it('ends when the platform has shown twice that what the gateway saw before is gone', async () => {
+    const gateway = await gatewayOf();
+    const body = order([deletion()], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await seen(gateway, 'not_found');
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await isFound(gateway, body);
+    expect(await attemptsOf(gateway)).toMatchObject({ gone_once: 1, settled: 1 });
+    expect((await recordOf(gateway, body))['reason']).toBe('what it deletes is gone at the platform');
+  });
+
+  it.each<[string, object, string]>([
+    ['null', success(null), 'unreadable'],
+    ['no data', NO_DATA, 'failed'],
+    ['an item without its number', success([{ id: 'ast-1', licenseType: 'cloud_account' }]), 'unreadable'],
+    ['an empty list', success([]), 'gone_once'],
+    ['a list without the asset', success([{ id: 'ast-1', assetNum: '1' }]), 'gone_once'],
+  ])('stays accepted where the list of assets is once %s', async (_, action, result) => {
+    const gateway = await gatewayOf({ asyncOrders: 'never' });
+    await sandbox.fault({ operation: 'listAssets', skip: 1, times: 1, action });
+    // The asset `ast-1` of a fault is none of the platform.
+    const body = order([deletion()], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await seen(gateway, result);
+    await seen(gateway, 'not_found');
+    expect(await stateOf(gateway, body)).toBe('accepted');
+    expect((await attemptsOf(gateway))['settled']).toBeUndefined();
+  });
+
+  it.each<[string, object]>([
+    ['null', success(null)],
+    ['lists that are null', success({ productInstanceList: null, children: null })],
+    ['an item that is none', success({ productInstanceList: [7], children: [] })],
+  ])('of a product stays accepted where the content of its asset is %s', async (_, action) => {
+    const gateway = await gatewayOf({ asyncOrders: 'never' });
+    const product = { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }] };
+    const over = { orderType: 'delete_product', srcLicenseOrderId: 'lic-5003' };
+    await sandbox.fault({ operation: 'listAssetProducts', skip: 1, action });
+    const body = order([deletion(product, over)], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await seen(gateway, 'unreadable', 3);
+    expect(await stateOf(gateway, body)).toBe('accepted');
+  });
+
+  it.each<[string, object, object]>([
+    ['a misspelt number', { assetNums: ['8000001900'] }, {}],
+    ['a lock where only virtual assets are listed', { assetNums: ['8000001003'] }, { assetList: 'virtual' }],
+    ['another order than the one of the asset', {}, {}],
+  ])('of %s stays accepted, and the history says why', async (what, asset, readings) => {
+    const gateway = await gatewayOf(readings);
+    const over = what.startsWith('another') ? { srcLicenseOrderId: 'lic-none' } : {};
+    const action = success([{ sequence: 1, licenseOrderId: 'lic-x', customerId: 'cus-harbour-default' }]);
+    await sandbox.fault({ operation: 'batchOrder', phase: 'before', action });
+    const body = order([deletion(asset, over)], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await seen(gateway, 'not_seen', 3);
+    expect(await stateOf(gateway, body)).toBe('accepted');
+  });
+
+  it('ends where empty lists are known to be null', async () => {
+    const gateway = await gatewayOf({ emptyLists: 'null', asyncOrders: 'done' }, true);
+    const body = order([deletion()], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await sandbox.fault({ operation: 'listAssets', action: success(null) });
+    await isFound(gateway, body);
+  });
+});
+
+describe('the user as whom the gateway looks for an order', () => {
+  const users = (more: object = {}) => ({
+    default: { username: 'admin@harbour', password: sandbox.seedPassword },
+    beta: { username: 'admin@meridian', password: sandbox.seedPassword, ...more },
+  });
+  const withUsers = async (file: object) => {
+    const gateway = await gatewayOf({ usersSee: 'own' });
+    const reloaded = gateway.logged('users-reloaded');
+    writeFileSync(gateway.usersFile, JSON.stringify(file));
+    await reloaded;
+    return gateway;
+  };
+  const body = () => order([purchase('draft.pro', 2, MERIDIAN)]);
+
+  it('is the one whom the users file names for the enterprise', async () => {
+    const gateway = await withUsers(users({ enterprises: ['ent-meridian'] }));
+    const lost = body();
+    await lose(gateway, 'after', lost);
+    await isFound(gateway, lost);
+  });
+
+  it('is the one whom the order names', async () => {
+    const gateway = await withUsers(users());
+    const lost = body();
+    await lose(gateway, 'after', lost, { 'x-acting-user': 'beta' });
+    await isFound(gateway, lost);
+    const refused = await place(gateway, body(), { 'x-acting-user': 'nobody' });
+    expect([refused.status, refused.body['code']]).toEqual([403, 'forbidden']);
+  });
+
+  it('is nobody where no user serves the enterprise, which the history says', async () => {
+    const gateway = await withUsers({ beta: users({ enterprises: ['ent-harbour'] }).beta });
+    const lost = body();
+    await lose(gateway, 'after', lost);
+    await seen(gateway, 'no_user');
+    expect(await stateOf(gateway, lost)).toBe('in_doubt');
+  });
+
+  it('is the first where two claim one enterprise, and the log says so', async () => {
+    const enterprises = ['ent-meridian'];
+    const { beta } = users({ enterprises });
+    const shared = { beta, gamma: { ...users().default, enterprises } };
+    const gateway = await withUsers(shared);
+    const line = gateway.logLines.find((each) => each.includes('users-share-enterprise')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', used: 'beta', passedOver: 'gamma' });
+    const lost = body();
+    await lose(gateway, 'after', lost);
+    await isFound(gateway, lost);
+  });
+
+  it('is refused in the file where its enterprises are no list', async () => {
+    const gateway = await gatewayOf();
+    const rejected = gateway.logged('users-rejected');
+    writeFileSync(gateway.usersFile, JSON.stringify(users({ enterprises: 'ent-meridian' })));
+    await rejected;
+    expect(gateway.logLines.findLast((each) => each.includes('users-rejected'))).toContain(
+      'beta.enterprises',
+    );
+  });
+});
+
+describe('a purchase in doubt', () => {
+  it.each<[string, object]>([
+    ['another product', purchase('draft.view', 2)],
+    ['another number of nodes', purchase('draft.pro', 3)],
+  ])('is not found by a licence order of its number with %s', async (_, other) => {
+    const gateway = await gatewayOf();
+    const body = order([purchase('draft.pro', 2)]);
+    await lose(gateway, 'before', body);
+    expect((await place(elsewhere, { ...body, items: [other] } as Body)).status).toBe(201);
+    await seen(gateway, 'incomplete', 2);
+    expect(await stateOf(gateway, body)).toBe('in_doubt');
+  });
+
+  it.each(['item', 'batch'])(
+    'of two products is found where each %s becomes a licence order',
+    async (licenseOrders) => {
+      const gateway = await gatewayOf({ licenseOrders });
+      const body = order([purchase('draft.pro', 2), purchase('draft.view', 4)]);
+      await lose(gateway, 'after', body);
+      await isFound(gateway, body);
+      const { items } = await recordOf(gateway, body);
+      const ids = (items as { licenseOrderId: string | null }[]).map(({ licenseOrderId }) => licenseOrderId);
+      expect(ids.every((id) => id !== null)).toBe(true);
+      expect(new Set(ids).size).toBe(licenseOrders === 'batch' ? 1 : 2);
+    },
+  );
+
+  it('that was placed twice as one licence order each time is an alarm', async () => {
+    const gateway = await gatewayOf({ licenseOrders: 'batch' });
+    const body = order([purchase('draft.pro', 2), purchase('draft.view', 4)]);
+    const unseen = await sandbox.fault({ operation: 'listAssets', action: { code: '500' } });
+    await lose(gateway, 'after', body);
+    expect((await place(elsewhere, body)).status).toBe(201);
+    await sandbox.heal(unseen);
+    await seen(gateway, 'placed_twice');
+    expect(await stateOf(gateway, body)).toBe('in_doubt');
+  });
+});
+
+describe('an order whose result has no ids', () => {
+  it.each<[string, object, boolean, number, string]>([
+    ['a deletion', deletion(), false, 502, 'incomplete'],
+    ['a deletion', deletion(), true, 201, 'succeeded'],
+    ['a purchase', purchase('draft.pro', 2), true, 201, 'succeeded'],
+  ])(
+    '%s is told by the code where ids may be missing: %j, told %j',
+    async (_, item, isTold, status, state) => {
+      const orderIds = (item as { orderType: string }).orderType === 'new_buy' ? 'later' : 'purchases';
+      const gateway = await gatewayOf({ orderIds }, isTold);
+      const body = order([item]);
+      expect((await place(gateway, body)).status).toBe(status);
+      expect(await stateOf(gateway, body)).toBe(state);
+      expect(await sandbox.commits()).toHaveLength(1);
+    },
+  );
+
+  it('is looked for, and gets its ids, where the platform is not known', async () => {
+    const gateway = await gatewayOf({ orderIds: 'later' });
+    const body = order([purchase('draft.pro', 2)]);
+    const answer = await place(gateway, body);
+    expect([answer.status, answer.body['outcome']]).toEqual([502, 'processed']);
+    await isFound(gateway, body);
+    const [commit] = await sandbox.commits();
+    const { items } = await recordOf(gateway, body);
+    expect(items).toMatchObject([{ licenseOrderId: commit?.licenseOrderIds[0] }]);
+  });
+
+  it('async is accepted, and gets its ids when it shows', async () => {
+    const gateway = await gatewayOf({ orderIds: 'later' });
+    const body = order([purchase('draft.pro', 2)], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await isFound(gateway, body);
+  });
+});
+
+it('a package beside products is not deleted while the platform is not known to delete packages', async () => {
+  const gateway = await gatewayOf();
+  const asset = { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }] };
+  const both = { ...asset, merchandises: [{ merchandiseNum: 'PKG-SUITE' }] };
+  const body = order([deletion(both, { orderType: 'delete_product', srcLicenseOrderId: 'lic-5002' })]);
+  for (const path of [ORDERS, `${ORDERS}?validateOnly=true`]) {
+    const { status, body: problem } = await gateway.post(path, body);
+    expect([status, problem['errors']]).toEqual([
+      400,
+      [{ pointer: '/items/0/assets/0/merchandises', detail: expect.stringContaining('packagesInDeletion') }],
+    ]);
+  }
+  expect(await sandbox.journal('batchOrder')).toEqual([]);
+});
+
+it("a product's end of a trial fits into 32 bits where the platform is known to have seconds", async () => {
+  const gateway = await gatewayOf({ productTrialEnd: 'seconds' }, true);
+  const item = purchase('draft.pro', 2);
+  const trial = { productUri: 'draft.pro', trial: true, trialEndsAt: '2027-01-01T00:00:00.000Z' };
+  const body = order([{ ...item, assets: [{ products: [trial] }] }]);
+  expect((await place(gateway, body)).status).toBe(201);
+  const [sent] = await sandbox.journal('batchOrder');
+  expect(JSON.stringify(sent?.body)).toMatch(/"trialEndDate":1798761600[,}]/);
+  const again = await place(gateway, body);
+  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+});
