@@ -2,6 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jos
 import { Agent, request } from 'undici';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { parseJson } from '../shared/json.ts';
+import { openConnector } from '../transport/open-connector.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { inBackground } from '../shared/edge.ts';
@@ -49,7 +50,7 @@ export class KeysUnavailable extends Error {
  */
 export class IssuerKeys {
   readonly #agent = new Agent({
-    connect: { timeout: TIMEOUT_MS, rejectUnauthorized: true },
+    connect: openConnector({ timeout: TIMEOUT_MS, rejectUnauthorized: true, allowH2: false }),
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     maxResponseSize: MAX_BYTES,

@@ -85,6 +85,15 @@ async function failureOf(call: Promise<AxiosResponse<Buffer>>): Promise<Transpor
   throw new Error('was no transport error', { cause: outcome });
 }
 
+/** Writes each piece in a turn of its own. */
+async function inPieces(socket: Socket, pieces: readonly string[]): Promise<void> {
+  socket.setNoDelay();
+  for (const piece of pieces) {
+    socket.write(piece);
+    await setImmediate();
+  }
+}
+
 describe('a whole response', () => {
   it('comes with its status, headers in lower case and body in bytes', async () => {
     const body = Buffer.from('{"名":"é"}');
@@ -119,6 +128,29 @@ describe('a whole response', () => {
     }
     server.respond = (socket) => socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{}');
     expect(String((await send()).data)).toBe('{}');
+  });
+
+  it('may come after a 100 that nobody asked for, in any pieces, on a connection that is used again', async () => {
+    const via = poolsFor().route('memberReads');
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
+    const answers = [
+      [interim, ok('{}')],
+      [interim + ok('{}')],
+      [...(interim + ok('{}'))],
+      [
+        `HTTP/1.1 100 \r\nx: HTTP/1.1 200\r\n\r\n${interim}`,
+        `HTTP/1.1 103 Early Hints\r\n\r\n${interim}${ok('{}')}`,
+      ],
+    ];
+    for (const pieces of answers) {
+      server.respond = (socket) => void inPieces(socket, pieces);
+      const { status, data } = await send({ via });
+      expect([pieces, status, String(data)]).toEqual([pieces, 200, '{}']);
+    }
+    expect(server.connections.length).toBeLessThan(answers.length);
+    const body = 'HTTP/1.1 100 Continue';
+    server.respond = (socket) => void inPieces(socket, [ok(body).slice(0, -body.length), body]);
+    expect(String((await send({ via })).data)).toBe(body);
   });
 
   it('may be exactly as large as allowed', async () => {

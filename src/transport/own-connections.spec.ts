@@ -178,6 +178,13 @@ describe('a connection', () => {
     expect(new Set(server.requests).size).toBe(12);
   });
 
+  it('with a 100 that nobody asked for before its response carries the response', async () => {
+    server.respond = (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok('{"code":0}')}`);
+    const { status, data } = await place();
+    expect([status, String(data)]).toEqual([200, '{"code":0}']);
+    expect(server.requests).toEqual(['POST /order HTTP/1.1']);
+  });
+
   it('reset after the request is lost, and nothing is sent again', async () => {
     server.respond = (socket) => socket.resetAndDestroy();
     expect(await failureOf(place())).toMatchObject({ kind: 'lost', sent: true });
@@ -341,6 +348,18 @@ describe('behind TLS', () => {
       Array.from({ length: 3 }, () => 'http/1.1'),
     );
     for (const { bytes } of secure.connections) expect(heads(bytes)).toHaveLength(1);
+  });
+
+  it('a 100 that nobody asked for is passed over before every response, also on a connection that is used again', async () => {
+    const secure = await raw(certificates.good);
+    secure.respond = (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok('{}')}`);
+    const { upstream } = settings({ UPSTREAM_BASE_URL: secure.origin });
+    const pools = new UpstreamPools(upstream, new Metrics());
+    cleanUps.push(() => pools.destroy());
+    for (const group of ['orders', 'memberReads', 'memberReads', 'memberReads', 'memberReads'] as const)
+      expect((await place({ via: pools.route(group) })).status).toBe(200);
+    expect(secure.connections.length).toBeLessThan(5);
+    expect(secure.requests).toHaveLength(5);
   });
 
   it('confirm is not called where the certificate is not trusted', async () => {

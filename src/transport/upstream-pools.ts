@@ -7,7 +7,7 @@ import axios, {
   type InternalAxiosRequestConfig,
 } from 'axios';
 import { from, type Observable } from 'rxjs';
-import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { type Certificates, secureContextOf } from '../config/certificate-files.ts';
 import type { FollowedCertificates } from '../config/followed-certificates.ts';
@@ -15,6 +15,7 @@ import type { TlsServer } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { Exchange, ResponseBudget } from './exchange.ts';
+import { openConnector } from './open-connector.ts';
 import { OwnConnections } from './own-connections.ts';
 
 declare module 'axios' {
@@ -183,7 +184,7 @@ export function watchedConnector(
 }
 
 function connector(timeout: number, shown?: Certificates): buildConnector.connector {
-  return buildConnector({
+  return openConnector({
     timeout,
     // Set explicitly, because an environment variable can turn Node's default off.
     rejectUnauthorized: true,

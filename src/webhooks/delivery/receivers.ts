@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { Agent, request } from 'undici';
+import { openConnector } from '../../transport/open-connector.ts';
 import { retryAfterSeconds } from '../../transport/retry-after.ts';
 import { AddressRefused, Destinations } from './destinations.ts';
 
@@ -85,7 +86,8 @@ export class Receivers implements OnApplicationShutdown {
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
     const known = this.#agents.get(port);
     if (known) return known;
-    const connect = { lookup: this.destinations.lookup(port), timeout: ANSWER_MS, rejectUnauthorized: true };
+    const lookup = this.destinations.lookup(port);
+    const connect = openConnector({ lookup, timeout: ANSWER_MS, rejectUnauthorized: true });
     const agent = new Agent({ connect, maxHeaderSize: 16_384, keepAliveTimeout: 10_000 });
     this.#agents.set(port, agent);
     return agent;
