@@ -65,8 +65,8 @@ export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {
   return { status, headers: JSON_HEADERS, body, success: false };
 }
 
-export function tokenAnswer({ status, headers, body }: TokenAnswer): Answer {
-  return { status, headers: { ...JSON_HEADERS, ...headers }, body, success: status === 200 };
+export function tokenAnswer({ status, headers, body, success }: TokenAnswer): Answer {
+  return { status, headers: { ...JSON_HEADERS, ...headers }, body, success };
 }
 
 /** A response outside the interface: unknown path, wrong method, a body that is too large. */

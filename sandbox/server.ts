@@ -65,11 +65,11 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   };
   const exchange = new Exchange(
     sandbox,
-    new Gatekeeper(tokens, sandbox.nonces, sandbox.accounts),
+    new Gatekeeper(tokens, sandbox.nonces, sandbox.accounts, settings.profile),
     new TokenEndpoint(sandbox.accounts, tokens, {
       scopes: settings.scopes,
       lifetimeSeconds: settings.tokenLifetimeSeconds,
-      refreshTokens: () => settings.profile.refreshTokens === 'given',
+      profile: settings.profile,
     }),
   );
 

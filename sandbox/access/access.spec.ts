@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { PlatformClient, secret, useSandbox } from '../testing.ts';
 
@@ -208,5 +209,75 @@ describe('the token endpoint', () => {
     expect(second.status).toBe(200);
     expect(second.body['refresh_token']).not.toBe(first.body['refresh_token']);
     expect((await test.token(refresh)).body['error']).toBe('invalid_grant');
+  });
+});
+
+describe('the profile', () => {
+  const play = (profile: object) => test.control('PUT', '/profile', profile);
+
+  it.each([
+    ['any', secret(), ''],
+    ['uuid', randomUUID(), secret()],
+    ['digits', '123456789012345678', '1234567890123456789'],
+    ['short', 'aZ09aZ09aZ09aZ09', 'aZ09aZ09aZ09aZ0'],
+  ])('says which form a nonce has: %s', async (nonceForm, right, wrong) => {
+    await play({ nonceForm });
+    for (const [g_nonce, code] of [
+      [wrong, '70001'],
+      [right, 0],
+    ] as const)
+      expect((await test.call('queryCustomers', { query: { ...query, g_nonce } })).code).toBe(code);
+  });
+
+  it.each(['clientToken', 'userToken'])(
+    'says whether %s has `Bearer` in front of the token',
+    async (name) => {
+      const own = await test.memberHeaders();
+      const refusal = name === 'clientToken' ? '60000' : '60005';
+      const withBearer = { [name]: `Bearer ${own[name]}` };
+      expect((await test.call('listAssetNums', { headers: withBearer })).code).toBe(refusal);
+      await play({ [name]: 'bearer' });
+      expect((await test.call('listAssetNums', { headers: withBearer })).code).toBe(0);
+      expect((await test.call('listAssetNums')).code).toBe(refusal);
+      const [entry] = await test.journal('?operation=listAssetNums');
+      expect(JSON.stringify(entry.headers)).not.toContain(own[name]);
+    },
+  );
+
+  it('says whether a request for a token may have a scope', async () => {
+    await play({ tokenScope: 'refused' });
+    expect((await test.token(client)).body['error']).toBe('invalid_scope');
+    const { status, body } = await test.token({ grant_type: 'client_credentials' });
+    expect([status, body['scope']]).toEqual([200, 'auth_order auth_me']);
+  });
+
+  it('says what the answer with a token looks like', async () => {
+    await play({ tokenEnvelope: 'data', tokenStatus: '201', tokenType: 'absent' });
+    const { status, body } = await test.token(client);
+    expect([status, body]).toEqual([
+      201,
+      {
+        ...{ code: 0, message: 'success' },
+        data: { access_token: expect.any(String), expires_in: 120, scope: 'auth_me' },
+      },
+    ]);
+    await play({ tokenEnvelope: 'plain', tokenStatus: '200', tokenType: 'bearer' });
+    expect((await test.token(client)).body['token_type']).toBe('bearer');
+  });
+
+  it.each(['200', '299'])('says how a token is refused: %s', async (tokenRefusals) => {
+    await play({ tokenRefusals });
+    for (const [form, code] of [
+      [{ ...client, client_secret: 'wrong' }, '60000'],
+      [{ ...client, scope: 'auth_admin' }, '60000'],
+      [{ grant_type: 'password', username: 'visitor', password: 'wrong' }, '60005'],
+      [{ grant_type: 'magic' }, '40000'],
+    ] as const) {
+      const { status, body } = await test.token(form);
+      expect([status, body]).toEqual([
+        Number(tokenRefusals),
+        { code, message: 'no token', cause: expect.any(String) },
+      ]);
+    }
   });
 });

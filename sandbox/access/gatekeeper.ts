@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Refusal, unreadable } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import type { Operation } from '../operations.ts';
+import type { Profile } from '../profile.ts';
 import type { Accounts } from './accounts.ts';
 import type { NonceRegister } from './nonces.ts';
 import type { Token, TokenStore } from './tokens.ts';
@@ -10,8 +11,13 @@ import type { Token, TokenStore } from './tokens.ts';
 /** The scope that each module requires (interface section 5). */
 const REQUIRED_SCOPE = { order: 'auth_order', member: 'auth_me' } as const;
 
-/** The interface does not give the format of `g_nonce`; the sandbox accepts any string of 1 to 256 characters. */
-const NONCE_MAX_LENGTH = 256;
+/** The interface does not give the format of `g_nonce`: what a nonce looks like in each reading. */
+const NONCE_FORMS: Readonly<Record<Profile['nonceForm'], RegExp>> = {
+  any: /^[^]{1,256}$/,
+  uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
+  digits: /^\d{1,18}$/,
+  short: /^[\dA-Za-z]{16}$/,
+};
 
 export interface Admission {
   /** Why the sandbox refuses the call, or null. */
@@ -26,11 +32,14 @@ export class Gatekeeper {
   readonly #tokens: TokenStore;
   readonly #nonces: NonceRegister;
   readonly #accounts: Accounts;
+  readonly #profile: Profile;
 
-  constructor(tokens: TokenStore, nonces: NonceRegister, accounts: Accounts) {
+  /** The fields of the profile change while the sandbox runs. */
+  constructor(tokens: TokenStore, nonces: NonceRegister, accounts: Accounts, profile: Profile) {
     this.#tokens = tokens;
     this.#nonces = nonces;
     this.#accounts = accounts;
+    this.#profile = profile;
   }
 
   /** Checks in the order nonce, tokens, content type, body. Every call uses its nonce up, also one that a later check refuses. */
@@ -41,7 +50,8 @@ export class Gatekeeper {
     bytes: Buffer,
   ): Admission {
     const parsed = parseBody(bytes);
-    const user = operation.module === 'member' ? this.#token(headers['usertoken']) : null;
+    const user =
+      operation.module === 'member' ? this.#token(headers['usertoken'], this.#profile.userToken) : null;
     const refusal =
       this.#checkNonce(query) ??
       this.#checkTokens(operation, headers, user) ??
@@ -53,18 +63,19 @@ export class Gatekeeper {
     const nonces = query.getAll('g_nonce');
     const nonce = nonces[0] ?? '';
     if (nonces.length !== 1 || nonce === '') return new Refusal('70001', 'g_nonce must be given once');
-    if (nonce.length > NONCE_MAX_LENGTH) return new Refusal('70001', 'g_nonce is too long');
+    const { nonceForm } = this.#profile;
+    if (!NONCE_FORMS[nonceForm].test(nonce))
+      return new Refusal('70001', nonceForm === 'any' ? 'g_nonce is too long' : 'g_nonce has another form');
     return this.#nonces.use(nonce) ? null : new Refusal('70001', 'g_nonce was used before');
   }
 
   #checkTokens(operation: Operation, headers: IncomingHttpHeaders, user: Token | null): Refusal | null {
     const scope = REQUIRED_SCOPE[operation.module];
-    const authorization = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-    if (!isAppToken(this.#token(authorization), scope)) {
+    if (!isAppToken(this.#token(headers.authorization, 'bearer'), scope)) {
       return new Refusal('60000', `authorization must carry an application token with scope ${scope}`);
     }
     if (operation.module === 'order') return null;
-    if (!isAppToken(this.#token(headers['clienttoken']), scope)) {
+    if (!isAppToken(this.#token(headers['clienttoken'], this.#profile.clientToken), scope)) {
       return new Refusal('60000', `clientToken must be an application token with scope ${scope}`);
     }
     return user?.grant === 'password' && this.#accounts.stillHolds(user)
@@ -72,8 +83,10 @@ export class Gatekeeper {
       : new Refusal('60005', 'userToken must be the token of a logged-in user');
   }
 
-  #token(text: string | string[] | undefined): Token | null {
-    return typeof text === 'string' ? this.#tokens.valid(text) : null;
+  #token(header: string | string[] | undefined, form: 'bare' | 'bearer'): Token | null {
+    if (typeof header !== 'string') return null;
+    const text = form === 'bare' ? header : /^bearer +(\S+)$/i.exec(header)?.[1];
+    return text === undefined ? null : this.#tokens.valid(text);
   }
 }
 

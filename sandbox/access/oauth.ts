@@ -3,6 +3,7 @@
  * credentials (4.4), password (4.3), refresh token (6). Client authentication: Basic or body (2.3.1).
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Profile } from '../profile.ts';
 import type { Accounts } from './accounts.ts';
 import type { Grant, TokenStore, TokenUser } from './tokens.ts';
 
@@ -10,19 +11,28 @@ export interface TokenAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whether a token was issued. */
+  /** Whether the body has a token. */
+  readonly success: boolean;
+  /** Whether that token is valid. */
   readonly issued: boolean;
 }
 
 export interface TokenSettings {
   readonly scopes: readonly string[];
   readonly lifetimeSeconds: number;
-  /** Whether a password grant gives a refresh token. */
-  readonly refreshTokens: () => boolean;
+  /** Its fields change while the sandbox runs. */
+  readonly profile: Profile;
 }
 
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' };
 const CHALLENGED = { ...NOT_STORED, 'www-authenticate': 'Basic realm="user center", charset="UTF-8"' };
+
+/** The platform's own codes in place of the errors of RFC 6749 (interface section 5.4). */
+const PLATFORM_CODES: Readonly<Record<string, string>> = {
+  invalid_client: '60000',
+  invalid_scope: '60000',
+  invalid_grant: '60005',
+};
 
 /** An error response of RFC 6749 section 5.2. */
 class TokenError extends Error {
@@ -47,20 +57,29 @@ export class TokenEndpoint {
 
   /** Answers one request. With `keep` false it issues and uses up nothing, whether the response tells of success or not. */
   answer(headers: IncomingHttpHeaders, form: URLSearchParams, keep: boolean): TokenAnswer {
+    const { tokenEnvelope, tokenStatus } = this.#settings.profile;
     try {
-      const body = this.#grant(headers, form, keep);
-      return { status: 200, headers: NOT_STORED, body, issued: keep };
+      const token = this.#grant(headers, form, keep);
+      const body = tokenEnvelope === 'data' ? { code: 0, message: 'success', data: token } : token;
+      return { status: Number(tokenStatus), headers: NOT_STORED, body, success: true, issued: keep };
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
-      const body = { error: error.code, error_description: error.message };
-      if (error.code !== 'invalid_client') return { status: 400, headers: NOT_STORED, body, issued: false };
-      return {
-        status: 401,
-        headers: headers.authorization === undefined ? NOT_STORED : CHALLENGED,
-        body,
-        issued: false,
-      };
+      return { ...this.#refusal(error, headers.authorization), success: false, issued: false };
     }
+  }
+
+  #refusal(
+    { code, message }: TokenError,
+    authorization: string | undefined,
+  ): Pick<TokenAnswer, 'status' | 'headers' | 'body'> {
+    const { tokenRefusals } = this.#settings.profile;
+    if (tokenRefusals !== 'oauth') {
+      const body = { code: PLATFORM_CODES[code] ?? '40000', message: 'no token', cause: message };
+      return { status: Number(tokenRefusals), headers: NOT_STORED, body };
+    }
+    const body = { error: code, error_description: message };
+    if (code !== 'invalid_client') return { status: 400, headers: NOT_STORED, body };
+    return { status: 401, headers: authorization === undefined ? NOT_STORED : CHALLENGED, body };
   }
 
   #grant(headers: IncomingHttpHeaders, form: URLSearchParams, keep: boolean): Record<string, unknown> {
@@ -132,11 +151,15 @@ export class TokenEndpoint {
   }
 
   /**
-   * The requested scopes, or `fallback` where the request names none. Without a fallback the scope is required (RFC 6749 section 3.3).
+   * The requested scopes, or `fallback` where the request names none. Without a fallback the scope is required (RFC 6749 section 3.3),
+   * unless the profile refuses scopes: then the token has all scopes of the application.
    */
   #scopes(form: URLSearchParams, fallback: readonly string[] | null): readonly string[] {
     const asked = (parameter(form, 'scope') ?? '').split(' ').filter((scope) => scope !== '');
-    const scopes = asked.length > 0 ? [...new Set(asked)] : fallback;
+    const takesScopes = this.#settings.profile.tokenScope === 'taken';
+    if (!takesScopes && asked.length > 0) throw new TokenError('invalid_scope', 'a scope must not be given');
+    const withoutAny = takesScopes ? fallback : (fallback ?? this.#settings.scopes);
+    const scopes = asked.length > 0 ? [...new Set(asked)] : withoutAny;
     if (scopes === null) throw new TokenError('invalid_scope', 'a scope is required');
     if (!scopes.every((scope) => this.#settings.scopes.includes(scope))) {
       throw new TokenError('invalid_scope', 'the application does not have this scope');
@@ -150,13 +173,13 @@ export class TokenEndpoint {
     user: TokenUser | null,
     keep: boolean,
   ): Record<string, unknown> {
-    const { lifetimeSeconds, refreshTokens } = this.#settings;
+    const { lifetimeSeconds, profile } = this.#settings;
     // RFC 6749 section 4.4.3: no refresh token for client credentials.
-    const refreshToken = grant === 'password' && refreshTokens();
+    const refreshToken = grant === 'password' && profile.refreshTokens === 'given';
     const issued = this.#tokens.issue(grant, scopes, user, lifetimeSeconds, { refreshToken, keep });
     return {
       access_token: issued.accessToken,
-      token_type: 'Bearer',
+      ...(profile.tokenType === 'absent' ? {} : { token_type: profile.tokenType }),
       expires_in: lifetimeSeconds,
       scope: scopes.join(' '),
       ...(issued.refreshToken === null ? {} : { refresh_token: issued.refreshToken }),

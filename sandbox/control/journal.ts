@@ -98,7 +98,7 @@ export class Journal {
     }
     for (const name of ['clienttoken', 'usertoken']) {
       const token = headers[name];
-      if (token !== undefined) labels[name] = this.#tokens.label(String(token));
+      if (token !== undefined) labels[name] = this.#tokens.label(String(token).replace(/^bearer +/i, ''));
     }
     return labels;
   }
