@@ -24,10 +24,11 @@ function readContinueAsProcessing(socket: Socket): void {
   let written = 0;
   socket.read = (size?: number): unknown => {
     const chunk = read(size) as Buffer | null;
+    if (chunk === null) return null;
     // No request is sent before the response to the last one has ended, so a next response begins after a further request.
     if (heads.isFinal && socket.bytesWritten !== written) heads = new ResponseHeads();
     written = socket.bytesWritten;
-    for (let at = 0; chunk !== null && at < chunk.length && !heads.isFinal; at++)
+    for (let at = 0; at < chunk.length && !heads.isFinal; at++)
       if (heads.endsContinue(chunk[at] as number)) chunk[at] = TWO;
     return chunk;
   };
