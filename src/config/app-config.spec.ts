@@ -108,9 +108,14 @@ describe('the configuration', () => {
     expect(opens(second, sealed(config))).toBe(false);
   });
 
-  it('takes an empty variable as absent, as an environment file means it', () => {
+  it('takes an empty variable as absent, as an environment file means it, unless empty is a value', () => {
     const empty = Object.fromEntries(Object.keys(variables).map((name) => [name, '']));
-    expect(load({ ...empty, ...required })).toEqual(load());
+    const { upstream, ...others } = load({ ...empty, ...required });
+    const { upstream: plain, ...rest } = load();
+    expect([others, { ...upstream, scopes: plain.scopes }]).toEqual([rest, plain]);
+    expect(plain.scopes).toEqual({ order: 'auth_order', member: 'auth_me', user: undefined });
+    expect(upstream.scopes).toEqual({ order: undefined, member: undefined, user: undefined });
+    expect(load({ UPSTREAM_ORDER_SCOPE: ' ' }).upstream.scopes.order).toBeUndefined();
     expect(load().listen).toMatchObject({ host: '127.0.0.1', managementHost: '127.0.0.1', docs: true });
     expect(faultsOf(empty)).toHaveLength(Object.keys(required).length);
   });

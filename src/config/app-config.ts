@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
-import { type KnownReadings, readPlatformProfile } from './platform-profile.ts';
+import { type KnownReadings, PlatformProfile, readPlatformProfile } from './platform-profile.ts';
 import type { Certificates } from './certificate-files.ts';
 import { ConfigError } from './config-error.ts';
 import type { FollowedCertificates } from './followed-certificates.ts';
@@ -30,11 +30,12 @@ export class UpstreamConfig {
   appSecret!: RotatingSecret;
   /** The path, where the secret was given as a file. The gateway re-reads the file when it changes. */
   appSecretFile!: string | undefined;
-  /** `user` is sent with the password grant, where a scope is configured for it. */
-  scopes!: { readonly order: string; readonly member: string; readonly user: string | undefined };
+  /** What the gateway asks tokens for; undefined: it sends no scope. `user` belongs to the password grant. */
+  scopes!: Readonly<Record<'order' | 'member' | 'user', string | undefined>>;
   timestampUnit!: 'ms' | 's';
   /** What `conformance` found out about the platform. The gateway re-reads the file when it changes. */
   profileFile!: string | undefined;
+  profile!: PlatformProfile;
   deadlineMs!: number;
   orderDeadlineMs!: number;
   connectTimeoutMs!: number;
@@ -145,14 +146,14 @@ export function loadConfig(environment: Environment): AppConfig {
   return { ...assemble(values as Values, environment), formerNames };
 }
 
-/** An empty variable counts as absent, since that is what `NAME=` in an environment file means. */
+/** An empty variable counts as absent, since that is what `NAME=` in an environment file means, unless it is a value of its own. */
 function rawValue(
   name: string,
   variable: Variable,
   environment: Environment,
   faults: string[],
 ): string | undefined {
-  const direct = environment[name] || undefined;
+  const direct = variable.mayBeEmpty ? environment[name] : environment[name] || undefined;
   const path = variable.secret && environment[`${name}_FILE`];
   if (!path) return direct;
   if (direct !== undefined) {
@@ -196,12 +197,13 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       appSecret: new RotatingSecret(values.UPSTREAM_APP_SECRET.reveal()),
       appSecretFile: environment['UPSTREAM_APP_SECRET_FILE'] || undefined,
       scopes: {
-        order: values.UPSTREAM_ORDER_SCOPE,
-        member: values.UPSTREAM_MEMBER_SCOPE,
+        order: values.UPSTREAM_ORDER_SCOPE || undefined,
+        member: values.UPSTREAM_MEMBER_SCOPE || undefined,
         user: values.UPSTREAM_USER_SCOPE || undefined,
       },
       timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT ?? profile.timestampUnit ?? 'ms',
       profileFile: values.PLATFORM_PROFILE_FILE,
+      profile: new PlatformProfile(profile),
       deadlineMs: values.UPSTREAM_DEADLINE_MS,
       orderDeadlineMs: values.UPSTREAM_ORDER_DEADLINE_MS,
       connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,

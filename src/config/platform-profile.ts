@@ -5,6 +5,20 @@ import { readSettingsFile } from './settings-file.ts';
 /** The answers that are known; the others stay open. */
 export type KnownReadings = Partial<Readings>;
 
+/** What is known of the platform. It is replaced while the process runs, when the file has changed. */
+export class PlatformProfile {
+  constructor(private known: KnownReadings = {}) {}
+
+  /** Undefined while it is not known. */
+  of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
+    return this.known[name];
+  }
+
+  replace(known: KnownReadings): void {
+    this.known = known;
+  }
+}
+
 const known = readingNames.join(', ');
 const isName = (name: string): name is ReadingName => readingNames.includes(name as ReadingName);
 

@@ -81,6 +81,8 @@ export interface Variable {
   readonly secret?: true;
   /** Its file is read again when it changes. All others are read at the start. */
   readonly reread?: true;
+  /** Empty is a value of its own, and not the same as absent. */
+  readonly mayBeEmpty?: true;
   /** The name that it had before, which is read until 0.3. */
   readonly formerly?: string;
 }
@@ -234,15 +236,18 @@ export const variables = {
     meaning: 'how the gateway sends key and secret to the token endpoint: `basic` (header) or `body`',
   },
   UPSTREAM_ORDER_SCOPE: {
-    schema: text.min(1).default('auth_order'),
-    meaning: 'scope of the application token for the order module',
+    schema: text.trim().default('auth_order'),
+    meaning:
+      'scope of the application token for the order module; set and empty: no scope is sent. If this one and the next are empty, one token serves both modules',
+    mayBeEmpty: true,
   },
   UPSTREAM_MEMBER_SCOPE: {
-    schema: text.min(1).default('auth_me'),
-    meaning: 'scope of the application token for the member center',
+    schema: text.trim().default('auth_me'),
+    meaning: 'scope of the application token for the member center; set and empty: no scope is sent',
+    mayBeEmpty: true,
   },
   UPSTREAM_USER_SCOPE: {
-    schema: text.default(''),
+    schema: text.trim().default(''),
     meaning: "scope of the platform users' tokens (password grant); empty: no scope is sent",
   },
   UPSTREAM_TIMESTAMP_UNIT: {

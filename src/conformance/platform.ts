@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { firstValueFrom } from 'rxjs';
 import type { UpstreamConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
@@ -9,6 +8,7 @@ import { TokenFailure } from '../token/token-failure.ts';
 import { TransportError } from '../transport/exchange.ts';
 import { UndiciHttpService, UpstreamPools } from '../transport/upstream-pools.ts';
 import { type Classified, classify, type WireResponse } from '../upstream/classify.ts';
+import { freshNonce, tokenHeader } from '../upstream/credential-forms.ts';
 import { type OperationName, operations } from '../upstream/operations.ts';
 import { type UpstreamRequest, upstreamPath } from '../upstream/upstream.exchange.ts';
 
@@ -81,8 +81,8 @@ export class Platform {
   /** Throws {@link CannotAsk} where there is no whole response of the platform. */
   async ask(name: OperationName, question: Question = {}, isRepeated = false): Promise<Answer> {
     const operation = operations[name];
-    const { ids, query, body, nonce = randomBytes(16).toString('hex') } = question;
-    const { scopes } = this.config;
+    const { scopes, profile } = this.config;
+    const { ids, query, body, nonce = freshNonce(profile.of('nonceForm')) } = question;
     const isMember = operation.module === 'member';
     const token = await this.#token({ kind: 'application', scope: isMember ? scopes.member : scopes.order });
     const { userToken = isMember && this.user ? await this.#token(this.user) : null } = question;
@@ -98,8 +98,8 @@ export class Platform {
             'accept-encoding': 'identity',
             authorization: `Bearer ${token}`,
             'content-type': 'application/json',
-            ...(isMember && { clientToken: token }),
-            ...(userToken !== null && { userToken }),
+            ...(isMember && { clientToken: tokenHeader(profile.of('clientToken'), token) }),
+            ...(userToken !== null && { userToken: tokenHeader(profile.of('userToken'), userToken) }),
           },
           data: body && JSON.stringify(body),
           timeout: operation.placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs,
@@ -169,7 +169,7 @@ function refused({ reason }: TokenFailure, principal: Principal | undefined): st
   if (principal?.kind === 'user')
     return `The token endpoint refuses the user \`${principal.alias}\` of UPSTREAM_USERS_FILE (${reason}): check its name and password.`;
   if (reason === 'invalid_scope')
-    return `The application has no scope ${principal?.scope}: ask the platform's operator for it, or name another one in UPSTREAM_ORDER_SCOPE or UPSTREAM_MEMBER_SCOPE.`;
+    return `The application has no scope ${principal?.scope}: ask the platform's operator for it, or name another one in UPSTREAM_ORDER_SCOPE or UPSTREAM_MEMBER_SCOPE. Set both to nothing if the platform takes no scope.`;
   return `The token endpoint refuses the application (${reason}): check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET, and try UPSTREAM_TOKEN_AUTH=body.`;
 }
 

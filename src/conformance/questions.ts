@@ -5,6 +5,7 @@ import { toAssetProducts } from '../member/asset-products.mapper.ts';
 import { toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
 import { toAssets, toCustomers } from '../order/order.mapper.ts';
 import { isJsonText, numberText } from '../shared/json.ts';
+import { freshNonce } from '../upstream/credential-forms.ts';
 import { ContractNotes } from '../upstream/gaps.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
@@ -51,7 +52,7 @@ export async function askByReading(asked: Asked): Promise<void> {
   if (platform.hasUser) refusals.push(...(await memberReads(asked, dataOf(assets))));
   else
     findings.remark('UPSTREAM_USERS_FILE has no user `default`, so nothing of the member center was asked.');
-  const nonce = randomBytes(16).toString('hex');
+  const nonce = freshNonce(asked.config.profile.of('nonceForm'));
   const ids = { enterpriseGlobalId: asked.enterpriseGlobalId };
   await platform.ask('listAssets', { ids, nonce });
   const again = await platform.ask('listAssets', { ids, nonce });

@@ -77,4 +77,5 @@ describe('a usable token', () => {
 
 it('a principal has a name for keys and metrics', () => {
   expect(principalName({ kind: 'application', scope: 'auth_order' })).toBe('app:auth_order');
+  expect(principalName({ kind: 'application', scope: undefined })).toBe('app');
 });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '../config/secret.ts';
 
-/** The application itself, with one token for each scope (interface section 5). */
+/** The application itself, with one token for each scope (interface section 5). Without a scope its token is for everything. */
 export interface ApplicationPrincipal {
   readonly kind: 'application';
-  readonly scope: string;
+  readonly scope: string | undefined;
 }
 
 /** A configured user of the platform, for the password grant. */
@@ -19,7 +19,8 @@ export type Principal = ApplicationPrincipal | UserPrincipal;
 
 /** A name without secrets, for keys and metrics. */
 export function principalName(principal: Principal): string {
-  return principal.kind === 'application' ? `app:${principal.scope}` : `user:${principal.alias}`;
+  if (principal.kind === 'user') return `user:${principal.alias}`;
+  return principal.scope === undefined ? 'app' : `app:${principal.scope}`;
 }
 
 /** An access token as it is used. `usableMs` and `renewAfterMs` count from the moment it was received. */

@@ -11,20 +11,28 @@ export class TokenFailure extends Error implements LoggedFailure {
   readonly retryAfter: number | undefined;
   /** No principal can get a token: the endpoint could not be reached, or said so (429, 502 to 504). */
   readonly ofEndpoint: boolean;
+  /** The platform's own code, where the endpoint gave one. */
+  readonly code: string | undefined;
 
   constructor(
     readonly kind: 'unavailable' | 'rejected',
     /** The endpoint's `error` where it gave one, else a word of the gateway. Never a secret. */
     readonly reason: string,
-    details: { retryAfter?: number | undefined; ofEndpoint?: boolean; cause?: unknown } = {},
+    details: {
+      retryAfter?: number | undefined;
+      ofEndpoint?: boolean;
+      code?: string | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(`token ${kind}: ${reason}`, { cause: details.cause });
     this.retryAfter = details.retryAfter;
     this.ofEndpoint = details.ofEndpoint ?? false;
+    this.code = details.code;
   }
 
   get logFields(): LogFields {
-    return { tokenFailure: this.kind, tokenReason: this.reason };
+    return { tokenFailure: this.kind, tokenReason: this.reason, tokenCode: this.code };
   }
 }
 

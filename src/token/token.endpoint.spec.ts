@@ -96,6 +96,41 @@ describe('a token that arrives', () => {
     }
   });
 
+  const oddFields: object[] = [
+    ...['', 5, [], {}, true, null].map((odd) => ({ refresh_token: odd })),
+    ...[['auth_me', 'auth_order'], 5, {}, '', null].map((odd) => ({ scope: odd })),
+    ...['bearer', 'BEARER', 'mac', '', 5, [], null].map((odd) => ({ token_type: odd })),
+    ...['soon', [], {}, false, ''].map((odd) => ({ expires_in: odd })),
+    ...['not a JWT', '', 5].map((odd) => ({ id_token: odd })),
+    { error: null, code: 0, message: '', data: null },
+    { code: 200, data: [], error: '' },
+    { user: { roles: [[[[[[[[[['admin']]]]]]]]]] }, uid: 12345678901234567n.toString(), jti: 1.5 },
+  ];
+  it('is taken whatever the fields beside it look like, at the top and in `data`', async () => {
+    for (const fields of oddFields) {
+      const token = { access_token: 'access_token_9', ...fields };
+      for (const body of [token, { code: 0, message: 'success', data: token }, { code: '0', data: token }]) {
+        server.answer = (response) => json(response, body);
+        const { value, refreshToken } = await request();
+        expect([body, value, refreshToken]).toEqual([body, 'access_token_9', undefined]);
+      }
+    }
+  });
+
+  it.each([200, 201, 202, 299])('is taken with HTTP %i and any type of content', async (status) => {
+    for (const type of ['application/json', 'text/plain', 'text/html;charset=UTF-8', 'nonsense']) {
+      server.answer = (response) => raw(response, '{"access_token":"a"}', status, { 'content-type': type });
+      expect([type, (await request()).value]).toEqual([type, 'a']);
+    }
+  });
+
+  it('brings a refresh token along from where it is itself', async () => {
+    const [outer, inner] = [credential(), credential()];
+    const data = { access_token: 'a', refresh_token: inner, expires_in: '120' };
+    server.answer = (response) => json(response, { code: 0, refresh_token: outer, expires_in: 5, data });
+    expect(await request()).toMatchObject({ value: 'a', refreshToken: inner, usableMs: 60_000 });
+  });
+
   it.each<[string, json: string, usableMs: number]>([
     ['missing', '', 240_000],
     ['text', ',"expires_in":"3600"', 3_240_000],
@@ -119,6 +154,22 @@ describe('credentials that are refused', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each<[status: number, body: object, reason: string]>([
+    [200, { code: '60000', message: 'no' }, 'invalid_client'],
+    [299, { code: 60000, message: 'no', data: null }, 'invalid_client'],
+    [299, { code: '60005', message: 'no', cause: '' }, 'invalid_grant'],
+    [200, { code: 'invalid_grant', message: 'no' }, 'invalid_grant'],
+    [200, { error: 'invalid_client' }, 'invalid_client'],
+    [299, { error: 'invalid_grant', error_description: 'no' }, 'invalid_grant'],
+    [200, { code: 401, data: { error: 'invalid_grant' } }, 'invalid_grant'],
+    [400, { error: 'Bad Request', code: '60005' }, 'invalid_grant'],
+    [401, { code: '10010', message: 'no' }, 'invalid_client'],
+    [401, {}, 'invalid_client'],
+  ])('with HTTP %i and %j are rejected as %s', async (status, body, reason) => {
+    server.answer = (response) => json(response, body, status);
+    expect(await failureOf()).toMatchObject({ kind: 'rejected', reason });
+  });
+
   it('by a challenge are rejected', async () => {
     server.answer = (response) => raw(response, '', 401, { 'www-authenticate': 'Basic realm="user center"' });
     expect(await failureOf()).toMatchObject({ kind: 'rejected', reason: 'invalid_client' });
@@ -136,7 +187,7 @@ describe('an endpoint that gives no token', () => {
     ['a token that is a number', 200, '{"access_token":5}', jsonType],
     ['a token of two lines', 200, String.raw`{"access_token":"a\r\nb: c"}`, jsonType],
     ['two tokens', 200, '{"access_token":"a","access_token":"b"}', jsonType],
-    ['too deep a response', 200, `{"access_token":"a","x":${'['.repeat(9)}${']'.repeat(9)}}`, jsonType],
+    ['too deep a response', 200, `{"access_token":"a","x":${'['.repeat(64)}${']'.repeat(64)}}`, jsonType],
     ['too large a response', 200, `{"access_token":"a","x":"${'x'.repeat(64 * 1024)}"}`, jsonType],
   ])('%s is unavailable', async (_, status, body, headers) => {
     server.answer = (response) => raw(response, body, status, headers);
@@ -145,6 +196,48 @@ describe('an endpoint that gives no token', () => {
     // Words of the protocol or of ours, never what the endpoint wrote.
     expect(failure.reason).toMatch(/^[a-z_]{1,40}$/);
     if (status >= 500) expect(failure.reason).toBe('server_error');
+  });
+
+  it.each<[string, reason: string, code: string | undefined, (response: ServerResponse) => void]>([
+    [
+      'a code that is not known',
+      'error_response',
+      '41007',
+      (to) => json(to, { code: '41007', message: secret }),
+    ],
+    ['a number that is not known', 'error_response', '500', (to) => json(to, { code: 500 }, 299)],
+    ['a text as the code', 'error_response', undefined, (to) => json(to, { code: secret })],
+    ['an error in other words', 'error_response', undefined, (to) => json(to, { error: secret }, 400)],
+    ['success without a token', 'unusable_answer', undefined, (to) => json(to, { code: 0, data: null })],
+    ['a token with no text', 'unusable_answer', undefined, (to) => json(to, { access_token: '' })],
+    ['a token with spaces', 'unusable_token', undefined, (to) => json(to, { access_token: 'a b' })],
+    ['HTML', 'unusable_answer', undefined, (to) => raw(to, '<html>', 200, { 'content-type': 'text/html' })],
+    ['nothing', 'unusable_answer', undefined, (to) => raw(to, '', 204, {})],
+    [
+      'nothing with a length',
+      'unusable_answer',
+      undefined,
+      (to) => raw(to, '', 200, { 'content-length': 0 }),
+    ],
+    ['half of it', 'unusable_answer', undefined, (to) => json(to, '{"access_token":"a"')],
+    [
+      'a token with a status of failure',
+      'unusable_answer',
+      undefined,
+      (to) => json(to, { access_token: 'a' }, 404),
+    ],
+    [
+      'a coding that is not what it says',
+      'unusable_answer',
+      undefined,
+      (to) => raw(to, '{"access_token":"a"}', 200, { 'content-encoding': 'gzip' }),
+    ],
+    ['a broken connection', 'no_answer', undefined, (to) => to.destroy()],
+  ])('%s is %s', async (_, reason, code, answer) => {
+    server.answer = answer;
+    const failure = await failureOf();
+    expect(failure).toMatchObject({ kind: 'unavailable', reason, code });
+    expect(JSON.stringify([failure.message, failure.logFields])).not.toContain(secret);
   });
 
   it('a decompression bomb is unavailable, and is not unpacked', async () => {

@@ -4,20 +4,16 @@ import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { followFiles } from '../config/watched-file.ts';
-import { numberText, parseJson } from '../shared/json.ts';
 import { Log } from '../observability/log.ts';
-import { retryAfterSeconds } from '../transport/retry-after.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
+import { readTokenAnswer } from './token-answer.ts';
 import { TokenFailure } from './token-failure.ts';
 
 const TIMEOUT_S = 5;
 const MAX_RESPONSE_BYTES = 64 * 1024;
-const MAX_RETRY_AFTER_S = 3_600;
-/** After a 429 that names no time. */
-const DEFAULT_RETRY_AFTER_S = 60;
-/** RFC 6749 5.2: another request with the same credentials cannot change these errors. */
-const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
+/** Node's codes for a content coding that cannot be undone: gzip and deflate, Brotli, Zstandard. */
+const BROKEN_CODING = /^(Z_|ERR__|ZSTD_)/;
 
 type Send = (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
 
@@ -57,7 +53,8 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   /** The application's own token for a scope, or a configured user's: by refresh token where there is one, else by password. */
   request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     if (principal.kind === 'application') {
-      return this.#grant((client) => oauth.clientCredentialsGrant(client, { scope: principal.scope }));
+      const scope = this.#scope(principal.scope);
+      return this.#grant((client) => oauth.clientCredentialsGrant(client, scope));
     }
     return refreshToken === undefined
       ? this.login(principal.username, principal.password.reveal())
@@ -66,8 +63,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
 
   /** Password grant (RFC 6749 4.3): OAuth 2.1 has dropped it, the platform demands it. */
   login(username: string, password: string): Promise<AccessToken> {
-    const { user: scope } = this.config.scopes;
-    const form = { username, password, ...(scope !== undefined && { scope }) };
+    const form = { username, password, ...this.#scope(this.config.scopes.user) };
     return this.#grant((client) => oauth.genericGrantRequest(client, 'password', form));
   }
 
@@ -75,6 +71,11 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   async refresh(refreshToken: string): Promise<AccessToken> {
     const token = await this.#grant((client) => oauth.refreshTokenGrant(client, refreshToken));
     return { refreshToken, ...token };
+  }
+
+  #scope(scope: string | undefined): { scope?: string } {
+    const isSent = scope !== undefined && this.config.profile.of('tokenScope') !== 'refused';
+    return isSent ? { scope } : {};
   }
 
   async #grant(send: Send): Promise<AccessToken> {
@@ -119,7 +120,10 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
         redirect: 'manual',
         dispatcher: this.pools.tokens,
       });
-      return lenient(response);
+      const { status, headers } = response;
+      // The library checks a response strictly by RFC 6749, so it gets what the gateway has read.
+      const token = readTokenAnswer({ status, headers, body: await boundedBody(response) });
+      return Response.json({ token_type: 'Bearer', ...token });
     };
     return client;
   }
@@ -132,33 +136,6 @@ function readSecret(path: string): string {
 }
 
 type UndiciResponse = Awaited<ReturnType<typeof undiciFetch>>;
-
-/**
- * The library checks responses strictly by the RFC, but the platform's endpoint is not documented. A missing `token_type` becomes
- * Bearer, and `expires_in` bypasses the library's checks as `lifetime`, since {@link accessToken} reads it.
- */
-async function lenient(response: UndiciResponse): Promise<Response> {
-  const bytes = await boundedBody(response);
-  const headers = new Headers(response.headers);
-  headers.delete('content-length');
-  headers.delete('content-encoding');
-  let body: Buffer | string = bytes;
-  try {
-    const json = response.status === 200 ? parseJson(bytes, { maxDepth: 8 }) : undefined;
-    if (typeof json === 'object' && json !== null) {
-      const { expires_in: lifetime, ...rest } = json as Record<string, unknown>;
-      const given = Object.entries(rest).filter(([, member]) => member !== null);
-      body = JSON.stringify({
-        token_type: 'Bearer',
-        ...Object.fromEntries(given),
-        lifetime: numberText(lifetime) ?? lifetime,
-      });
-    }
-  } catch {
-    // The body is not JSON, which the library reports.
-  }
-  return new Response(bytes.length === 0 ? null : body, { status: response.status, headers });
-}
 
 async function boundedBody(response: UndiciResponse): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -175,32 +152,8 @@ function asTokenFailure(error: unknown): TokenFailure {
   if (error instanceof TokenFailure) return error;
   const { cause } = error as { cause?: unknown };
   if (cause instanceof TokenFailure) return cause;
-  if (error instanceof oauth.ResponseBodyError) {
-    const kind = REJECTIONS.has(error.error) ? 'rejected' : 'unavailable';
-    // Only error codes in the RFC's form are repeated: the rest of the response is foreign text.
-    const reason = /^[a-z_]{1,40}$/.test(error.error) ? error.error : 'error_response';
-    const { response } = error;
-    return new TokenFailure(kind, reason, {
-      ...(kind === 'unavailable' && ofStatus(response)),
-      cause: error,
-    });
-  }
-  if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    return new TokenFailure('rejected', 'invalid_client', { cause: error });
-  }
-  return cause instanceof Response
-    ? new TokenFailure('unavailable', cause.status >= 500 ? 'server_error' : 'unusable_answer', {
-        ...ofStatus(cause),
-        cause: error,
-      })
+  const { code } = (cause ?? {}) as { code?: unknown };
+  return typeof code === 'string' && BROKEN_CODING.test(code)
+    ? new TokenFailure('unavailable', 'unusable_answer', { cause: error })
     : new TokenFailure('unavailable', 'no_answer', { ofEndpoint: true, cause: error });
-}
-
-/** Whether a status concerns the whole endpoint: 429 and 502 to 504 do, with `Retry-After` or without. */
-function ofStatus({ status, headers }: Response): { ofEndpoint: boolean; retryAfter: number | undefined } {
-  const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
-  return {
-    ofEndpoint: [429, 502, 503, 504].includes(status),
-    retryAfter: named || (status === 429 ? DEFAULT_RETRY_AFTER_S : undefined),
-  };
 }

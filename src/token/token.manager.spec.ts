@@ -141,23 +141,29 @@ describe('a token that serves', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('of a user is renewed with the password where the platform refuses its refresh token', async () => {
-    const password = new Secret(credential());
-    const user: Principal = { kind: 'user', alias: 'default', username: 'admin@harbour', password };
-    const refreshToken = credential();
-    server.answer = (response, { form }, count) =>
-      form.get('grant_type') === 'refresh_token'
-        ? json(response, { error: 'invalid_grant' }, 400)
-        : json(response, {
-            ...{ access_token: `access_token_${count}`, expires_in: 3600 },
-            refresh_token: refreshToken,
-          });
-    expect(await tokenFor(user)).toBe('access_token_1');
-    passedMs = 3_240_000 * 0.89;
-    await until('it is renewed', async () => (await tokenFor(user)) !== 'access_token_1');
-    const grants = server.requests.map(({ form }) => form.get('grant_type'));
-    expect(grants).toEqual(['password', 'refresh_token', 'password']);
-  });
+  it.each([
+    ['by an error', { error: 'invalid_grant' }, 400],
+    ['by a code that is not known', { code: '41007', message: 'no' }, 200],
+  ])(
+    'of a user is renewed with the password where its refresh token is refused %s',
+    async (_, refusal, status) => {
+      const password = new Secret(credential());
+      const user: Principal = { kind: 'user', alias: 'default', username: 'admin@harbour', password };
+      const refreshToken = credential();
+      server.answer = (response, { form }, count) =>
+        form.get('grant_type') === 'refresh_token'
+          ? json(response, refusal, status)
+          : json(response, {
+              ...{ access_token: `access_token_${count}`, expires_in: 3600 },
+              refresh_token: refreshToken,
+            });
+      expect(await tokenFor(user)).toBe('access_token_1');
+      passedMs = 3_240_000 * 0.89;
+      await until('it is renewed', async () => (await tokenFor(user)) !== 'access_token_1');
+      const grants = server.requests.map(({ form }) => form.get('grant_type'));
+      expect(grants).toEqual(['password', 'refresh_token', 'password']);
+    },
+  );
 
   it('without a life serves the callers that waited for it, and is never used again', async () => {
     server.answer = (response, _, count) =>

@@ -145,14 +145,21 @@ export class TokenManager {
       return kept;
     } catch (error) {
       const failure = asFailure(error);
-      const { kind, reason, ofEndpoint, cause } = failure;
+      const { kind, reason, ofEndpoint, code, cause } = failure;
       const nextTryInS = Math.ceil((await this.store.fail(permit, failure)) / 1_000);
       this.metrics.tokenEvent(principal.kind, kind);
       this.log.error(
-        { event: 'token-request-failed', principal: principalName(principal), kind, reason, nextTryInS },
+        {
+          event: 'token-request-failed',
+          principal: principalName(principal),
+          kind,
+          reason,
+          code,
+          nextTryInS,
+        },
         'The gateway did not get an access token',
       );
-      throw new TokenFailure(kind, reason, { ofEndpoint, cause, retryAfter: nextTryInS });
+      throw new TokenFailure(kind, reason, { ofEndpoint, code, cause, retryAfter: nextTryInS });
     }
   }
 
@@ -170,13 +177,12 @@ export class TokenManager {
     }
   }
 
-  /** Uses the refresh token where there is one. Where it is refused, the password follows. */
+  /** Uses the refresh token where there is one. Where the endpoint works and does not take it, the password follows. */
   async #request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     try {
       return await this.endpoint.request(principal, refreshToken);
     } catch (error) {
-      const refreshRefused =
-        refreshToken !== undefined && error instanceof TokenFailure && error.kind === 'rejected';
+      const refreshRefused = refreshToken !== undefined && error instanceof TokenFailure && !error.ofEndpoint;
       if (!refreshRefused) throw error;
       return this.endpoint.request(principal);
     }

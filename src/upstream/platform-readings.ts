@@ -11,7 +11,6 @@ import type { Deciding } from './wire/reader.ts';
 /** What is known of the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
 @Injectable()
 export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
-  #known: KnownReadings = {};
   #unfollow: (() => void) | undefined;
 
   constructor(
@@ -24,7 +23,10 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
     if (!path) return;
     const profile = { name: 'profile', variable: 'PLATFORM_PROFILE_FILE', path };
     const read = (file: string) => this.#readIn(file);
-    const take = (known: KnownReadings) => Object.keys((this.#known = known)).length;
+    const take = (known: KnownReadings) => {
+      this.config.profile.replace(known);
+      return Object.keys(known).length;
+    };
     this.#unfollow = followSettings({ ...profile, read }, take, this.log);
   }
 
@@ -34,7 +36,7 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
 
   /** Undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
-    return this.#known[name];
+    return this.config.profile.of(name);
   }
 
   /** What a list needs in order to decide: see `readWhole`. */

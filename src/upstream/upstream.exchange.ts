@@ -8,9 +8,9 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { contextOf, inSpan, type TraceContext, traceHeaders } from '../observability/tracing.ts';
-import { freshHex } from '../shared/random-bytes.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
 import type { CallContext } from './call-context.ts';
+import { freshNonce, tokenHeader } from './credential-forms.ts';
 import {
   type Classified,
   classify,
@@ -125,9 +125,9 @@ export class UpstreamExchange {
         ...(userToken ? secretsOfToken(userToken) : []),
         ...(body ? secretValues(request.body) : []),
       ]);
+    const { profile } = this.config;
     const started = performance.now();
-    // The interface does not show a format.
-    const nonce = freshHex(16);
+    const nonce = freshNonce(profile.of('nonceForm'));
     const response = this.http.request<Buffer>({
       url: this.#basePath + upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
       method: operation.method,
@@ -138,7 +138,10 @@ export class UpstreamExchange {
         'content-type': 'application/json',
         'x-request-id': context.requestId,
         ...traceHeaders(trace),
-        ...(userToken && { clientToken: token.value, userToken: userToken.value }),
+        ...(userToken && {
+          clientToken: tokenHeader(profile.of('clientToken'), token.value),
+          userToken: tokenHeader(profile.of('userToken'), userToken.value),
+        }),
       },
       data: body,
       timeout: Math.max(1, deadline - performance.now()),

@@ -11,6 +11,8 @@ const NUMBERS: Partial<Readonly<Record<ReadingName, readonly number[]>>> = {
   maxLocksPerCall: [1_000, 2],
   maxOrdersPerBatch: [1_000, 1],
 };
+/** What no gateway can find out by itself, so that every gateway is told: the form of what it sends. */
+export const ALWAYS_TOLD: readonly ReadingName[] = ['nonceForm', 'clientToken', 'userToken', 'tokenScope'];
 /** How many drawn profiles compete for the most pairs that no earlier one has. */
 const CANDIDATES = 30;
 

@@ -7,7 +7,7 @@ import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { type RunningRedis, until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
-import type { Played } from './draw.ts';
+import { ALWAYS_TOLD, type Played } from './draw.ts';
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
 const ORDERS = '/v1/license-orders';
@@ -54,7 +54,8 @@ export async function playProfile(
   await sandbox.control('PUT', '/profile', played);
   const folder = mkdtempSync(join(tmpdir(), 'played-'));
   const file = join(folder, 'profile.json');
-  writeFileSync(file, JSON.stringify({ version: 1, readings: isTold === 'yes' ? played : {} }));
+  const needed = Object.fromEntries(ALWAYS_TOLD.map((name) => [name, played[name]]));
+  writeFileSync(file, JSON.stringify({ version: 1, readings: isTold === 'yes' ? played : needed }));
   const environment = {
     ...{ UPSTREAM_TIMESTAMP_UNIT: played.timestampUnit, PLATFORM_PROFILE_FILE: file },
     ...(redis && { REDIS_URL: redis.url, ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() }),

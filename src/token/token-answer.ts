@@ -1,0 +1,91 @@
+import { isJsonText, numberText, parseJson } from '../shared/json.ts';
+import { retryAfterSeconds } from '../transport/retry-after.ts';
+import { TokenFailure } from './token-failure.ts';
+
+/** Unknown fields may be trees, such as the organisation of a user. */
+const MAX_DEPTH = 64;
+const MAX_RETRY_AFTER_S = 3_600;
+/** After a 429 that names no time. */
+const DEFAULT_RETRY_AFTER_S = 60;
+/** The form of an error code of RFC 6749. The log has only such words, because the rest of a response is foreign text. */
+const WORD = /^[a-z_]{1,40}$/;
+const SHOWN_CODE = /^\d{1,10}$/;
+/** RFC 6749 5.2: another request with the same credentials cannot change these errors. */
+const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
+/** The platform's own codes that refuse credentials, each as the error of RFC 6749 that means the same (interface section 5.4). */
+const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
+  ['60000', 'invalid_client'],
+  ['60005', 'invalid_grant'],
+]);
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: Buffer;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a token as RFC 6749 5.1 has it, or in `data` of the platform's own envelope. The endpoint is not documented, so no other field
+ * is judged than those that the gateway uses: an unusable `refresh_token` counts as none, and `lifetime` is judged by its reader.
+ * Throws a {@link TokenFailure} where the response has no token.
+ */
+export function readTokenAnswer(answer: TokenAnswer) {
+  const places = placesOf(answer.body);
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  const granted = isSuccess ? places.find(({ access_token: token }) => isText(token)) : undefined;
+  if (!granted) throw failureOf(answer, places);
+  const { access_token: token, refresh_token: refreshToken, expires_in: lifetime } = granted;
+  return {
+    access_token: token as string,
+    lifetime: numberText(lifetime) ?? lifetime,
+    ...(isText(refreshToken) && { refresh_token: refreshToken }),
+  };
+}
+
+/** The object of the response, and the one in its `data`. */
+function placesOf(body: Buffer): Fields[] {
+  try {
+    const json = parseJson(body, { maxDepth: MAX_DEPTH });
+    return [json, isFields(json) ? json['data'] : undefined].filter(isFields);
+  } catch {
+    return [];
+  }
+}
+
+function failureOf({ status, headers }: TokenAnswer, places: readonly Fields[]): TokenFailure {
+  const said = places.flatMap(({ error, code }) => [error, code].flatMap((each) => textOf(each) ?? []));
+  const words = said.map(wordOf);
+  const rejection =
+    words.find((word) => REJECTIONS.has(word)) ?? (status === 401 ? 'invalid_client' : undefined);
+  const code = said.find((each) => SHOWN_CODE.test(each));
+  if (rejection !== undefined && status < 500) return new TokenFailure('rejected', rejection, { code });
+  const reason = status >= 500 ? 'server_error' : (words[0] ?? 'unusable_answer');
+  const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
+  return new TokenFailure('unavailable', reason, {
+    code,
+    // These statuses concern the whole endpoint, with `Retry-After` or without.
+    ofEndpoint: [429, 502, 503, 504].includes(status),
+    retryAfter: named || (status === 429 ? DEFAULT_RETRY_AFTER_S : undefined),
+  });
+}
+
+/** The error of RFC 6749 that an `error` or a `code` means. This is the one place that knows which codes refuse credentials. */
+function wordOf(said: string): string {
+  return CREDENTIAL_CODES.get(said) ?? (WORD.test(said) ? said : 'error_response');
+}
+
+/** The text of an `error` or a `code`; undefined where that says nothing, or success. */
+function textOf(value: unknown): string | undefined {
+  const text = numberText(value) ?? (isText(value) ? value : undefined);
+  return text === '0' ? undefined : text;
+}
+
+function isText(value: unknown): value is string {
+  return isJsonText(value) && value !== '';
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
