@@ -65,6 +65,15 @@ async function expectRefusals(gateway: TestGateway): Promise<void> {
   const wrong = credential();
   const { status, body } = await logIn(gateway, wrong);
   expect([status, body['code']]).toEqual([401, 'login-failed']);
+  const reloaded = gateway.logged('users-reloaded');
+  gateway.writeUsers({
+    default: { username: 'admin@harbour', password: sandbox.seedPassword },
+    stranger: { username: 'anna@harbour', password: wrong },
+  });
+  await reloaded;
+  const headers = { 'x-acting-user': 'stranger' };
+  const strange = await gateway.get(`${HARBOUR}/members`, { headers });
+  expect([strange.status, strange.body['code']]).toEqual([502, 'upstream-credential-rejected']);
   await sandbox.acceptSecrets(credential());
   await sandbox.revokeTokens({ tokens: 'all' });
   for (const path of ['assets', 'members']) {
@@ -76,7 +85,7 @@ async function expectRefusals(gateway: TestGateway): Promise<void> {
     ]);
   }
   const log = (await gateway.log()).join('\n');
-  expect(log).toContain('"reason":"invalid_client"');
+  for (const reason of ['invalid_client', 'invalid_grant']) expect(log).toContain(`"reason":"${reason}"`);
   for (const secret of [wrong, sandbox.appSecret, sandbox.seedPassword]) expect(log).not.toContain(secret);
 }
 
