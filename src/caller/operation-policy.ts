@@ -29,7 +29,7 @@ export interface OperationPolicy {
    * for that result.
    */
   readonly answersRepeats?: boolean | undefined;
-  /** Lookups of the ids that it names need a user of the platform (the alias `default`), although the operation itself does not act as one. */
+  /** Lookups of the ids that it names need a user of the platform, although the operation itself does not act as one. A request may name the user. */
   readonly looksUpAsUser?: boolean | undefined;
   /** A field of the response that a repeated request has as null: it is a secret, and is recorded nowhere else. */
   readonly shownOnce?: string | undefined;

@@ -20,12 +20,13 @@ export class ActingUserGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { headers, stages } = context.switchToHttp().getRequest<FastifyRequest>();
     const { actsAsUser, looksUpAsUser } = stages.get('authorised').policy;
-    const isNamed = headers['x-acting-user'] !== undefined || headers['x-session-id'] !== undefined;
-    if (!actsAsUser && !(looksUpAsUser && isNamed)) {
-      stages.pass('acting', { user: undefined });
+    const { caller } = stages.get('identified');
+    if (!actsAsUser) {
+      const alias = looksUpAsUser ? headers['x-acting-user'] : undefined;
+      stages.pass('acting', { user: alias === undefined ? undefined : this.#byAlias(caller, String(alias)) });
       return true;
     }
-    return this.#user(headers, stages.get('identified').caller).then((user) => {
+    return this.#user(headers, caller).then((user) => {
       stages.pass('acting', { user });
       return true;
     });

@@ -65,6 +65,15 @@ const userHeaders = [
   }),
 ];
 
+/** Of an operation whose platform's operation needs no user. */
+const lookupHeader = ApiHeader({
+  name: 'X-Acting-User',
+  required: false,
+  description:
+    'Alias of a configured user, as whom the gateway looks things up for this request, also later; if absent, the user whom the operator has ' +
+    'named for the enterprise',
+});
+
 const DRY_RUN = ApiQuery({
   name: 'validateOnly',
   required: false,
@@ -127,6 +136,7 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
     ApiSecurity(BEARER),
     ...(shown ? [ApiExtension('x-upstream', upstreamRoute(shown))] : []),
     ...(actsAsUser ? userHeaders : []),
+    ...(policy.looksUpAsUser ? [lookupHeader] : []),
     ...(idempotency ? [idempotencyParameter(idempotency, spec.keyExample)] : []),
     ...(policy.hasDryRun ? [DRY_RUN] : []),
     ...(spec.body
