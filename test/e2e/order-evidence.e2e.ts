@@ -7,7 +7,8 @@ import { type GatewayInProcess, startInProcess } from '../support/gateway-in-pro
 import type { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { attemptsOf } from '../support/quick-reconciliation.ts';
+import '../support/quick-reconciliation.ts';
+import { attemptsOf } from '../support/reconciliation-attempts.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 

@@ -9,7 +9,8 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { AGAIN, attemptsOf, quick } from '../support/quick-reconciliation.ts';
+import { AGAIN, quick } from '../support/quick-reconciliation.ts';
+import { attemptsOf } from '../support/reconciliation-attempts.ts';
 import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 

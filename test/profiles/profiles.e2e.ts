@@ -8,6 +8,8 @@ import { enlarge, playProfile } from './story.ts';
 /** The same story on forty platforms that read the interface in different ways. `PROFILES_SEED` repeats a run. */
 
 const COUNT = 40;
+/** In each of so many stories time passes. */
+const LATE_EVERY = 8;
 const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 const profiles = drawProfiles(seed, COUNT);
 
@@ -27,7 +29,11 @@ describe(`PROFILES_SEED=${seed}`, () => {
   it.each(profiles.map((profile, index) => ({ index, profile })))(
     'platform $index',
     async ({ profile, index }) => {
-      const wrong = await playProfile(sandbox, profile, index === COUNT - 1 ? redis : undefined);
+      const isLate = index % LATE_EVERY === 0;
+      const wrong = await playProfile(sandbox, profile, {
+        redis: index === COUNT - 1 ? redis : undefined,
+        isLate,
+      });
       expect({ profile, wrong }).toEqual({ profile, wrong: [] });
     },
   );

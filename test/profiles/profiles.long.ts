@@ -11,6 +11,8 @@ const COUNT = 2_000;
 const AT_ONCE = 2;
 /** In each of so many stories a gateway is killed. */
 const KILL_EVERY = 100;
+/** In each of so many time passes. */
+const LATE_EVERY = 10;
 const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 
 const sandboxes: TestSandbox[] = [];
@@ -33,7 +35,7 @@ it(`PROFILES_SEED=${seed}: on every platform of ${COUNT} the story is true`, asy
       const redis = isKilled
         ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'])
         : undefined;
-      const faults = await playProfile(sandbox, profile, redis);
+      const faults = await playProfile(sandbox, profile, { redis, isLate: index % LATE_EVERY === 0 });
       await redis?.stop();
       if (faults.length > 0) wrong.push({ profile, wrong: faults });
     }

@@ -5,6 +5,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
+import { attemptsOf } from '../support/reconciliation-attempts.ts';
 import { type RunningRedis, until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import { ALWAYS_TOLD, type Played } from './draw.ts';
@@ -40,14 +41,19 @@ export async function enlarge(sandbox: TestSandbox): Promise<void> {
   await sandbox.control('POST', '/snapshots/story');
 }
 
+/** Lets the clock of a gateway follow that of its sandbox. */
+const FOLLOWS = `--import=${new URL('../../scripts/demo-clock.ts', import.meta.url).href}`;
+/** Until the next three attempts to find an order are due. */
+const UNTIL_ATTEMPTS_MS = [15_000, 60_000, 300_000];
+
 /**
  * Plays the story on a platform with this profile. Returns what is wrong, in words; nothing where all is true. With a Redis the gateway is
- * killed during its import, and another one goes on.
+ * killed during its import, and another one goes on. `isLate`: time passes, and accepted orders have to end as the platform ends them.
  */
 export async function playProfile(
   sandbox: TestSandbox,
   { isTold, ...played }: Played,
-  redis?: RunningRedis,
+  { redis, isLate = false }: { readonly redis?: RunningRedis | undefined; readonly isLate?: boolean } = {},
 ): Promise<string[]> {
   await sandbox.control('POST', '/snapshots/story/restore');
   for (const path of ['/journal', '/faults']) await sandbox.control('DELETE', path);
@@ -58,6 +64,7 @@ export async function playProfile(
   writeFileSync(file, JSON.stringify({ version: 1, readings: isTold === 'yes' ? played : needed }));
   const environment = {
     ...{ UPSTREAM_TIMESTAMP_UNIT: played.timestampUnit, PLATFORM_PROFILE_FILE: file },
+    ...(isLate && { NODE_OPTIONS: FOLLOWS, DEMO_SANDBOX_CLOCK: `${sandbox.url}/__sandbox/clock` }),
     ...(redis && { REDIS_URL: redis.url, ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() }),
   };
   const grants = { enterprises: ['ent-harbour'], users: ['default'] };
@@ -73,7 +80,9 @@ export async function playProfile(
   };
   await start();
   try {
-    return await new Story(sandbox, gateway, played, isTold === 'yes', redis && kill).play();
+    const story = new Story(sandbox, gateway, played, isTold === 'yes', redis && kill);
+    if (isLate) await story.endLate();
+    return await story.play();
   } finally {
     await gateway.stop();
     rmSync(folder, { recursive: true });
@@ -101,6 +110,34 @@ class Story {
     await this.#orders();
     await this.#numbersAndLocks();
     return this.#wrong;
+  }
+
+  /** No accepted deletion is told as done that is not, and each one that is done is told. */
+  async endLate(): Promise<void> {
+    const { asyncOrders } = this.played;
+    if (asyncOrders === 'refused') return;
+    const item = {
+      ...{ orderType: 'delete_asset', licenseType: 'cloud_account', srcLicenseOrderId: 'lic-1009' },
+      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+      assets: [{ assetNums: ['8000001009'] }],
+    };
+    await this.#ask('POST', ORDERS, [202], orderOf('SO-late', { syncMode: 'async', items: [item] }));
+    const stateOf = async () => (await this.gateway.get(`${ORDERS}/crm/SO-late`)).body['state'];
+    const attempts = async () =>
+      Object.values(await attemptsOf(this.gateway)).reduce((sum, count) => sum + count, 0);
+    for (const [index, ms] of UNTIL_ATTEMPTS_MS.entries()) {
+      await this.sandbox.advance(ms);
+      await until('an attempt to find the order', async () => (await attempts()) > index);
+    }
+    const { assets } = await this.sandbox.control<{ assets: { assetNum: string; revoked: boolean }[] }>(
+      'GET',
+      '/state',
+    );
+    const isGone = assets.find(({ assetNum }) => assetNum === '8000001009')?.revoked;
+    const state = await stateOf();
+    this.#expect('an accepted deletion is told as it is', state === (isGone ? 'succeeded' : 'accepted'), [
+      ...[asyncOrders, isGone, state],
+    ]);
   }
 
   #expect(what: string, isSo: boolean, seen?: unknown): void {
@@ -331,15 +368,21 @@ class Story {
       { limitConcurrent: 3, features: [{ code: 'a', trial: true, trialEndsAt: '2027-01-01T00:00:00Z' }] },
     );
     const isDate = this.played.featureTrialEnd === 'text' && !this.isTold;
-    const placed = await this.#ask('POST', ORDERS, isDate ? [422] : [201], whole);
-    if (placed.status === 201) await this.#ask('POST', ORDERS, [201], whole);
+    // Without ids the platform's answer confirms nothing, unless the gateway knows that they come later.
+    const isUnconfirmed = this.played.orderIds === 'later' && !this.isTold;
+    const done = isUnconfirmed ? 502 : 201;
+    const isSeconds = this.played.productTrialEnd === 'seconds' && !this.isTold;
+    const placed = await this.#ask('POST', ORDERS, isDate ? [422] : [done], whole);
+    if (placed.status === done) await this.#ask('POST', ORDERS, [done], whole);
+    const trial = orderOf('SO-trial', {}, { trial: true, trialEndsAt: '2027-01-01T00:00:00Z' });
+    await this.#ask('POST', ORDERS, isSeconds && this.played.timestampUnit === 'ms' ? [422] : [done], trial);
     const later = orderOf('SO-later', { syncMode: 'async' });
     await this.#ask('POST', ORDERS, asyncOrders === 'refused' ? [422] : [202], later);
     if (asyncOrders !== 'refused') await this.#ask('POST', ORDERS, [200, 202], later);
     await this.#ask(
       'POST',
       ORDERS,
-      negativeLimits === 'refused' ? [422] : [201],
+      negativeLimits === 'refused' ? [422] : [done],
       orderOf('SO-open', {}, { limitConcurrent: -1 }),
     );
     const [item] = orderOf('').items;
@@ -347,7 +390,7 @@ class Story {
     await this.#ask(
       'POST',
       ORDERS,
-      takesTwo ? [201] : [this.isTold ? 400 : 422],
+      takesTwo ? [done] : [this.isTold ? 400 : 422],
       orderOf('SO-two', { items: [item, item] }),
     );
     const deletion = orderOf('SO-gone', {
