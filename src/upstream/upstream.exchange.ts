@@ -40,6 +40,10 @@ export interface UpstreamRequest {
   readonly sendOnce?: SendOnce;
   /** Set for reads that have the same path, query, user and decoder each time. */
   readonly last?: LastResponse;
+  /** Sent in place of a fresh nonce. */
+  readonly nonce?: string;
+  /** Called with the whole response before it is read. Must not throw. */
+  readonly seen?: (response: WireResponse) => void;
 }
 
 export interface SendOnce {
@@ -118,7 +122,7 @@ export class UpstreamExchange {
     trace: TraceContext,
     { token, userToken }: { readonly token: AccessToken; readonly userToken: AccessToken | undefined },
   ): Promise<Result> {
-    const { ids, query, sendOnce, last } = request;
+    const { ids, query, sendOnce, last, seen } = request;
     const redact = (text: string) =>
       this.log.redactor.redact(text, [
         ...secretsOfToken(token),
@@ -127,7 +131,7 @@ export class UpstreamExchange {
       ]);
     const { profile } = this.config;
     const started = performance.now();
-    const nonce = freshNonce(profile.of('nonceForm'));
+    const { nonce = freshNonce(profile.of('nonceForm')) } = request;
     const response = this.http.request<Buffer>({
       url: this.#basePath + upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
       method: operation.method,
@@ -138,10 +142,10 @@ export class UpstreamExchange {
         'content-type': 'application/json',
         'x-request-id': context.requestId,
         ...traceHeaders(trace),
-        ...(userToken && {
+        ...(operation.module === 'member' && {
           clientToken: tokenHeader(profile.of('clientToken'), token.value),
-          userToken: tokenHeader(profile.of('userToken'), userToken.value),
         }),
+        ...(userToken && { userToken: tokenHeader(profile.of('userToken'), userToken.value) }),
       },
       data: body,
       timeout: Math.max(1, deadline - performance.now()),
@@ -149,7 +153,7 @@ export class UpstreamExchange {
       abandon,
       confirm: sendOnce && (() => sendOnce.confirm()),
     });
-    const result = await resultOf(firstValueFrom(response), redact, last?.known);
+    const result = await resultOf(firstValueFrom(response), redact, last?.known, seen);
     this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
     return result;
   }
@@ -198,10 +202,12 @@ async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
   redact: (text: string) => string,
   known?: KnownResponse,
+  seen?: UpstreamRequest['seen'],
 ): Promise<Result> {
   try {
     const { status, headers, data: body } = await response;
     const whole = { status, headers: headers as WireResponse['headers'], body };
+    seen?.(whole);
     // Others are no success, and most of them are not read.
     const text = status === 200 ? textOf(whole) : undefined;
     if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
