@@ -1,7 +1,9 @@
 import type { KnownReadings } from '../config/platform-profile.ts';
 import { plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
-import { type OperationName, operations } from '../upstream/operations.ts';
+import { operations, type UpstreamModule, type UpstreamOperation } from '../upstream/operations.ts';
+import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import type { Answer } from './platform.ts';
 
 /** Something besides the readings that is not as the gateway needs it, or as the interface says. */
 export interface Remark {
@@ -10,11 +12,32 @@ export interface Remark {
   readonly isWrong: boolean;
 }
 
+/** A read of the enterprise that the platform does not answer. */
+interface Refusal {
+  /** The gateway's operation. */
+  readonly operation: string;
+  /** Null where the answer has none. */
+  readonly code: string | null;
+  readonly words: string;
+}
+
+/** A code that the interface does not have. */
+interface ForeignCode {
+  readonly module: UpstreamModule;
+  readonly code: string;
+  readonly words: string;
+}
+
 /** What the platform was found to do. Nothing in it is personal. */
 export class Findings {
   readonly #readings: Partial<Record<ReadingName, string | number>> = {};
   readonly #gaps = new Set<string>();
+  readonly #read = new Set<UpstreamModule>();
+  readonly #codes = new Map<string, ForeignCode>();
   readonly remarks: Remark[] = [];
+  readonly refused: Refusal[] = [];
+  /** Lists that came without an item, so that nothing of their items was seen. */
+  readonly notSeen: string[] = [];
   /** What was made and could not be removed. */
   readonly left: string[] = [];
 
@@ -22,8 +45,9 @@ export class Findings {
     return this.#readings as KnownReadings;
   }
 
+  /** Undefined: no answer shows it. */
   found<Name extends ReadingName>(name: Name, value: KnownReadings[Name]): void {
-    this.#readings[name] = value as string | number;
+    if (value !== undefined) this.#readings[name] = value as string | number;
   }
 
   /** What the platform does otherwise than the interface suggests. */
@@ -42,9 +66,34 @@ export class Findings {
     this.remarks.push({ what, isWrong });
   }
 
-  note(operation: OperationName, notes: ContractNotes): void {
-    for (const { path, kind } of notes)
-      this.#gaps.add(`${operations[operation].operationId} ${path} ${kind}`);
+  note({ operationId }: UpstreamOperation, notes: ContractNotes): void {
+    for (const { path, kind } of notes) this.#gaps.add(`${operationId} ${path} ${kind}`);
+  }
+
+  /** Any answer that came, for its code. */
+  met({ operation, code, words }: Answer): void {
+    const { module } = operation;
+    if (code !== undefined && !isOfInterface(code, operation))
+      this.#codes.set(`${module} ${code}`, { module, code, words });
+  }
+
+  /** The answer to a read of the enterprise, which should come. */
+  read({ operation, kind, code, words }: Answer): void {
+    const { operationId, module } = operation;
+    const refusal = { operation: operationId, code: code ?? null, words };
+    if (kind === 'success') this.#read.add(module);
+    else if (!this.refused.some((each) => each.operation === operationId && each.code === refusal.code))
+      this.refused.push(refusal);
+  }
+
+  /** The modules of which no read of the enterprise came. */
+  get unread(): UpstreamModule[] {
+    return (['order', 'member'] as const).filter((module) => !this.#read.has(module));
+  }
+
+  /** Codes that the interface does not have, for an operator who can ask what they mean. */
+  get codes(): ForeignCode[] {
+    return [...this.#codes.values()];
   }
 
   /** How responses depart from the interface, by the operation, the field's path and the kind; without what a reading says already. */
@@ -52,6 +101,13 @@ export class Findings {
     const explained = this.differing.flatMap((name) => EXPLAINED[name] ?? []);
     return [...this.#gaps].filter((gap) => !explained.some((form) => form.test(gap))).sort();
   }
+}
+
+/** Codes without operations are of every operation. */
+function isOfInterface(code: string, { module, partialCode }: UpstreamOperation): boolean {
+  const of = upstreamCodes.get(code)?.of;
+  if (!of) return code === partialCode;
+  return of.length === 0 || of.some((name) => operations[name].module === module);
 }
 
 /** The departures that follow from a reading. */

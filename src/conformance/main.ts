@@ -3,20 +3,28 @@ import { accessSync, constants, existsSync, renameSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
+import { NestFactory } from '@nestjs/core';
 import { loadConfig, secretsOf } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type KnownReadings, readPlatformProfile } from '../config/platform-profile.ts';
 import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
-import { createLog } from '../observability/log.ts';
-import { Redactor } from '../observability/redactor.ts';
-import { readUsersFile } from '../upstream/alias-users.ts';
+import { createLog, type Log, NestLog } from '../observability/log.ts';
+import { readUsersFile } from '../session/acting-user.guard.ts';
+import { TokenManager } from '../token/token.manager.ts';
+import { MemberList } from '../upstream/member-list.ts';
 import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
+import { UpstreamExchange } from '../upstream/upstream.exchange.ts';
+import { Asked } from './asked.ts';
+import { check } from './checks.ts';
+import { ConformanceModule } from './conformance.module.ts';
 import { Findings } from './findings.ts';
-import { CannotAsk, Platform } from './platform.ts';
-import { askByReading, type Asked } from './questions.ts';
+import { CannotAsk } from './cannot-ask.ts';
+import { Platform } from './platform.ts';
+import { answerQuestions } from './questions.ts';
+import { readAll } from './reads.ts';
 import { exitCodeOf, jsonReport, textReport } from './report.ts';
-import { askByWriting, hasMembersOfItsOwn } from './writes.ts';
+import { askByWriting, mayHaveMembersOfItsOwn } from './writes.ts';
 
 /**
  * `npm run conformance`: asks the platform, with the gateway's own environment, how it behaves where its interface is silent
@@ -63,22 +71,29 @@ function optionsOf(argv: string[]): Options {
   return { enterprise, channel, write, order, yes, json, profile };
 }
 
-async function main(argv: string[], redactor: Redactor): Promise<number> {
+async function main(argv: string[], log: Log): Promise<number> {
   const options = optionsOf(argv);
-  const { upstream, users, ...config } = loadConfig(process.env);
-  redactor.add(...secretsOf({ upstream, users, ...config }));
+  const config = loadConfig(process.env);
+  const { upstream, users } = config;
+  log.addSecrets(...secretsOf(config));
   const user = users.file === undefined ? undefined : readUsersFile(users.file).get('default');
-  if (user) redactor.add([user.password.reveal()]);
+  if (user) log.addSecrets([user.password.reveal()]);
   const before = profileBefore(options.profile);
-  const platform = new Platform(upstream, user, createLog('silent'));
+  const app = await NestFactory.createApplicationContext(ConformanceModule.with(config, log), {
+    logger: new NestLog(log),
+    abortOnError: false,
+  });
+  const platform = new Platform(app.get(UpstreamExchange), app.get(TokenManager), user);
   const findings = new Findings();
-  const { enterprise: enterpriseGlobalId, channel: channelCode } = options;
-  const asked: Asked = { platform, findings, config: upstream, enterpriseGlobalId, channelCode };
+  const target = { enterpriseGlobalId: options.enterprise, channelCode: options.channel };
+  const asked = new Asked(platform, app.get(MemberList), findings, upstream, target);
   const over = new AbortController();
   // What was made is removed before the process ends.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => over.abort());
   try {
-    await askByReading(asked);
+    const answers = await readAll(asked);
+    answerQuestions(answers, findings);
+    check(answers, findings);
     if (options.write && !over.signal.aborted) {
       await assertMeant(asked, options.yes);
       await askByWriting(asked, options.order, over.signal);
@@ -89,29 +104,45 @@ async function main(argv: string[], redactor: Redactor): Promise<number> {
       ? new CannotAsk(message + leftOf(findings), { cause: error })
       : error;
   } finally {
-    await platform.close();
+    await app.close();
   }
+  if (over.signal.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
   const { timestampUnit } = findings.readings;
   if (timestampUnit !== undefined && timestampUnit !== upstream.timestampUnit)
     findings.remark(
       `Times are in ${timestampUnit}, and the gateway reads them in ${upstream.timestampUnit}: set UPSTREAM_TIMESTAMP_UNIT=${timestampUnit}, or PLATFORM_PROFILE_FILE.`,
       true,
     );
-  if (over.signal.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
   const report = options.json
     ? `${jsonReport(findings, platform.lifetimes)}\n`
     : textReport(findings, platform.lifetimes, process.stdout.isTTY);
-  process.stdout.write(redactor.redact(report));
-  const known = { ...before, ...findings.readings };
+  process.stdout.write(log.redactor.redact(report));
+  writeProfile(options.profile, { ...before, ...findings.readings });
+  if (!options.json) process.stdout.write(`\nProfile: ${options.profile}\n`);
+  for (const what of unreadOf(findings, platform.hasUser)) process.stderr.write(`${what}\n`);
+  return exitCodeOf(findings);
+}
+
+function writeProfile(path: string, known: KnownReadings): void {
   const profile = {
     version: 1,
     readings: known,
     notAsked: readingNames.filter((name) => known[name] === undefined),
   };
-  writeFileSync(`${options.profile}.new`, `${JSON.stringify(profile, null, 2)}\n`);
-  renameSync(`${options.profile}.new`, options.profile);
-  if (!options.json) process.stdout.write(`\nProfile: ${options.profile}\n`);
-  return exitCodeOf(findings);
+  writeFileSync(`${path}.new`, `${JSON.stringify(profile, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
+}
+
+/** What to do where nothing could be read of a module. */
+function unreadOf({ unread }: Findings, hasUser: boolean): string[] {
+  const reasons = {
+    order:
+      'Nothing could be read of the order module: check --enterprise and --channel, and what the application may read.',
+    member: hasUser
+      ? 'Nothing could be read of the member center: check --enterprise, and what the user `default` may read.'
+      : 'Nothing could be read of the member center: UPSTREAM_USERS_FILE has no user `default`.',
+  };
+  return unread.map((module) => reasons[module]);
 }
 
 /** What is known already stays known where this run does not ask it. Fails before anything is asked where the file cannot be written. */
@@ -130,8 +161,8 @@ function leftOf({ left }: Findings): string {
 
 /** An enterprise with members of its own may be in use. */
 async function assertMeant(asked: Asked, isConfirmed: boolean): Promise<void> {
-  if (isConfirmed || !(await hasMembersOfItsOwn(asked))) return;
-  const what = `The enterprise ${asked.enterpriseGlobalId} has members that this command has not made`;
+  if (isConfirmed || !(await mayHaveMembersOfItsOwn(asked))) return;
+  const what = `The enterprise ${asked.target.enterpriseGlobalId} may have members that this command has not made`;
   if (!process.stdin.isTTY) throw new CannotAsk(`${what}: give --yes if it is meant for this.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const typed = await terminal.question(`${what}. Type "yes" to write there: `);
@@ -139,12 +170,12 @@ async function assertMeant(asked: Asked, isConfirmed: boolean): Promise<void> {
   if (typed.trim() !== 'yes') throw new CannotAsk('Nothing was written.');
 }
 
-const redactor = new Redactor();
+const log = createLog('silent');
 try {
-  process.exitCode = await main(process.argv.slice(2), redactor);
+  process.exitCode = await main(process.argv.slice(2), log);
 } catch (error) {
   const isKnown = [CannotAsk, ConfigError, SettingsFileError].some((type) => error instanceof type);
   const text = isKnown ? (error as Error).message : String((error as Error).stack);
-  process.stderr.write(`${redactor.redact(text)}\n`);
+  process.stderr.write(`${log.redactor.redact(text)}\n`);
   process.exitCode = 3;
 }

@@ -1,204 +1,199 @@
-import { firstValueFrom } from 'rxjs';
-import type { UpstreamConfig } from '../config/app-config.ts';
-import type { Log } from '../observability/log.ts';
-import { Metrics } from '../observability/metrics.ts';
-import { type Principal, principalName, type UserPrincipal } from '../token/principal.ts';
-import { TokenEndpoint } from '../token/token.endpoint.ts';
+import { randomUUID } from 'node:crypto';
+import { newTrace } from '../observability/tracing.ts';
+import { type AccessToken, type Principal, principalName, type UserPrincipal } from '../token/principal.ts';
+import type { TokenManager } from '../token/token.manager.ts';
 import { TokenFailure } from '../token/token-failure.ts';
-import { TransportError } from '../transport/exchange.ts';
-import { UndiciHttpService, UpstreamPools } from '../transport/upstream-pools.ts';
-import { type Classified, classify, type WireResponse } from '../upstream/classify.ts';
-import { freshNonce, tokenHeader } from '../upstream/credential-forms.ts';
-import { type OperationName, operations } from '../upstream/operations.ts';
-import { type UpstreamRequest, upstreamPath } from '../upstream/upstream.exchange.ts';
+import type { WireResponse } from '../upstream/classify.ts';
+import { type OperationName, operations, type UpstreamOperation } from '../upstream/operations.ts';
+import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import type { Result, UpstreamExchange, UpstreamRequest } from '../upstream/upstream.exchange.ts';
+import { CannotAsk, notReached, tokenTrouble } from './cannot-ask.ts';
+import { impersonal } from './impersonal.ts';
 
-/** The platform cannot be asked. The message is one sentence that says what to do. */
-export class CannotAsk extends Error {
-  override readonly name = 'CannotAsk';
+export interface Question extends Pick<UpstreamRequest, 'ids' | 'query' | 'body' | 'nonce'> {
+  /** Sent in place of the user's token. With null none is sent. */
+  readonly userToken?: AccessToken | null;
 }
 
-interface Question extends Pick<UpstreamRequest, 'ids' | 'query' | 'body'> {
-  /** In place of a new one. */
-  readonly nonce?: string;
-  /** In place of the user's token; null: without one. */
-  readonly userToken?: string | null;
-}
-
-/** A response as the gateway reads it, and what the gateway reads over. */
-export type Answer = Classified & {
-  readonly status: number;
+/** What the platform answers, as the gateway reads it. */
+export interface Answer {
+  readonly operation: UpstreamOperation;
+  /** `failed`: the platform is out of order, or not as its interface says, so the answer shows nothing of what was asked. */
+  readonly kind: 'success' | 'refused' | 'failed';
+  /** Of a success. */
+  readonly data: unknown;
+  /** The platform's code; undefined for a success and where there is none. */
+  readonly code: string | undefined;
+  /** The platform's words, without ids and names; for an answer without a code what came. */
+  readonly words: string;
+  readonly status: number | undefined;
   /** The date that the platform gave the response, in ms since the epoch. */
   readonly sentAt: number | undefined;
-  /** Of a refusal: whether its code is a text or a number. */
+  /** Of an answer with a code: whether the code is a text or a number. */
   readonly codeIs: 'text' | 'number';
-};
+}
 
-/** A token has ended: it is tried once with a new one. */
-const EXPIRED: ReadonlySet<string> = new Set(['60000', '60005']);
-/** The platform is out of order: that answers no question. */
-const OUT_OF_ORDER: ReadonlySet<string> = new Set(['500', '80001']);
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/;
+interface Attempt {
+  readonly result: Result;
+  readonly response: WireResponse | undefined;
+}
 
-/** Asks the platform over the gateway's own connections and tokens, one call after the other. */
+/** There was no connection, so no other question can be answered either. */
+const NOT_REACHED: ReadonlySet<Result['kind']> = new Set(['unreachable', 'connect-timeout']);
+/** There was no whole response. */
+const NO_RESPONSE: ReadonlySet<Result['kind']> = new Set(['timeout', 'lost', 'delayed', 'abandoned']);
+
+/** Asks the platform with the gateway's own exchange and tokens, one call after the other. */
 export class Platform {
-  readonly #pools: UpstreamPools;
-  readonly #http: UndiciHttpService;
-  readonly #endpoint: TokenEndpoint;
-  readonly #tokens = new Map<string, string>();
   /** For how long a new token is used, in seconds, by its name. */
   readonly lifetimes = new Map<string, number>();
+  #hasAnswered = false;
 
   constructor(
-    private readonly config: UpstreamConfig,
+    private readonly exchange: UpstreamExchange,
+    private readonly tokens: TokenManager,
     private readonly user: UserPrincipal | undefined,
-    log: Log,
-  ) {
-    this.#pools = new UpstreamPools(config, new Metrics());
-    this.#http = new UndiciHttpService(this.#pools);
-    this.#endpoint = new TokenEndpoint(config, this.#pools, log);
-  }
-
-  close(): Promise<void> {
-    return this.#pools.destroy();
-  }
+  ) {}
 
   get hasUser(): boolean {
     return this.user !== undefined;
   }
 
-  /** Whether a user's token comes with a refresh token, and that gives another token. */
-  async refreshes(): Promise<boolean> {
-    const { user } = this;
-    if (!user) return false;
-    const ask = async () => {
-      const { refreshToken } = await this.#endpoint.request(user);
-      if (refreshToken !== undefined) await this.#endpoint.refresh(refreshToken);
-      return refreshToken !== undefined;
-    };
-    return this.#reached('UPSTREAM_TOKEN_URL', ask, user);
-  }
-
-  /** Throws {@link CannotAsk} where there is no whole response of the platform. */
-  async ask(name: OperationName, question: Question = {}, isRepeated = false): Promise<Answer> {
-    const operation = operations[name];
-    const { scopes, profile } = this.config;
-    const { ids, query, body, nonce = freshNonce(profile.of('nonceForm')) } = question;
-    const isMember = operation.module === 'member';
-    const token = await this.#token({ kind: 'application', scope: isMember ? scopes.member : scopes.order });
-    const { userToken = isMember && this.user ? await this.#token(this.user) : null } = question;
-    const response = await this.#reached('UPSTREAM_BASE_URL', () =>
-      firstValueFrom(
-        this.#http.request<Buffer>({
-          url:
-            this.config.baseUrl.pathname.replace(/\/+$/, '') +
-            upstreamPath(operation, { ids, query: { ...query, g_nonce: nonce } }),
-          method: operation.method,
-          headers: {
-            accept: 'application/json',
-            'accept-encoding': 'identity',
-            authorization: `Bearer ${token}`,
-            'content-type': 'application/json',
-            ...(isMember && { clientToken: tokenHeader(profile.of('clientToken'), token) }),
-            ...(userToken !== null && { userToken: tokenHeader(profile.of('userToken'), userToken) }),
-          },
-          data: body && JSON.stringify(body),
-          timeout: operation.placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs,
-          group: operation.group === 'orders' ? 'orderWrites' : operation.group,
-        }),
-      ),
-    );
-    const { status, headers, data } = response;
-    const answer = classify({ status, headers: headers as WireResponse['headers'], body: data });
-    const code = answer.kind === 'success' ? undefined : answer.details.code;
-    if (answer.kind === 'unauthorized' || (code !== undefined && EXPIRED.has(code))) {
-      // A code says that nothing was done; a status says so of reads only.
-      const isUndone = code !== undefined || operation.effect === 'read';
-      const isFirst = isUndone && question.userToken === undefined && !isRepeated;
-      this.#tokens.clear();
-      if (isFirst) return this.ask(name, question, true);
-      if (answer.kind === 'unauthorized')
-        throw new CannotAsk(
-          `The platform refuses the application with HTTP ${status}: check its scopes and rights.`,
-        );
-    }
-    if (code !== undefined && OUT_OF_ORDER.has(code))
-      throw new CannotAsk(
-        `The platform answers ${name} with code ${code}: wait until it works, and run this again.`,
-      );
-    if (answer.kind === 'unreadable')
-      throw new CannotAsk(
-        `UPSTREAM_BASE_URL answers ${operation.method} ${operation.path} with HTTP ${status} and no JSON of the interface: check the URL, and what stands in front of the platform.`,
-      );
-    if (answer.kind === 'unavailable')
-      throw new CannotAsk(
-        `The platform answers with HTTP ${status}: wait until it works, and run this again.`,
-      );
-    const date = Date.parse(String(headers['date'] ?? ''));
-    return { ...answer, status, sentAt: Number.isNaN(date) ? undefined : date, codeIs: codeTypeOf(data) };
-  }
-
-  async #token(principal: Principal): Promise<string> {
-    const name = principalName(principal);
-    const known = this.#tokens.get(name);
-    if (known !== undefined) return known;
-    const ask = () => this.#endpoint.request(principal);
-    const { value, usableMs } = await this.#reached('UPSTREAM_TOKEN_URL', ask, principal);
-    this.lifetimes.set(name, Math.round(usableMs / 1_000));
-    this.#tokens.set(name, value);
-    return value;
-  }
-
-  async #reached<T>(
-    variable: 'UPSTREAM_BASE_URL' | 'UPSTREAM_TOKEN_URL',
-    call: () => Promise<T>,
-    principal?: Principal,
-  ): Promise<T> {
+  /** Whether a user's token comes with a refresh token, and whether the platform takes that; undefined without a user. */
+  async refreshTokens(): Promise<'taken' | 'refused' | 'absent' | undefined> {
+    if (!this.user) return undefined;
+    const { refreshToken } = await this.#token(this.user);
+    if (refreshToken === undefined) return 'absent';
     try {
-      return await call();
+      await this.tokens.forSession((endpoint) => endpoint.refresh(refreshToken));
+      return 'taken';
     } catch (error) {
-      if (error instanceof TokenFailure && error.kind === 'rejected')
-        throw new CannotAsk(refused(error, principal));
-      if (error instanceof TokenFailure || error instanceof TransportError)
-        throw new CannotAsk(notReached(variable, error));
-      throw error;
+      if (error instanceof TokenFailure && error.kind === 'rejected') return 'refused';
+      throw tokenTrouble(error, this.user);
+    }
+  }
+
+  /** A read is asked twice where the first answer may be an accident. Throws {@link CannotAsk} where the platform cannot be reached. */
+  async ask(name: OperationName, question: Question = {}): Promise<Answer> {
+    const operation = operations[name];
+    const first = await this.#attempt(operation, question, false);
+    const isAsItIs = question.userToken !== undefined || question.nonce !== undefined;
+    const last =
+      !isAsItIs && mayRepeat(first.result, operation)
+        ? await this.#attempt(operation, question, true)
+        : first;
+    return this.#answer(operation, question, last);
+  }
+
+  async #attempt(
+    operation: UpstreamOperation,
+    { userToken: given, ...request }: Question,
+    again: boolean,
+  ): Promise<Attempt> {
+    const { exchange, tokens } = this;
+    const application = exchange.principals[operation.module];
+    const user = operation.module === 'member' ? this.user : undefined;
+    const token = await this.#token(application);
+    const userToken = given === undefined ? user && (await this.#token(user)) : (given ?? undefined);
+    let response: WireResponse | undefined;
+    const sending = {
+      operation,
+      request: { ...request, seen: (whole: WireResponse) => void (response = whole) },
+      body: request.body && JSON.stringify(request.body),
+      deadline: performance.now() + exchange.timeFor(operation),
+      abandon: undefined,
+      context: { requestId: randomUUID(), trace: newTrace() },
+    };
+    const result = await exchange.send(sending, token, userToken);
+    if (given === undefined) {
+      const refuses = refusedBy(result);
+      if (refuses === 'token') await tokens.refused(application, token.version, again);
+      if (refuses === 'userToken' && user && userToken) await tokens.refused(user, userToken.version, again);
+    }
+    return { result, response };
+  }
+
+  #answer(operation: UpstreamOperation, question: Question, { result, response }: Attempt): Answer {
+    const date = Date.parse(String(response?.headers['date'] ?? ''));
+    const common = {
+      operation,
+      data: undefined,
+      code: undefined,
+      words: '',
+      status: response?.status,
+      sentAt: Number.isNaN(date) ? undefined : date,
+      codeIs: codeTypeOf(response),
+    } as const;
+    if (result.kind === 'success') {
+      this.#hasAnswered = true;
+      return { ...common, kind: 'success', data: result.data };
+    }
+    const { code, message = '', cause } = result.details;
+    if (result.kind === 'refused') {
+      this.#hasAnswered = true;
+      const { ids, query, body } = question;
+      const words = impersonal(message, { ids, query, body, username: this.user?.username });
+      const kind = upstreamCodes.get(code ?? '')?.transient ? 'failed' : 'refused';
+      return { ...common, kind, code, words };
+    }
+    const isOfThisRead = this.#hasAnswered && operation.effect === 'read';
+    if (NOT_REACHED.has(result.kind) || (NO_RESPONSE.has(result.kind) && !isOfThisRead))
+      throw new CannotAsk(notReached('UPSTREAM_BASE_URL', result.kind, cause));
+    if (!this.#hasAnswered && response) assertInterface(operation, result.kind, response);
+    return { ...common, kind: 'failed', words: whatCame(result.kind, response) };
+  }
+
+  async #token(principal: Principal): Promise<AccessToken> {
+    try {
+      const token = await this.tokens.get(principal, this.exchange.timeFor(operations.listAssets));
+      this.lifetimes.set(principalName(principal), Math.round(token.usableMs / 1_000));
+      return token;
+    } catch (error) {
+      throw tokenTrouble(error, principal);
     }
   }
 }
 
-function refused({ reason }: TokenFailure, principal: Principal | undefined): string {
-  if (principal?.kind === 'user')
-    return `The token endpoint refuses the user \`${principal.alias}\` of UPSTREAM_USERS_FILE (${reason}): check its name and password.`;
-  if (reason === 'invalid_scope')
-    return `The application has no scope ${principal?.scope}: ask the platform's operator for it, or name another one in UPSTREAM_ORDER_SCOPE or UPSTREAM_MEMBER_SCOPE. Set both to nothing if the platform takes no scope.`;
-  return `The token endpoint refuses the application (${reason}): check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET, and try UPSTREAM_TOKEN_AUTH=body.`;
+function refusedBy(result: Result) {
+  if (result.kind === 'success') return undefined;
+  return result.kind === 'unauthorized' ? 'token' : upstreamCodes.get(result.details.code ?? '')?.refuses;
 }
 
-function notReached(variable: string, error: TokenFailure | TransportError): string {
-  const codes = codesOf(error);
-  const code = codes[0] ?? (error instanceof TransportError ? error.kind : error.reason);
-  if (codes.some((each) => CERTIFICATE.test(each)))
-    return `${variable} shows a certificate that this machine does not trust (${code}): name its authority in UPSTREAM_TLS_CA_FILE.`;
-  if (/TIMEOUT|timeout|timed/i.test(code))
-    return `${variable} does not answer in time (${code}): check the address and the network.`;
-  if (error instanceof TokenFailure && codes.length === 0)
-    return `${variable} does not answer like a token endpoint (${code}): check the URL.`;
-  return `${variable} cannot be reached (${code}): check the address, the port and the network.`;
+/** A code says that nothing was done; a status or an accident says so of reads only. */
+function mayRepeat(result: Result, { effect }: UpstreamOperation): boolean {
+  if (result.kind === 'success') return false;
+  const { code = '' } = result.details;
+  const isOfToken = ['token', 'userToken'].includes(refusedBy(result) ?? '');
+  if (result.kind === 'refused' && isOfToken) return true;
+  const isAccident = ['unauthorized', 'unavailable', 'lost'].includes(result.kind);
+  return effect === 'read' && (isAccident || upstreamCodes.get(code)?.transient === true);
 }
 
-/** The codes of the causes, the innermost first. */
-function codesOf(error: unknown): string[] {
-  if (!(error instanceof Error)) return [];
-  const { code } = error as NodeJS.ErrnoException;
-  const own =
-    typeof code === 'string' && /^[A-Z_0-9]{3,40}$/.test(code) && !code.startsWith('OAUTH') ? [code] : [];
-  return [...codesOf(error.cause), ...own];
+/** Throws where the first response of all is no answer of the platform: then nothing else can be asked. */
+function assertInterface(
+  { method, path }: UpstreamOperation,
+  kind: Result['kind'],
+  { status }: WireResponse,
+): void {
+  if (kind === 'unreadable')
+    throw new CannotAsk(
+      `UPSTREAM_BASE_URL answers ${method} ${path} with HTTP ${status} and no JSON of the interface: check the URL, and what stands in front of the platform.`,
+    );
+  if (kind === 'unavailable')
+    throw new CannotAsk(`The platform answers with HTTP ${status}: wait until it works, and run this again.`);
 }
 
-function codeTypeOf(body: Buffer): 'text' | 'number' {
+function whatCame(kind: Result['kind'], response: WireResponse | undefined): string {
+  if (!response) return kind === 'timeout' ? 'no answer in time' : 'no whole response';
+  const { status } = response;
+  if (kind === 'unreadable') return `HTTP ${status} and no JSON of the interface`;
+  return kind === 'nonconforming' ? `HTTP ${status} without a code` : `HTTP ${status}`;
+}
+
+function codeTypeOf(response: WireResponse | undefined): 'text' | 'number' {
   try {
-    return typeof (JSON.parse(body.toString()) as { code?: unknown } | null)?.code === 'number'
-      ? 'number'
-      : 'text';
+    const { code } = JSON.parse(String(response?.body)) as { code?: unknown };
+    return typeof code === 'number' ? 'number' : 'text';
   } catch {
     return 'text';
   }

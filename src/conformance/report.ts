@@ -2,15 +2,31 @@ import { styleText } from 'node:util';
 import { plainReadings, type ReadingName, readings } from '../config/readings.ts';
 import type { Findings } from './findings.ts';
 
-/** 0: as the interface says. 1: otherwise, and the gateway lives with it. 2: something would be wrong with today's settings. */
-export function exitCodeOf({ differing, gaps, remarks, left }: Findings): 0 | 1 | 2 {
-  if (remarks.some(({ isWrong }) => isWrong)) return 2;
-  return differing.length + gaps.length + remarks.length + left.length > 0 ? 1 : 0;
+/**
+ * 0: as the interface says. 1: otherwise, and the gateway lives with it. 2: something would be wrong with today's settings. 3: nothing
+ * could be read of the order module or of the member center.
+ */
+export function exitCodeOf(findings: Findings): 0 | 1 | 2 | 3 {
+  const { differing, gaps, remarks, left, refused, codes, unread } = findings;
+  if (unread.length > 0) return 3;
+  if (refused.length > 0 || remarks.some(({ isWrong }) => isWrong)) return 2;
+  return differing.length + gaps.length + remarks.length + left.length + codes.length > 0 ? 1 : 0;
 }
 
 /** `lifetimes`: for how many seconds a new token is used, by its name. */
 export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, number>): string {
-  const { readings: known, notAsked, differing, gaps, remarks, left } = findings;
+  const {
+    readings: known,
+    notAsked,
+    differing,
+    refused,
+    codes,
+    gaps,
+    remarks,
+    notSeen,
+    left,
+    unread,
+  } = findings;
   return JSON.stringify(
     {
       version: 1,
@@ -18,9 +34,13 @@ export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, nu
       notAsked,
       tokens: Object.fromEntries(lifetimes),
       differing,
+      refused,
+      codes,
       gaps,
       remarks,
+      notSeen,
       left,
+      unread,
       exitCode: exitCodeOf(findings),
     },
     null,
@@ -34,7 +54,7 @@ export function textReport(
   lifetimes: ReadonlyMap<string, number>,
   isTerminal: boolean,
 ): string {
-  const { readings: known, differing, gaps, remarks, left, notAsked } = findings;
+  const { readings: known, differing, refused, codes, gaps, remarks, notSeen, left, notAsked } = findings;
   const style = (format: 'green' | 'yellow' | 'red', text: string) =>
     isTerminal ? styleText(format, text) : text;
   const rows = (Object.keys(known) as ReadingName[]).map((name) => {
@@ -55,24 +75,41 @@ export function textReport(
     ['', rows],
     ['Tokens', [...lifetimes].map(([name, seconds]) => `  ${name} is used for ${seconds} s`)],
     ['Otherwise than the interface suggests', explained],
+    [
+      'Could not be read (operation, code, words of the platform)',
+      refused.map(({ operation, code, words }) => style('red', `  ! ${joined(operation, code, words)}`)),
+    ],
+    [
+      'Codes that the interface does not have (module, code, words of the platform): ask the vendor what they mean',
+      codes.map(({ module, code, words }) => `  ${joined(module, code, words)}`),
+    ],
     ['Departures from the interface (operation, field, kind)', gaps.map((gap) => `  ${gap}`)],
     ['Remarks', remarks.map(({ what, isWrong }) => (isWrong ? style('red', `  ! ${what}`) : `  ${what}`))],
     ['Could not be removed', left.map((each) => style('red', `  ! ${each}`))],
+    ['Not seen, because there was none', notSeen.map((each) => `  ${each}`)],
     ['Not asked', notAskedBy(notAsked)],
   ];
   const verdict = {
-    0: style('green', 'As the interface says.'),
+    0: style(
+      'green',
+      notSeen.length === 0 ? 'As the interface says.' : 'As the interface says, as far as it was seen.',
+    ),
     1: style('yellow', 'Otherwise than the interface says, and the gateway can live with it.'),
-    2: style('red', "Something would be wrong with today's settings: see the remarks with !."),
+    2: style('red', "Something would be wrong with today's settings: see the lines with !."),
+    3: style('red', 'The platform could not be asked as a whole.'),
   }[exitCodeOf(findings)];
   const blocks = parts
     .filter(([, lines]) => lines.length > 0)
-    .map(([title, lines]) => [title, ...lines].filter((line) => line !== '').join('\n'));
+    .map(([title, lines]) => [title, ...lines].filter((each) => each !== '').join('\n'));
   return `${[...blocks, verdict].join('\n\n')}\n`;
 }
 
+function joined(name: string, code: string | null, words: string): string {
+  return [name, code, words].filter((part) => part !== null && part !== '').join(' ');
+}
+
 const HOW = {
-  reads: 'this platform shows nothing of it, or nothing beyond what the gateway asks for',
+  reads: 'no answer of this platform shows it, or it is beyond what the gateway asks for',
   write: 'with --write',
   order: 'with --write --order',
   never: 'not without harm: write what you know into the profile',

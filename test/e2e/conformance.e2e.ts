@@ -1,97 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { keep } from '../support/canary.ts';
+import { describe, expect, it } from '@jest/globals';
 import { makeCertificates } from '../support/certificates.ts';
+import { HARBOUR, ofHarbour, type Report, TestConformance } from '../support/conformance.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
-import { COMPILE_CACHE, NODE_PATH } from '../support/gateway-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { freePort, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 import { useSandbox } from '../support/stack.ts';
 
-/** `npm run conformance`, as an operator runs it: the shipped file asks the sandbox, which plays a platform. */
+/** What the command finds, makes and says, with a sandbox that plays the platform. */
 
-const HARBOUR = 'ent-harbour';
 /** Its ids are digits. */
 const LONGFELLOW = '9007199254741993';
 const WRITES = ['--write', '--order', '--yes'];
 
-const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const profileFile = join(folder, 'platform-profile.json');
-const file = (name: string, content: object) => {
-  writeFileSync(join(folder, name), JSON.stringify(content));
-  return join(folder, name);
-};
-
 const sandbox = useSandbox();
+const conformance = new TestConformance(sandbox);
+const { profileFile } = conformance;
 const { ended, atEnd } = endings();
-beforeEach(() => {
-  rmSync(profileFile, { force: true });
-  return sandbox.reset();
-});
-
-function environment(): Record<string, string> {
-  const user = { username: 'admin@harbour', password: sandbox.seedPassword };
-  return {
-    UPSTREAM_BASE_URL: sandbox.url,
-    UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
-    UPSTREAM_APP_KEY: sandbox.appKey,
-    UPSTREAM_APP_SECRET: sandbox.appSecret,
-    UPSTREAM_USERS_FILE: file('users.json', { default: user }),
-    CALLERS_FILE: file('callers.json', { callers: [] }),
-  };
-}
-
-interface Run {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function started(options: readonly string[], over: Record<string, string> = {}) {
-  const args = ['dist/bundle/conformance.js', '--profile', profileFile, ...options];
-  const child = spawn(process.execPath, args, {
-    env: { PATH: NODE_PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment(), ...over },
-  });
-  const text = { out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
-  const run = once(child, 'close').then(([code]): Run => {
-    keep('output', text.out + text.err);
-    return { code: code as number | null, ...text };
-  });
-  return { child: child as ChildProcess, run };
-}
-
-const run = (options: readonly string[], over?: Record<string, string>) => started(options, over).run;
-
-interface Report {
-  readonly readings: Readonly<Record<string, unknown>>;
-  readonly notAsked: readonly string[];
-  readonly tokens: Readonly<Record<string, number>>;
-  readonly differing: readonly string[];
-  readonly gaps: readonly string[];
-  readonly remarks: readonly { readonly what: string; readonly isWrong: boolean }[];
-  readonly left: readonly string[];
-  readonly exitCode: number;
-}
-
-async function reported(options: readonly string[]): Promise<Report & { readonly code: number | null }> {
-  const { code, out, err } = await run([...options, '--json']);
-  expect(err).toBe('');
-  return { ...(JSON.parse(out) as Report), code };
-}
-
-const ofHarbour = (...options: string[]) => ['--enterprise', HARBOUR, '--channel', 'crm', ...options];
 
 interface State {
   readonly employees: readonly { readonly deleted: boolean; readonly name: string }[];
@@ -109,10 +40,10 @@ async function live() {
 describe('a platform as the interface says', () => {
   it.each([HARBOUR, LONGFELLOW])('has no finding, and is as before: %s', async (enterprise) => {
     const before = await live();
-    const found = await reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
-    const { differing, gaps, remarks, left, code } = found;
-    expect({ differing, gaps, remarks, left, code }).toEqual({
-      ...{ differing: [], gaps: [], remarks: [], left: [], code: 0 },
+    const found = await conformance.reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
+    const { differing, refused, codes, gaps, remarks, left, unread, code } = found;
+    expect({ differing, refused, codes, gaps, remarks, left, unread, code }).toEqual({
+      ...{ differing: [], refused: [], codes: [], gaps: [], remarks: [], left: [], unread: [], code: 0 },
     });
     expect(await live()).toEqual(before);
     expect(Object.keys(found.tokens).toSorted()).toEqual(['app:auth_me', 'app:auth_order', 'user:default']);
@@ -124,7 +55,7 @@ describe('a platform as the interface says', () => {
   });
 
   it('is only read without --write', async () => {
-    const { code, out } = await run(ofHarbour());
+    const { code, out } = await conformance.run(ofHarbour());
     expect([code, out]).toEqual([0, expect.stringContaining('As the interface says.')]);
     const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
     expect([...called].toSorted()).toEqual([
@@ -165,11 +96,9 @@ describe('a platform that reads the interface otherwise', () => {
     [{ otherIds: 'number' }, LONGFELLOW],
   ])('is named with %j, and nothing else', async (played, enterprise = HARBOUR) => {
     await sandbox.control('PUT', '/profile', played);
-    const found = await reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
-    expect([found.differing, found.gaps, found.left]).toEqual([
-      expect.arrayContaining(Object.keys(played)),
-      [],
-      [],
+    const found = await conformance.reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
+    expect([found.differing, found.refused, found.codes, found.gaps, found.left]).toEqual([
+      ...[expect.arrayContaining(Object.keys(played)), [], [], [], []],
     ]);
     expect(found.differing).toHaveLength(Object.keys(played).length);
     expect(found.readings).toMatchObject(played);
@@ -188,7 +117,7 @@ describe('a platform that reads the interface otherwise', () => {
       skip: 2,
       action: { raw: { text, contentType: 'application/json' } },
     });
-    const { remarks, code } = await reported(ofHarbour());
+    const { remarks, code } = await conformance.reported(ofHarbour());
     expect([remarks, code]).toEqual([
       [{ what: 'The platform answers without a userToken.', isWrong: true }],
       2,
@@ -197,12 +126,12 @@ describe('a platform that reads the interface otherwise', () => {
 
   it('says what it found to people, with what to do', async () => {
     await sandbox.control('PUT', '/profile', { maxPageSize: 3, timestampUnit: 's' });
-    const { code, out } = await run(ofHarbour());
+    const { code, out } = await conformance.run(ofHarbour());
     expect(code).toBe(2);
     expect(out).toMatch(/^! maxPageSize +3 /m);
     expect(out).toContain('set UPSTREAM_TIMESTAMP_UNIT=s');
     await sandbox.control('PUT', '/profile', { timestampUnit: 's' });
-    expect((await run(ofHarbour(), { UPSTREAM_TIMESTAMP_UNIT: 's' })).code).toBe(1);
+    expect((await conformance.run(ofHarbour(), { UPSTREAM_TIMESTAMP_UNIT: 's' })).code).toBe(1);
   });
 
   it('has departures named by field, and a response that cannot be read as what is wrong', async () => {
@@ -210,11 +139,11 @@ describe('a platform that reads the interface otherwise', () => {
       operation: 'listAssets',
       action: { odd: { pointer: '/data/0/keyChipType', value: 'x' } },
     });
-    expect(await reported(ofHarbour())).toMatchObject({
+    expect(await conformance.reported(ofHarbour())).toMatchObject({
       ...{ gaps: ['listAssets data[].keyChipType wrong-type'], differing: [], code: 1 },
     });
     await sandbox.fault({ operation: 'listLentLocks', action: { odd: { pointer: '/data', value: 'x' } } });
-    const { remarks, code } = await reported(ofHarbour());
+    const { remarks, code } = await conformance.reported(ofHarbour());
     expect([remarks, code]).toEqual([[{ what: expect.stringContaining('listLentLocks'), isWrong: true }], 2]);
   });
 
@@ -223,8 +152,8 @@ describe('a platform that reads the interface otherwise', () => {
       profileFile,
       JSON.stringify({ version: 1, readings: { maxOrdersPerBatch: 20, memberEdit: 'clears' } }),
     );
-    await run(ofHarbour());
-    const { readings, notAsked } = JSON.parse(readFileSync(profileFile, 'utf8')) as Report;
+    await conformance.run(ofHarbour());
+    const { readings, notAsked } = conformance.profile;
     expect(readings).toMatchObject({ maxOrdersPerBatch: 20, memberEdit: 'clears', timestampUnit: 'ms' });
     expect(notAsked).not.toContain('memberEdit');
   });
@@ -239,10 +168,10 @@ describe('a platform that reads the interface otherwise', () => {
       refusalStatus: '200',
     };
     await sandbox.control('PUT', '/profile', played);
-    await run(ofHarbour(...WRITES));
+    await conformance.run(ofHarbour(...WRITES));
     await sandbox.reset();
     await sandbox.control('PUT', '/profile', played);
-    const { readings } = JSON.parse(readFileSync(profileFile, 'utf8')) as { readings: object };
+    const { readings } = conformance.profile;
     const second = await TestSandbox.start({ profile: readings, seedPassword: sandbox.seedPassword });
     atEnd(() => second.close());
     const gateways = await Promise.all(
@@ -286,7 +215,7 @@ describe('a platform that reads the interface otherwise', () => {
 describe('what was made', () => {
   it('and cannot be removed is named', async () => {
     await sandbox.fault({ operation: 'deleteMember', action: { code: '80001' } });
-    const { left, code } = await reported(ofHarbour('--write', '--yes'));
+    const { left, code } = await conformance.reported(ofHarbour('--write', '--yes'));
     expect([left, code]).toEqual([[expect.stringMatching(/^the member conformance-[0-9a-f]{8}$/)], 1]);
   });
 
@@ -299,7 +228,7 @@ describe('what was made', () => {
     async (operation, phase) => {
       const before = await live();
       await sandbox.fault({ operation, phase, times: 1, action: { reset: 'before-headers' } });
-      const { code, err } = await run(ofHarbour(...WRITES));
+      const { code, err } = await conformance.run(ofHarbour(...WRITES));
       expect([code, err]).toEqual([3, expect.stringContaining('UPSTREAM_BASE_URL cannot be reached')]);
       expect(err).not.toContain('Could not be removed');
       expect(await live()).toEqual(before);
@@ -309,7 +238,7 @@ describe('what was made', () => {
   it('is left alone where it is not its own: what others make meanwhile stays', async () => {
     const others = ended(await TestGateway.start(sandbox));
     await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 400 } });
-    const { run: end } = started(ofHarbour(...WRITES, '--json'));
+    const { run: end } = conformance.start(ofHarbour(...WRITES, '--json'));
     await until('an order is on its way', async () => (await sandbox.journal('batchOrder')).length > 0);
     const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
     const [item] = orderOf('').items;
@@ -324,7 +253,7 @@ describe('what was made', () => {
   it('is removed at Ctrl-C, and no profile is written', async () => {
     const before = await live();
     await sandbox.fault({ operation: 'editMember', action: { delayMs: 500 } });
-    const { child, run: end } = started(ofHarbour(...WRITES));
+    const { child, run: end } = conformance.start(ofHarbour(...WRITES));
     await until('a member was made', async () => (await sandbox.journal('addMembers')).length > 0);
     child.kill('SIGINT');
     const { code, err } = await end;
@@ -358,16 +287,13 @@ describe('a platform that cannot be asked', () => {
       'give --yes if it is meant for this',
     ],
     ['no address', ofHarbour(), () => ({ UPSTREAM_BASE_URL: '' }), 'UPSTREAM_BASE_URL is required'],
-    ['an unknown enterprise', ['--enterprise', 'ent-nowhere'], () => ({}), 'check --enterprise'],
     ['a wrong secret', ofHarbour(), () => ({ UPSTREAM_APP_SECRET: credential() }), 'check UPSTREAM_APP_KEY'],
     ['a scope that it lacks', ofHarbour(), () => ({ UPSTREAM_MEMBER_SCOPE: 'other' }), 'has no scope other'],
     [
       'a wrong password',
       ofHarbour(),
       () => ({
-        UPSTREAM_USERS_FILE: file('wrong.json', {
-          default: { username: 'admin@harbour', password: credential() },
-        }),
+        UPSTREAM_USERS_FILE: conformance.usersFile('default', credential()),
       }),
       'refuses the user `default`',
     ],
@@ -390,7 +316,7 @@ describe('a platform that cannot be asked', () => {
       'does not answer like a token endpoint',
     ],
   ])('with %s: 3, and one sentence', async (_, options, over, says) => {
-    const { code, out, err } = await run(options, await over());
+    const { code, out, err } = await conformance.run(options, await over());
     expect([code, out, err]).toEqual([3, '', expect.stringContaining(says)]);
     const written = (await sandbox.calls()).filter(({ operation, method }) => operation && method !== 'GET');
     expect(written).toEqual([]);
@@ -401,7 +327,9 @@ describe('a platform that cannot be asked', () => {
     const server = createServer({ key: untrusted.key, cert: untrusted.cert }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const { code, err } = await run(ofHarbour(), { UPSTREAM_BASE_URL: `https://127.0.0.1:${port}` });
+    const { code, err } = await conformance.run(ofHarbour(), {
+      UPSTREAM_BASE_URL: `https://127.0.0.1:${port}`,
+    });
     server.close();
     expect([code, err]).toEqual([3, expect.stringContaining('UPSTREAM_TLS_CA_FILE')]);
   });
@@ -411,7 +339,7 @@ describe('a platform that cannot be asked', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const over = { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}`, UPSTREAM_DEADLINE_MS: '300' };
-    const { code, err } = await run(ofHarbour(), over);
+    const { code, err } = await conformance.run(ofHarbour(), over);
     server.close();
     expect([code, err]).toEqual([3, expect.stringContaining('does not answer in time')]);
   });

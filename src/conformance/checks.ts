@@ -1,0 +1,107 @@
+import type { Findings } from './findings.ts';
+import type { Answers } from './reads.ts';
+import { idOf, itemsOf, rowsOf } from './values.ts';
+
+const MAX_SKEW_MS = 60_000;
+
+/** What the gateway relies on, and no reading asks. Each returns the sentences of what is otherwise. */
+type Check = (answers: Answers) => readonly (string | false | undefined)[];
+
+/** With today's settings something would be wrong. */
+const wrong: readonly Check[] = [
+  ({ assets: { sentAt } }) => {
+    const skew = sentAt === undefined ? 0 : Math.abs(sentAt - Date.now());
+    return [
+      skew > MAX_SKEW_MS &&
+        `The clocks of the platform and of this machine differ by ${Math.round(skew / 1000)} s: orders in doubt may be mistaken. Set this one by NTP.`,
+    ];
+  },
+  ({ member }) => [
+    member?.wrongUser.kind === 'success' && 'The platform answers to a wrong userToken.',
+    member?.withoutUser.kind === 'success' && 'The platform answers without a userToken.',
+  ],
+  ({ assetsOfNobody }) => [
+    rowsOf(assetsOfNobody).length > 0 && 'The platform shows assets of an enterprise that is not there.',
+  ],
+];
+
+/** The gateway can live with it. */
+const odd: readonly Check[] = [
+  ({ nonceAgain }) => [
+    nonceAgain.kind === 'success' &&
+      'The platform takes a nonce twice, so it does not protect against replays.',
+  ],
+  ({ customersWithoutChannel }) => [
+    customersWithoutChannel.kind === 'success' && 'The platform lists customers without a channel.',
+  ],
+  ({ refusals }) => {
+    const others = new Set(refusals.flatMap(({ status }) => status ?? []).filter((each) => !USUAL.has(each)));
+    return [others.size > 0 && `Refusals come with HTTP ${[...others].join(', ')} too.`];
+  },
+  ({ member }) => [
+    member?.refreshTokens === 'refused' &&
+      'The platform gives a refresh token and then refuses it, so the gateway logs in again with the password.',
+  ],
+  ({ assets, member }) => [
+    assets.kind === 'success' &&
+      rowsOf(assets).length === 0 &&
+      'The enterprise has no assets, so nothing of an asset was seen: name an enterprise that has some.',
+    member?.firstPage &&
+      rowsOf(member.firstPage).length === 0 &&
+      'The enterprise has no members, so nothing of a member was seen: name an enterprise that has some.',
+  ],
+  ({ customers }) => {
+    if (!customers) return [];
+    const { all, onlyDefault, ofOne } = customers;
+    const ids = new Set(rowsOf(all).map(({ customerId }) => idOf(customerId)));
+    return [
+      rowsOf(onlyDefault).some(({ isDefault }) => isDefault === false) &&
+        'defaultCustomer=Y lists customers that are not the default one.',
+      all.kind === 'success' &&
+        rowsOf(onlyDefault).some(({ customerId }) => !ids.has(idOf(customerId))) &&
+        'defaultCustomer=N leaves out the default customer.',
+      rowsOf(ofOne?.answer).some((each) => idOf(each['enterpriseGlobalId']) !== ofOne?.of) &&
+        'channelCustomerId does not filter: the list has customers of other enterprises.',
+      ofOne?.answer.kind === 'success' &&
+        !rowsOf(ofOne.answer).some((each) => idOf(each['channelCustomerId']) === ofOne.value) &&
+        'channelCustomerId does not find a customer that the list of the channel shows.',
+    ];
+  },
+  ({ assetsExtended }) => {
+    if (assetsExtended?.answer.kind !== 'success') return [];
+    const { answer, value } = assetsExtended;
+    const has = (extensions: unknown) =>
+      itemsOf(extensions).some(({ extendCode }) => idOf(extendCode) === value);
+    return [
+      rowsOf(answer).some(({ assetExtends }) => !has(assetExtends)) &&
+        'extendCode does not filter: the list has assets without that extension.',
+      rowsOf(answer).length === 0 && 'extendCode does not find an asset that has that extension.',
+    ];
+  },
+  ({ assets, member }) => {
+    if (assets.kind !== 'success' || member?.assetNums.kind !== 'success') return [];
+    const shown = new Map(rowsOf(assets).map(({ assetNum, id }) => [idOf(assetNum), idOf(id)]));
+    const numbers = rowsOf(member.assetNums);
+    const missing = numbers.filter(({ assetNum }) => !shown.has(idOf(assetNum)));
+    const others = numbers.filter(({ assetNum, assetId }) => {
+      const id = shown.get(idOf(assetNum));
+      return id !== undefined && idOf(assetId) !== undefined && idOf(assetId) !== id;
+    });
+    return [
+      missing.length > 0 &&
+        `The list of assets lacks ${missing.length} of the ${numbers.length} asset numbers that the member center lists.`,
+      others.length > 0 && 'The order module and the member center give an asset different ids.',
+    ];
+  },
+];
+
+/** The statuses that the reading `refusalStatus` is about. */
+const USUAL = new Set([200, 299]);
+
+export function check(answers: Answers, findings: Findings): void {
+  for (const [checks, isWrong] of [
+    [wrong, true],
+    [odd, false],
+  ] as const)
+    for (const each of checks) for (const what of each(answers)) if (what) findings.remark(what, isWrong);
+}

@@ -1,0 +1,27 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { AppConfig } from '../config/app-config.ts';
+import { ConfigModule } from '../config/config.module.ts';
+import { ControlModule } from '../control/control.module.ts';
+import type { Log } from '../observability/log.ts';
+import { ObservabilityModule } from '../observability/observability.module.ts';
+import { RedisModule } from '../redis/redis.module.ts';
+import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
+
+/** The parts of the gateway that call the platform. Nothing listens, and nothing is shared with a gateway that runs. */
+@Module({})
+export class ConformanceModule {
+  static with(config: AppConfig, log: Log): DynamicModule {
+    // With its Redis a gateway's tokens would be asked about in place of the settings, and refused credentials would stop the gateway.
+    const own = { ...config, redis: { ...config.redis, url: undefined } };
+    return {
+      module: ConformanceModule,
+      imports: [
+        ConfigModule.with(own),
+        ObservabilityModule.with(log),
+        ControlModule,
+        RedisModule,
+        UpstreamClientModule,
+      ],
+    };
+  }
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import type { Asked } from './asked.ts';
+import { CannotAsk } from './cannot-ask.ts';
+import { MADE, type Made, tellRefused } from './made.ts';
+import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
+
+/** So many assets are looked at for something to buy once more. */
+const MOST_ASSETS = 50;
+
+/** Something that the enterprise has bought before: a package where there is one. */
+interface Bought {
+  readonly asset: Row;
+  readonly product: Row;
+  readonly merchandise: Row | undefined;
+}
+
+/** Buys once more, on a new asset, what the enterprise has bought before, and removes it. */
+export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
+  const { findings, config } = asked;
+  const { enterpriseGlobalId } = asked.target;
+  const before = await assetsOf(asked);
+  const bought = await somethingBought(asked, before);
+  if (!bought) return findings.remark('The enterprise has no product that an order could buy once more.');
+  const { asset, product, merchandise } = bought;
+  const channelCode = asked.target.channelCode ?? String(product['channelCode']);
+  const item = {
+    customerId: idOf(asset['customerId']),
+    enterpriseGlobalId,
+    licenseType: asset['licenseType'],
+  };
+  const number = `${MADE}-${Date.now()}-${randomBytes(3).toString('hex')}`;
+  const place = (what: object, channelOrderId: string) => {
+    const orderList = [{ sequence: 1, ...item, ...what }];
+    const body = { channelCode, channelOrderId, syncMode: 'sync', orderList };
+    return asked.ask('batchOrder', { query: { appKey: config.appKey.reveal() }, body });
+  };
+  const products = [{ productUri: product['productUri'], limitConcurrent: 1 }];
+  const merchandiseNum = merchandise?.['merchandiseNum'];
+  const packages = [{ merchandiseNum, children: null, licenseOrderProductList: products }];
+  const known = new Set(before.map(({ id }) => idOf(id)));
+  /** The assets that this order made: those of others that are new, too, are left alone. */
+  const own = async () => {
+    const fresh: Row[] = [];
+    for (const each of await assetsOf(asked))
+      if (!known.has(idOf(each['id'])) && (await contentsFrom(asked, each, number)).length > 0)
+        fresh.push(each);
+    return fresh;
+  };
+  /** An order whose outcome is open may show later. */
+  let isRefused = false;
+  const remove = async () => {
+    const [only, ...others] = await own();
+    if (!only) return isRefused;
+    const assetNos = [idOf(only['assetNum'])];
+    const srcLicenseOrderId = idOf((await contentsFrom(asked, only, number))[0]?.['licenseOrderId']);
+    if (others.length > 0 || assetNos[0] === undefined || srcLicenseOrderId === undefined) return false;
+    if (merchandise) {
+      const alone = { assetNos, merchandises: [{ merchandiseNum, children: null }] };
+      const taken = await place(
+        { orderType: 'delete_product', srcLicenseOrderId, assets: [alone] },
+        `${number}-package`,
+      );
+      if (taken.kind === 'refused') findings.found('packagesInDeletion', 'refused');
+      else if (taken.kind === 'success' && (await own()).length === 0)
+        findings.found('packagesInDeletion', 'taken');
+    }
+    if ((await own()).length > 0)
+      await place(
+        { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] },
+        `${number}-removal`,
+      );
+    return (await own()).length === 0;
+  };
+  // Before the call: its answer may be lost.
+  made.push({ what: `the order ${number} of channel ${channelCode}`, remove });
+  const content = merchandise ? { merchandises: packages, products: [] } : { products };
+  const placed = await place({ orderType: 'new_buy', assets: [content] }, number);
+  isRefused = placed.kind === 'refused' && upstreamCodes.has(placed.code ?? '');
+  if (placed.kind !== 'success') return tellRefused(asked, placed);
+  if ((await own()).length !== 1) {
+    made.pop();
+    findings.left.push(`the order ${number} of channel ${channelCode}, which shows on no asset of its own`);
+  }
+}
+
+async function assetsOf(asked: Asked): Promise<readonly Row[]> {
+  const answer = await asked.ask('listAssets');
+  if (answer.kind !== 'success' || !Array.isArray(answer.data))
+    throw new CannotAsk('The assets of the enterprise cannot be read any more.');
+  return rowsOf(answer);
+}
+
+/** The products and packages on an asset, with those in the outer packages; undefined where no list of them came. */
+async function contentsOf(asked: Asked, asset: Row): Promise<readonly Row[] | undefined> {
+  const assetId = idOf(asset['id']);
+  if (assetId === undefined) return undefined;
+  const answer = await asked.ask('listAssetProducts', { ids: { assetId } });
+  const { productInstanceList, children } = objectOf(answer);
+  if (!Array.isArray(productInstanceList) && !Array.isArray(children)) return undefined;
+  const packages = itemsOf(children);
+  const inside = packages.flatMap((each) => itemsOf(each['productInstanceList']));
+  return [...itemsOf(productInstanceList), ...packages, ...inside];
+}
+
+/** What an order has put on an asset. */
+async function contentsFrom(asked: Asked, asset: Row, channelOrderId: string): Promise<readonly Row[]> {
+  const contents = await contentsOf(asked, asset);
+  if (!contents) throw new CannotAsk('The products on an asset of the enterprise cannot be read any more.');
+  return contents.filter((each) => each['channelOrderId'] === channelOrderId);
+}
+
+async function somethingBought(asked: Asked, assets: readonly Row[]): Promise<Bought | undefined> {
+  let plain: Bought | undefined;
+  for (const asset of assets.slice(0, MOST_ASSETS)) {
+    const contents = (await contentsOf(asked, asset)) ?? [];
+    const merchandise = contents.find((each) => itemsOf(each['productInstanceList']).length > 0);
+    const [inside] = itemsOf(merchandise?.['productInstanceList']);
+    if (merchandise && inside) return { asset, product: inside, merchandise };
+    const product = contents.find((each) => typeof each['productUri'] === 'string');
+    if (product) plain ??= { asset, product, merchandise: undefined };
+  }
+  return plain;
+}

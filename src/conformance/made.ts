@@ -1,0 +1,16 @@
+import type { Asked } from './asked.ts';
+import type { Answer } from './platform.ts';
+
+/** What everything is named that the command makes. */
+export const MADE = 'conformance';
+
+/** Something that is made; `remove` resolves with whether it is gone, also where it was never there. */
+export interface Made {
+  readonly what: string;
+  readonly remove: () => Promise<boolean>;
+}
+
+export function tellRefused({ findings }: Asked, { operation, code, words }: Answer): void {
+  const said = [code, words].filter((part) => part !== undefined && part !== '').join(': ');
+  findings.remark(`The platform refuses ${operation.name} (${said}).`);
+}

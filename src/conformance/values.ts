@@ -1,0 +1,48 @@
+import { isJsonText, numberText } from '../shared/json.ts';
+import type { Answer } from './platform.ts';
+
+/** An object as the platform sent it. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export function itemsOf(list: unknown): readonly Row[] {
+  return Array.isArray(list)
+    ? list.filter((item): item is Row => typeof item === 'object' && item !== null)
+    : [];
+}
+
+/** `data` of a success where it is an object, else an empty one. */
+export function objectOf(answer: Answer | undefined): Row {
+  return answer?.kind === 'success' ? ((answer.data ?? {}) as Row) : {};
+}
+
+/** The items of a success, whose `data` is a list or a page; else none. */
+export function rowsOf(answer: Answer | undefined): readonly Row[] {
+  const data = objectOf(answer);
+  return itemsOf(Array.isArray(data) ? data : data['list']);
+}
+
+/** An id as it was sent, a text or a number of any size; undefined where there is none. */
+export function idOf(value: unknown): string | undefined {
+  return numberText(value) ?? (isJsonText(value) && value !== '' ? value : undefined);
+}
+
+export function countOf(value: unknown): number | undefined {
+  const text = numberText(value) ?? (isJsonText(value) ? value : undefined);
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The largest number below `refused` that is taken, where 1 is; undefined where an answer does not tell. */
+export async function largest(
+  refused: number,
+  isTaken: (number: number) => Promise<boolean | undefined>,
+): Promise<number | undefined> {
+  let [taken, beyond] = [1, refused];
+  while (beyond - taken > 1) {
+    const middle = Math.floor((taken + beyond) / 2);
+    const answer = await isTaken(middle);
+    if (answer === undefined) return undefined;
+    if (answer) taken = middle;
+    else beyond = middle;
+  }
+  return taken;
+}
