@@ -1,10 +1,14 @@
 import type { UpstreamConfig } from '../config/app-config.ts';
+import { freshHex } from '../shared/random-bytes.ts';
 import { ContractNotes } from '../upstream/gaps.ts';
 import type { MemberList } from '../upstream/member-list.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import type { Findings } from './findings.ts';
 import type { Answer, Platform, Question } from './platform.ts';
+
+/** No id of a platform begins so. */
+export const UNKNOWN_ID = `conformance-unknown-${freshHex(4)}`;
 
 /** Whose data is asked for. */
 interface Target {

@@ -62,8 +62,9 @@ export class Findings {
     return readingNames.filter((name) => this.#readings[name] === undefined);
   }
 
+  /** The same remark about several answers is one. */
   remark(what: string, isWrong = false): void {
-    this.remarks.push({ what, isWrong });
+    if (!this.remarks.some((each) => each.what === what)) this.remarks.push({ what, isWrong });
   }
 
   note({ operationId }: UpstreamOperation, notes: ContractNotes): void {

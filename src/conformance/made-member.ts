@@ -6,6 +6,7 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
+import { suffixOf } from './member-questions.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
 
 /** Adds a member, edits it, and deletes it twice. */
@@ -38,6 +39,12 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   given = idOf(itemsOf(objectOf(added)['succeeded'])[0]?.['globalId']);
   const first = await find();
   if (!first) return findings.remark('A new member does not show at once in the list of members.');
+  const tail = first.userName?.slice(userName.length) ?? '';
+  if (suffixOf(tail) === 'joined')
+    findings.remark(
+      'The code of the enterprise is appended to an account without a separator: the gateway cannot tell where the account ends.',
+      true,
+    );
   const edit = { userName, name: `${name}-2` };
   const { memberGlobalId } = first;
   const edited = await asked.ask('editMember', { ids: { memberGlobalId }, body: edit });

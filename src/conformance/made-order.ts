@@ -3,6 +3,7 @@ import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
+import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** So many assets are looked at for something to buy once more. */
@@ -65,11 +66,10 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
       else if (taken.kind === 'success' && (await own()).length === 0)
         findings.found('packagesInDeletion', 'taken');
     }
-    if ((await own()).length > 0)
-      await place(
-        { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] },
-        `${number}-removal`,
-      );
+    if ((await own()).length > 0) {
+      const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
+      noteIds(asked, 'a deletion', await place(removal, `${number}-removal`));
+    }
     return (await own()).length === 0;
   };
   // Before the call: its answer may be lost.
@@ -78,10 +78,17 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   const placed = await place({ orderType: 'new_buy', assets: [content] }, number);
   isRefused = placed.kind === 'refused' && upstreamCodes.has(placed.code ?? '');
   if (placed.kind !== 'success') return tellRefused(asked, placed);
+  noteIds(asked, 'a purchase', placed);
   if ((await own()).length !== 1) {
     made.pop();
     findings.left.push(`the order ${number} of channel ${channelCode}, which shows on no asset of its own`);
   }
+}
+
+/** The gateway tells by its licence order that an item of an order was carried out. */
+function noteIds({ findings }: Asked, of: string, answer: Answer): void {
+  if (answer.kind === 'success' && !rowsOf(answer).some((item) => idOf(item['licenseOrderId']) !== undefined))
+    findings.remark(`The result of ${of} has no licenseOrderId.`);
 }
 
 async function assetsOf(asked: Asked): Promise<readonly Row[]> {

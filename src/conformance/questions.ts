@@ -3,7 +3,7 @@ import type { ReadingName, readings } from '../config/readings.ts';
 import { isJsonText, numberText } from '../shared/json.ts';
 import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
-import { type Answers, LARGEST_PAGE } from './reads.ts';
+import { type Answers, LARGEST_PAGE } from './answers.ts';
 import { countOf, idOf, objectOf, rowsOf } from './values.ts';
 
 /** Times after 1973 in ms are larger, and times before the year 5138 in s are not. */

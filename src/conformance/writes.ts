@@ -2,7 +2,7 @@ import type { Asked } from './asked.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
 import { askByMember } from './made-member.ts';
 import { askByOrder } from './made-order.ts';
-import { LARGEST_PAGE } from './reads.ts';
+import { LARGEST_PAGE } from './answers.ts';
 import { countOf, idOf, largest, objectOf, rowsOf } from './values.ts';
 
 const MOST_LOCKS = 1_000;

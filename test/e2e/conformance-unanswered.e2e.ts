@@ -84,7 +84,7 @@ describe('a read that the platform does not answer', () => {
 
   it('is no page size: a platform out of order shows none', async () => {
     await sandbox.control('PUT', '/profile', { maxPageSize: 3 });
-    await sandbox.fault({ operation: 'listMembers', skip: 2, times: 2, action: { code: '80001' } });
+    await sandbox.fault({ operation: 'listMembers', skip: 3, times: 2, action: { code: '80001' } });
     const { readings, notAsked } = await conformance.reported(ofHarbour());
     expect(readings).toMatchObject({ largerPages: 'refuse' });
     expect(notAsked).toContain('maxPageSize');
@@ -259,6 +259,22 @@ describe('what the gateway relies on, and no reading asks', () => {
       [{ operation: 'listAssetNums', action: { odd: { pointer: '/data/0/assetId', value: 'other' } } }],
       'different ids',
     ],
+    ['a keyword for the middle of a name', [pageAt(4)], 'any part of name and account: only their beginning'],
+    ['a keyword for a part of a name', [pageAt(4, 2)], 'any part of name and account: only the whole of one'],
+    ['a keyword for names', [pageAt(3)], 'any part of name and account: only accounts'],
+    ['keywords', [pageAt(3, 1, member({ userName: 'x', name: 'x' }))], 'A keyword does not filter'],
+    [
+      'only the members who are there',
+      [
+        {
+          operation: 'listMembers',
+          times: 1,
+          action: { odd: { pointer: '/data/list/0/deleted', value: true } },
+        },
+      ],
+      'shows deleted members',
+    ],
+    ['mobile numbers', [pageAt(0, 1, member({ passwordMobile: undefined }))], 'does not show mobile numbers'],
     [
       'a refresh token that is taken',
       [
@@ -276,7 +292,58 @@ describe('what the gateway relies on, and no reading asks', () => {
     expect(remarks.map(({ what }) => what)).toContainEqual(expect.stringContaining(says));
     expect([refused, code]).toEqual([[], 1]);
   });
+
+  it.each([
+    ['new_buy', 'a purchase'],
+    ['delete_asset', 'a deletion'],
+  ])('is a remark where the result of an order has no id: %s', async (orderType, what) => {
+    const match = { body: { orderList: [{ orderType }] } };
+    await sandbox.fault({
+      operation: 'batchOrder',
+      match,
+      phase: 'after',
+      action: { patch: { data: null } },
+    });
+    const { remarks, left, code } = await conformance.reported(ofHarbour('--write', '--order', '--yes'));
+    expect([remarks.map((each) => each.what), left, code]).toEqual([
+      ...[[`The result of ${what} has no licenseOrderId.`], [], 1],
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'a first page 1',
+      pageAt(1, 1, member({ globalId: 'of-page-zero' })),
+      'The first page of members is page 0',
+    ],
+    [
+      'whole mobile numbers',
+      {
+        operation: 'listMembers',
+        action: { odd: { pointer: '/data/list/1/passwordMobile', value: '138****0001' } },
+      },
+      'masks mobile numbers',
+    ],
+    ['@ in accounts', pageAt(0, 1, member({ userName: 'anna.harbour' })), 'by a dot in place of @'],
+  ])('is what would be wrong where the platform does not have %s', async (_, rule, says) => {
+    await sandbox.fault(rule);
+    const { remarks, code } = await conformance.reported(ofHarbour());
+    expect([remarks.filter(({ isWrong }) => isWrong), code]).toEqual([
+      ...[[{ what: expect.stringContaining(says), isWrong: true }], 2],
+    ]);
+  });
 });
+
+function member(over: object): object {
+  const anna = { id: 1, globalId: 'mem-x', userName: 'anna@harbour', name: 'Anna', deleted: false };
+  return { ...anna, passwordMobile: '13800000001', ...over };
+}
+
+/** A page of members in place of the answers from the one with that index on. */
+function pageAt(skip: number, times = 1, ...list: object[]) {
+  const page = { list, total: list.length, isLastPage: true, pageNum: 1, pageSize: 200 };
+  return { operation: 'listMembers', skip, times, action: envelope(page) };
+}
 
 function told(code: string | null, words: string) {
   return { code, words };

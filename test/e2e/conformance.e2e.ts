@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { HARBOUR, ofHarbour, type Report, TestConformance } from '../support/conformance.ts';
 import { endings } from '../support/endings.ts';
@@ -71,6 +72,21 @@ describe('a platform as the interface says', () => {
     // Nothing personal: neither names nor accounts of members.
     expect(out + readFileSync(profileFile, 'utf8')).not.toMatch(/anna|harbour\b|13800/i);
   });
+});
+
+it('asks with tokens of its own: no Redis of a gateway is used', async () => {
+  let connections = 0;
+  const redis = createTcpServer((socket) => {
+    connections++;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(redis, 'listening');
+  const { port } = redis.address() as AddressInfo;
+  const url = `redis://127.0.0.1:${port}`;
+  const over = { REDIS_URL: url, ORDER_REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const { code } = await conformance.reported(ofHarbour(), over);
+  redis.close();
+  expect([code, connections]).toEqual([0, 0]);
 });
 
 describe('a platform that reads the interface otherwise', () => {

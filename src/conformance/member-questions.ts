@@ -1,0 +1,84 @@
+import { isJsonText } from '../shared/json.ts';
+import type { Answer } from './platform.ts';
+import type { Answers, Keyword } from './answers.ts';
+import { countOf, idOf, objectOf, type Row, rowsOf } from './values.ts';
+
+/** The number of the first page of members. */
+export function firstPage({ member }: Answers): 0 | 1 | undefined {
+  return member?.pageZero && member.pageOne ? firstOf(member.pageZero, member.pageOne) : undefined;
+}
+
+/** A platform that begins with 0 shows a member there whom its page 1 does not have. */
+export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
+  const [first] = rowsOf(pageZero);
+  const isAlsoOnOne = rowsOf(pageOne).some(({ globalId }) => idOf(globalId) === idOf(first?.['globalId']));
+  if (first && pageOne.kind === 'success' && !isAlsoOnOne) return 0;
+  return rowsOf(pageOne).length > 0 ? 1 : undefined;
+}
+
+/** Whether the list shows the numbers that members recover their passwords with. */
+export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | undefined {
+  const rows = rowsOf(member?.firstPage);
+  const numbers = rows.flatMap(({ passwordMobile }) => idOf(passwordMobile) ?? []);
+  if (numbers.some((number) => /[*xX•＊]/.test(number))) return 'masked';
+  if (numbers.length > 0) return 'shown';
+  return rows.length > 0 && !rows.some((row) => 'passwordMobile' in row) ? 'absent' : undefined;
+}
+
+/** That a list shows no deleted member says nothing where none was deleted. */
+export function deletedMembers({ member }: Answers): 'listed' | undefined {
+  return rowsOf(member?.firstPage).some(({ deleted }) => deleted === true) ? 'listed' : undefined;
+}
+
+/** What a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
+export function keyword({ member }: Answers): 'part' | 'beginning' | 'whole' | 'account' | undefined {
+  const hits = (each: Keyword) =>
+    member?.keywords && isHit(member.keywords.of, member.keywords.asked.get(each));
+  if (hits('name') === true) {
+    if (hits('inner') === true) return 'part';
+    if (hits('inner') === false && hits('beginning') === true) return 'beginning';
+    return hits('beginning') === false ? 'whole' : undefined;
+  }
+  return hits('name') === false && hits('account') === true ? 'account' : undefined;
+}
+
+/** The rows of a keyword that are not what it names: a platform that does not look at keywords shows all members. */
+export function unfiltered({ member }: Answers): boolean {
+  const { of, asked } = member?.keywords ?? {};
+  const name = textOf(of?.['name']);
+  const has = (value: unknown) => textOf(value).includes(name);
+  return rowsOf(asked?.get('name')).some((row) => !has(row['name']) && !has(row['userName']));
+}
+
+/** How the code of the enterprise is appended to an account, which has letters and digits only. A code without a separator does not show. */
+export function accountSuffix({ member }: Answers): 'separated' | 'dotted' | undefined {
+  const names = rowsOf(member?.firstPage).flatMap(({ userName }) => idOf(userName) ?? []);
+  const marks = new Set(names.map((name) => suffixOf(name.replace(/^[A-Za-z0-9]*/, ''))));
+  const [mark] = marks;
+  return marks.size === 1 && mark !== 'joined' ? mark : undefined;
+}
+
+/** `tail` is what follows the account; undefined: nothing does, or something else. */
+export function suffixOf(tail: string): 'separated' | 'dotted' | 'joined' | undefined {
+  if (tail.startsWith('@')) return 'separated';
+  if (tail.startsWith('.')) return 'dotted';
+  return /^[A-Za-z0-9]/.test(tail) ? 'joined' : undefined;
+}
+
+/** Undefined: the answer does not show it, because it was refused, or the result has more pages. */
+function isHit(member: Row, answer: Answer | undefined): boolean | undefined {
+  const page = objectOf(answer);
+  if (!Array.isArray(page['list'])) return undefined;
+  const rows = rowsOf(answer);
+  if (rows.some(({ globalId }) => idOf(globalId) === idOf(member['globalId']))) return true;
+  const total = countOf(page['total']);
+  const isWhole =
+    total === undefined
+      ? rows.length === 0 || page['isLastPage'] === true || page['hasNextPage'] === false
+      : rows.length >= total;
+  return isWhole ? false : undefined;
+}
+
+function textOf(value: unknown): string {
+  return isJsonText(value) ? value.toLowerCase() : '';
+}

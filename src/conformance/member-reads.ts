@@ -1,0 +1,119 @@
+import { toAssetProducts } from '../member/asset-products.mapper.ts';
+import { toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
+import { accessToken } from '../token/principal.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
+import { type Keyword, type Keywords, LARGEST_PAGE, type MemberAnswers } from './answers.ts';
+import { type Asked, UNKNOWN_ID } from './asked.ts';
+import { firstOf } from './member-questions.ts';
+import type { Answer } from './platform.ts';
+import { idOf, itemsOf, largest, objectOf, type Row, rowsOf } from './values.ts';
+
+/** The command reads the products of so many assets, or of fewer once it has seen a product and a package. */
+const MAX_ASSETS = 10;
+
+export async function memberReads(asked: Asked, assets: readonly Row[]): Promise<MemberAnswers> {
+  const assetNums = await asked.read('listAssetNums', {}, toAssetNums);
+  const ids = [...assets.map(({ id }) => id), ...rowsOf(assetNums).map(({ assetId }) => assetId)];
+  await asked.ask('listAssetProducts', { ids: { assetId: UNKNOWN_ID } });
+  const wrong = accessToken(UNKNOWN_ID, undefined);
+  return {
+    assetNums,
+    lentLocks: await asked.read('listLentLocks', {}, toLentLocks),
+    products: await productsOf(
+      asked,
+      ids.flatMap((id) => idOf(id) ?? []),
+    ),
+    ...(await pagesOfMembers(asked)),
+    wrongUser: await asked.ask('listLentLocks', { userToken: wrong ?? null }),
+    withoutUser: await asked.ask('listLentLocks', { userToken: null }),
+    refreshTokens: await asked.platform.refreshTokens(),
+  };
+}
+
+async function productsOf(asked: Asked, assetIds: readonly string[]): Promise<Answer[]> {
+  const { timestampUnit } = asked.config;
+  const read: Answer[] = [];
+  for (const assetId of [...new Set(assetIds)].slice(0, MAX_ASSETS)) {
+    const answer = await asked.read('listAssetProducts', { ids: { assetId } }, (data, notes) =>
+      toAssetProducts(data, timestampUnit, notes),
+    );
+    read.push(answer);
+    const hasSeen = (list: string) => read.some((each) => itemsOf(objectOf(each)[list]).length > 0);
+    if (answer.kind !== 'success' || (hasSeen('productInstanceList') && hasSeen('children'))) break;
+  }
+  return read;
+}
+
+/** The first page in several sizes, one before and one after all, and what keywords find. */
+async function pagesOfMembers(asked: Asked) {
+  const { config, findings } = asked;
+  const pages = new Map<number, Answer>();
+  const decode = (data: unknown, notes: ContractNotes) => toMemberPage(data, config.timestampUnit, notes);
+  const page = async (pageNum: string, size: number) => {
+    const answer = await asked.ask('listMembers', { query: { pageNum, pageSize: String(size) } });
+    asked.decode(answer, decode);
+    return answer;
+  };
+  const inSize = async (pageNum: string, size: number) => {
+    const answer = await page(pageNum, size);
+    pages.set(size, answer);
+    return answer;
+  };
+  /** A platform that gives smaller pages refuses nothing that the gateway needs. */
+  const inAnySize = async (pageNum: string) => {
+    const large = await inSize(pageNum, LARGEST_PAGE);
+    return large.kind === 'refused' ? inSize(pageNum, 1) : large;
+  };
+  const pageOne = await inAnySize('1');
+  findings.read(pageOne);
+  const pageZero = await page('0', 1);
+  const isFromZero = firstOf(pageZero, pageOne) === 0;
+  if (isFromZero) pages.clear();
+  const first = isFromZero ? await inAnySize('0') : pageOne;
+  const none = { pages, pageOne, pageZero, firstPage: undefined, pageBeyond: undefined, keywords: undefined };
+  if (first.kind !== 'success') return none;
+  const number = isFromZero ? '0' : '1';
+  if (pages.get(LARGEST_PAGE)?.kind === 'refused')
+    await largest(LARGEST_PAGE, async (size) => {
+      const { kind } = await inSize(number, size);
+      return kind === 'failed' ? undefined : kind === 'success';
+    });
+  const sizes = [...pages].flatMap(([size, { kind }]) => (kind === 'success' ? [size] : []));
+  const find = (keyword: string) =>
+    asked.read(
+      'listMembers',
+      { query: { keyword, pageNum: number, pageSize: String(Math.max(...sizes)) } },
+      decode,
+    );
+  return {
+    ...none,
+    firstPage: first,
+    pageBeyond: await page('9999', 1),
+    keywords: await keywords(rowsOf(first), find),
+  };
+}
+
+/** Asks for the member with the longest name that is no part of the account, so that it shows which of them a keyword matches. */
+async function keywords(
+  members: readonly Row[],
+  find: (keyword: string) => Promise<Answer>,
+): Promise<Keywords | undefined> {
+  const known = members.flatMap((of) => {
+    const [name, account, globalId] = [of['name'], of['userName'], of['globalId']].map((each) => idOf(each));
+    const isSuitable = name && account && globalId && !account.toLowerCase().includes(name.toLowerCase());
+    return isSuitable ? [{ of, account, globalId, letters: [...name] }] : [];
+  });
+  const [chosen] = known.toSorted((one, other) => other.letters.length - one.letters.length);
+  if (!chosen || chosen.letters.length < 3) return undefined;
+  const { of, account, globalId, letters } = chosen;
+  const asked = new Map<Keyword, Answer>();
+  const isFound = async (as: Keyword, keyword: string) => {
+    const answer = await find(keyword.trim());
+    asked.set(as, answer);
+    return rowsOf(answer).some((row) => idOf(row['globalId']) === globalId);
+  };
+  if (!(await isFound('name', letters.join('')))) await isFound('account', account);
+  else if (!(await isFound('inner', letters.slice(1, -1).join(''))))
+    await isFound('beginning', letters.slice(0, -1).join(''));
+  return { of, asked };
+}
