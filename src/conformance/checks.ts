@@ -6,6 +6,7 @@ import {
   firstPage,
   keyword,
   mobiles,
+  SHOWS_DELETED,
   unfiltered,
 } from './member-questions.ts';
 import { idOf, itemsOf, rowsOf } from './values.ts';
@@ -68,7 +69,7 @@ const odd: readonly Check[] = [
     const matches = keyword(answers);
     return [
       mobiles(answers) === 'absent' && 'The list of members does not show mobile numbers.',
-      deletedMembers(answers) && 'The list of members shows deleted members.',
+      deletedMembers(answers) && SHOWS_DELETED,
       matches &&
         matches !== 'part' &&
         `A keyword matches otherwise than any part of name and account: ${MATCHES[matches]}.`,

@@ -6,7 +6,7 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
-import { suffixOf } from './member-questions.ts';
+import { SHOWS_DELETED, suffixOf } from './member-questions.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
 
 /** Adds a member, edits it, and deletes it twice. */
@@ -30,7 +30,9 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
       const again = await asked.ask('deleteMember', own);
       if (again.kind !== 'failed')
         findings.found('deletedTwice', again.kind === 'success' ? 'success' : 'code');
-      return (await find()) === undefined;
+      const shown = await find();
+      if (shown?.deleted) findings.remark(SHOWS_DELETED);
+      return !shown || shown.deleted === true;
     },
   });
   const row = { userName, name, password: `Aa1${randomBytes(9).toString('hex')}`, remark: MADE };
@@ -84,8 +86,7 @@ async function searched(asked: Asked, userName: string, keyword?: string): Promi
   };
   try {
     for await (const { items } of asked.members.all(ask))
-      for (const item of items)
-        if (item.deleted !== true && item.userName?.toLowerCase().startsWith(userName)) return item;
+      for (const item of items) if (item.userName?.toLowerCase().startsWith(userName)) return item;
     return undefined;
   } catch (error) {
     if (error instanceof CannotAsk) throw error;

@@ -25,6 +25,8 @@ export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | un
   return rows.length > 0 && !rows.some((row) => 'passwordMobile' in row) ? 'absent' : undefined;
 }
 
+export const SHOWS_DELETED = 'The list of members shows deleted members.';
+
 /** That a list shows no deleted member says nothing where none was deleted. */
 export function deletedMembers({ member }: Answers): 'listed' | undefined {
   return rowsOf(member?.firstPage).some(({ deleted }) => deleted === true) ? 'listed' : undefined;

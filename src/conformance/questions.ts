@@ -1,5 +1,5 @@
 import type { KnownReadings } from '../config/platform-profile.ts';
-import type { ReadingName, readings } from '../config/readings.ts';
+import { type ReadingName, readingNames } from '../config/readings.ts';
 import { isJsonText, numberText } from '../shared/json.ts';
 import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
@@ -9,16 +9,11 @@ import { countOf, idOf, objectOf, rowsOf } from './values.ts';
 /** Times after 1973 in ms are larger, and times before the year 5138 in s are not. */
 const FIRST_MS = 100_000_000_000;
 
-/** The readings that are asked by reading. */
-type AskedByReading = {
-  [Name in ReadingName]: (typeof readings)[Name]['asked'] extends 'reads' ? Name : never;
-}[ReadingName];
-
 /** Finds the value in what was read. Undefined: no answer shows it, because the platform refused or because a list was empty. */
 type Question<Name extends ReadingName> = (answers: Answers) => KnownReadings[Name];
 
-/** One question for each reading. */
-const questions: { readonly [Name in AskedByReading]: Question<Name> } = {
+/** One question for each reading that is asked by reading. */
+export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   maxPageSize: ({ member }) => (member ? pageLimit(member) : undefined),
   largerPages: ({ member }) => {
     if (!member?.firstPage) return undefined;
@@ -84,8 +79,7 @@ const questions: { readonly [Name in AskedByReading]: Question<Name> } = {
 };
 
 export function answerQuestions(answers: Answers, findings: Findings): void {
-  for (const name of Object.keys(questions) as AskedByReading[])
-    findings.found(name, questions[name](answers));
+  for (const name of readingNames) findings.found(name, questions[name]?.(answers));
 }
 
 function hasMembers(page: Answer | undefined): boolean {

@@ -302,6 +302,12 @@ describe('a platform that cannot be asked', () => {
       () => ({}),
       'give --yes if it is meant for this',
     ],
+    [
+      'a profile of the platform that is not valid',
+      ofHarbour(),
+      () => ({ PLATFORM_PROFILE_FILE: conformance.file('bad.json', { version: 2, readings: {} }) }),
+      'version: must be 1',
+    ],
     ['no address', ofHarbour(), () => ({ UPSTREAM_BASE_URL: '' }), 'UPSTREAM_BASE_URL is required'],
     ['a wrong secret', ofHarbour(), () => ({ UPSTREAM_APP_SECRET: credential() }), 'check UPSTREAM_APP_KEY'],
     ['a scope that it lacks', ofHarbour(), () => ({ UPSTREAM_MEMBER_SCOPE: 'other' }), 'has no scope other'],
