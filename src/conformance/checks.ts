@@ -9,6 +9,7 @@ import {
   SHOWS_DELETED,
   unfiltered,
 } from './member-questions.ts';
+import { assetList, flags, hasOtherIds } from './list-questions.ts';
 import { idOf, itemsOf, rowsOf } from './values.ts';
 
 const MAX_SKEW_MS = 60_000;
@@ -112,21 +113,12 @@ const odd: readonly Check[] = [
       rowsOf(answer).length === 0 && 'extendCode does not find an asset that has that extension.',
     ];
   },
-  ({ assets, member }) => {
-    if (assets.kind !== 'success' || member?.assetNums.kind !== 'success') return [];
-    const shown = new Map(rowsOf(assets).map(({ assetNum, id }) => [idOf(assetNum), idOf(id)]));
-    const numbers = rowsOf(member.assetNums);
-    const missing = numbers.filter(({ assetNum }) => !shown.has(idOf(assetNum)));
-    const others = numbers.filter(({ assetNum, assetId }) => {
-      const id = shown.get(idOf(assetNum));
-      return id !== undefined && idOf(assetId) !== undefined && idOf(assetId) !== id;
-    });
-    return [
-      missing.length > 0 &&
-        `The list of assets lacks ${missing.length} of the ${numbers.length} asset numbers that the member center lists.`,
-      others.length > 0 && 'The order module and the member center give an asset different ids.',
-    ];
-  },
+  (answers) => [
+    assetList(answers) === 'virtual' &&
+      'The list of assets lacks asset numbers that the member center lists.',
+    hasOtherIds(answers) && 'The order module and the member center give an asset different ids.',
+    flags(answers) === 'number' && 'Flags are 0 and 1 in place of booleans.',
+  ],
 ];
 
 /** The statuses that the reading `refusalStatus` is about. */

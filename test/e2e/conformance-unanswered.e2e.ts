@@ -252,7 +252,12 @@ describe('what the gateway relies on, and no reading asks', () => {
     [
       'all assets in one list',
       [{ operation: 'listAssetNums', action: { odd: { pointer: '/data/0/assetNum', value: '8000009999' } } }],
-      'The list of assets lacks 1 of the',
+      'The list of assets lacks asset numbers',
+    ],
+    [
+      'booleans for flags',
+      [{ operation: 'listAssets', action: { odd: { pointer: '/data/0/locked', value: 1 } } }],
+      'Flags are 0 and 1',
     ],
     [
       'one id of an asset',
