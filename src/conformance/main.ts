@@ -10,7 +10,7 @@ import { type KnownReadings, readPlatformProfile } from '../config/platform-prof
 import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { createLog, type Log, NestLog } from '../observability/log.ts';
-import { readUsersFile } from '../session/acting-user.guard.ts';
+import { readUsersFile } from '../upstream/alias-users.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
