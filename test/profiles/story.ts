@@ -127,7 +127,8 @@ class Story {
       Object.values(await attemptsOf(this.gateway)).reduce((sum, count) => sum + count, 0);
     for (const [index, ms] of UNTIL_ATTEMPTS_MS.entries()) {
       await this.sandbox.advance(ms);
-      await until('an attempt to find the order', async () => (await attempts()) > index);
+      const isDone = async () => (await attempts()) > index || (await stateOf()) === 'succeeded';
+      await until('an attempt to find the order', isDone);
     }
     const { assets } = await this.sandbox.control<{ assets: { assetNum: string; revoked: boolean }[] }>(
       'GET',
