@@ -1,45 +1,146 @@
-import type { UpstreamOperation } from '../operations.ts';
+import { type OperationName, operations, type UpstreamOperation } from '../operations.ts';
 
-/** The location of a wire field in the gateway's requests, below its object. Fields that are not listed have the same name. */
-const OURS: ReadonlyMap<string, string> = new Map([
-  ['orderList', 'items'],
-  ...['customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'address'].map(ofCustomer),
-  ...['enterpriseGlobalId', 'passwordMobile'].map(ofCustomer),
-  ['adminName', 'admin/name'],
-  ['adminAccount', 'admin/account'],
-  ['adminEmail', 'admin/email'],
-  ['adminCellNumber', 'admin/cellNumber'],
-  ['branchCode', 'branch/code'],
-  ['branchName', 'branch/name'],
-  ['assetNos', 'assetNums'],
-  ['assetExtendList', 'extensions'],
-  ['extendCode', 'code'],
-  ['extendValue', 'value'],
-  ['limitStartDate', 'startsAt'],
-  ['limitEndDate', 'endsAt'],
-  ['trialEndDate', 'trialEndsAt'],
-  ['borrowedUsbKey', 'lentLock'],
-  ['transferedAssetNum', 'transferred'],
-  ['productFeatures', 'features'],
-  ['featureCode', 'code'],
-  ['featureName', 'name'],
-  ['featureValue', 'value'],
-  ['featureValueType', 'valueType'],
-  ['licenseOrderProductList', 'products'],
-  ['userList', 'members'],
-  ['userName', 'account'],
-  ['addAssets', 'assign'],
-  ['deleteAssets', 'withdraw'],
-  ['assetIDs', 'assetIds'],
-  ['defaultCustomer', 'defaultOnly'],
-  ['pageNum', 'page'],
+/** A field of a request on the wire. */
+interface Field {
+  /** Its location in the gateway's request, below the object that has it. */
+  readonly at: string;
+  /** Its name in a sentence. A name such as `code` says nothing alone, so its object stands before it. */
+  readonly spoken: string;
+  readonly below?: Fields;
+}
+type Fields = ReadonlyMap<string, Field>;
+
+const same = (...names: readonly string[]) => names.map((name) => renamed(name, name));
+const ofCustomer = (...names: readonly string[]) =>
+  names.map((name) => renamed(name, `customer/${name}`, name));
+
+function renamed(
+  wire: string,
+  at: string,
+  spoken = at.replaceAll('/', '.'),
+  below?: Fields,
+): [string, Field] {
+  return [wire, { at, spoken, ...(below && { below }) }];
+}
+
+function nested(wire: string, at: string, below: Fields): [string, Field] {
+  return renamed(wire, at, at, below);
+}
+
+const FEATURE: Fields = new Map([
+  renamed('featureCode', 'code', 'features.code'),
+  renamed('featureName', 'name', 'features.name'),
+  renamed('featureValue', 'value', 'features.value'),
+  renamed('featureValueType', 'valueType', 'features.valueType'),
+  ...same('trial'),
+  renamed('trialEndDate', 'trialEndsAt'),
 ]);
+const PRODUCT: Fields = new Map([
+  ...same(
+    'crmProductId',
+    'parentCrmProductId',
+    'productUri',
+    'productName',
+    'gmsPid',
+    'appKey',
+    'productType',
+  ),
+  renamed('limitStartDate', 'startsAt'),
+  renamed('limitEndDate', 'endsAt'),
+  ...same('limitConcurrent', 'limitTimeDuration', 'strictMatchWhenDelete', 'trial'),
+  renamed('trialEndDate', 'trialEndsAt'),
+  ...same('passwords', 'timeUnit', 'timeUnitQuantity', 'timeDurationExpression', 'srcLicenseOrderId'),
+  nested('productFeatures', 'features', FEATURE),
+]);
+const MERCHANDISE = new Map([
+  ...same('crmProductId', 'parentCrmProductId', 'merchandiseNum', 'merchandiseName', 'parentMerchandiseNum'),
+  ...same('timeDurationExpression'),
+  nested('licenseOrderProductList', 'products', PRODUCT),
+]);
+MERCHANDISE.set(...nested('children', 'children', MERCHANDISE));
+const EXTENSION: Fields = new Map([
+  renamed('extendCode', 'code', 'extensions.code'),
+  renamed('extendValue', 'value', 'extensions.value'),
+]);
+const ASSET: Fields = new Map([
+  renamed('assetNos', 'assetNums'),
+  nested('assetExtendList', 'extensions', EXTENSION),
+  renamed('limitStartDate', 'startsAt'),
+  renamed('limitEndDate', 'endsAt'),
+  renamed('borrowedUsbKey', 'lentLock'),
+  renamed('transferedAssetNum', 'transferred'),
+  nested('products', 'products', PRODUCT),
+  nested('merchandises', 'merchandises', MERCHANDISE),
+]);
+const ITEM: Fields = new Map([
+  ...same('sequence', 'customerType', 'srcLicenseOrderId', 'licenseType', 'orderType'),
+  ...ofCustomer('customerId', 'crmCustomerId', 'customerName', 'channelCustomerId', 'address'),
+  ...ofCustomer('enterpriseGlobalId', 'passwordMobile'),
+  renamed('adminName', 'admin/name'),
+  renamed('adminAccount', 'admin/account'),
+  renamed('adminEmail', 'admin/email'),
+  renamed('adminCellNumber', 'admin/cellNumber'),
+  renamed('branchCode', 'branch/code'),
+  renamed('branchName', 'branch/name'),
+  nested('assets', 'assets', ASSET),
+]);
+const ENTERPRISE: Fields = new Map(same('crmCustomerId', 'customerName', 'branchName', 'address'));
+const LOCKS: Fields = new Map(same('assetNums', 'operatorIdentity'));
+const EDIT: Fields = new Map([
+  renamed('userName', 'account'),
+  ...same('name', 'departmentId', 'remark', 'passwordMobile'),
+]);
+const NONE: Fields = new Map();
 
-/** The fields of an order beside its list of items. In the requests of other operations every field is at the top. */
-const TOP_OF_ORDER: ReadonlySet<string> = new Set(['channelCode', 'channelOrderId', 'syncMode', 'orderList']);
-/** Names of fields in a text. Without an index or a dot a word may also be plain language, such as `size` and `address`. */
-const NAME = /\b[a-z]\w*(?:\[\d+\])?(?:\.[A-Za-z]\w*(?:\[\d+\])?)*/g;
-const STARTS_LIKE_A_NAME = /^[a-z]+[A-Z]|[[.]/;
+/** The fields of each request on the wire, without the ids in its path. */
+const REQUESTS: Readonly<Record<OperationName, Fields>> = {
+  bindCustomer: new Map([
+    ...same('channelCode', 'channelCustomerId', 'customerName', 'branchName', 'enterpriseName'),
+    ...same('passwordMobile'),
+  ]),
+  createEnterprise: ENTERPRISE,
+  queryCustomers: new Map([
+    ...same('channelCode', 'channelCustomerId'),
+    renamed('defaultCustomer', 'defaultOnly'),
+  ]),
+  updateCustomer: ENTERPRISE,
+  batchOrder: new Map([
+    ...same('channelCode', 'channelOrderId', 'syncMode'),
+    nested('orderList', 'items', ITEM),
+  ]),
+  disableLocks: LOCKS,
+  enableLocks: LOCKS,
+  listAssets: new Map(same('extendCode')),
+  obtainAssetNums: new Map(same('size')),
+  addMembers: new Map([nested('userList', 'members', new Map([...EDIT, ...same('password')]))]),
+  editMember: EDIT,
+  resetPassword: new Map(same('password')),
+  deleteMember: NONE,
+  listMembers: new Map([...same('departmentId', 'keyword', 'pageSize'), renamed('pageNum', 'page')]),
+  listAssetNums: NONE,
+  listAssetProducts: NONE,
+  listLentLocks: NONE,
+  changePrivileges: new Map([renamed('addAssets', 'assign'), renamed('deleteAssets', 'withdraw')]),
+  borrowAssets: new Map([renamed('borrowedUsbKey', 'lentLockNum'), renamed('assetIDs', 'assetIds')]),
+};
+
+/** Every object of a request, the outermost first: a text may name a field by a path that begins further in. */
+const OBJECTS = new Map(
+  Object.values(operations).map((operation) => {
+    const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    const top: Fields = new Map([...REQUESTS[operation.name], ...same(...inPath)]);
+    return [operation, [top, ...objectsIn(top)]];
+  }),
+);
+
+/**
+ * A word, or a path with dots and indexes, that stands alone: not in an address of a person or a page, a host name, a file name, a URN, a
+ * query or a word with hyphens. Scripts without spaces may stand right beside it.
+ */
+const NAME =
+  /(?<![\p{Script=Latin}\p{N}_$@/\\.%#?&=+~-]|\w:)[a-z]\w*(?:\[\d+\])?(?:\.[A-Za-z]\w*(?:\[\d+\])?)*(?![\p{Script=Latin}\p{N}_$@/\\%#+~-]|\[\d|\.[\p{L}\p{N}]|:[\w/])/gu;
+/** Without an index, a dot or a capital a word may be plain language, such as `size` and `address`. */
+const IS_PLAIN = /^[a-z]+$/;
 
 export interface InOurWords {
   readonly text: string;
@@ -47,47 +148,68 @@ export interface InOurWords {
   readonly pointers: readonly string[];
 }
 
-/** A text of the platform for its user, with the gateway's names of the fields. The platform's names never reach a caller. */
+interface Named {
+  readonly pointer: string | undefined;
+  /** The whole path, as `items[0].customer.customerId`. */
+  readonly path: string;
+  readonly spoken: string;
+}
+
+/**
+ * A text of the platform for its user: the names of fields in its request are the gateway's, and nothing else of it changes. Where the text
+ * names one field of the body, the pointer has its location and the text has its name only.
+ */
 export function inOurWords(operation: UpstreamOperation, message: string): InOurWords {
-  const pointers = new Set<string>();
-  const isOrder = operation.placesOrders === true;
+  const [top = NONE, ...inner] = OBJECTS.get(operation) ?? [];
+  const names = new Map<string, Named>();
+  for (const [path] of message.matchAll(NAME)) {
+    const named = IS_PLAIN.test(path) ? undefined : (namedIn(top, path, true) ?? firstOf(inner, path));
+    if (named) names.set(path, named);
+  }
+  const pointers = new Set(
+    operation.method === 'GET' ? [] : [...names.values()].flatMap(({ pointer }) => pointer ?? []),
+  );
   const text = message.replaceAll(NAME, (path) => {
-    if (!STARTS_LIKE_A_NAME.test(path)) return path;
-    const [top = ''] = path.split(/[.[]/);
-    if (isOrder ? !TOP_OF_ORDER.has(top) : path.includes('.')) return nameOf(path, isOrder);
-    const pointer = pointerOf(path, isOrder);
-    if (operation.method !== 'GET') pointers.add(pointer);
-    return pointer.lastIndexOf('/') === 0 ? pointer.slice(1) : pointer;
+    const named = names.get(path);
+    if (!named) return path;
+    return named.pointer !== undefined && pointers.size < 2 ? named.spoken : named.path;
   });
   return { text, pointers: [...pointers] };
 }
 
-function ofCustomer(name: string): [string, string] {
-  return [name, `customer/${name}`];
+function firstOf(objects: readonly Fields[], path: string): Named | undefined {
+  for (const object of objects) {
+    const named = namedIn(object, path, false);
+    if (named) return named;
+  }
+  return undefined;
 }
 
-function pointerOf(path: string, isOrder: boolean): string {
-  return path
-    .split('.')
-    .map((part) => {
-      const [name = '', index] = part.split(/[[\]]/);
-      return `/${ours(name, isOrder)}${index === undefined ? '' : `/${index}`}`;
-    })
-    .join('');
+/** What a path means that begins in this object; undefined where one of its parts is no field. */
+function namedIn(object: Fields, path: string, isTop: boolean): Named | undefined {
+  const parts = path.split('.').map((part) => /^(\w+)(\[\d+\])?$/.exec(part));
+  let fields: Fields | undefined = object;
+  let pointer = '';
+  const names: string[] = [];
+  let spoken = '';
+  for (const [index, part] of parts.entries()) {
+    const [, name = '', position = ''] = part ?? [];
+    const field: Field | undefined = fields?.get(name);
+    if (!field) return undefined;
+    pointer += `/${field.at}${position.replace(/\[(\d+)\]/, '/$1')}`;
+    // A path that begins further in has its first name as a sentence has it.
+    names.push((isTop || index > 0 ? field.at.replaceAll('/', '.') : field.spoken) + position);
+    spoken = field.spoken + position;
+    fields = field.below;
+  }
+  return { pointer: isTop ? pointer : undefined, path: names.join('.'), spoken };
 }
 
-/** The name of a field; for a field whose location is not known, the last part of its path. */
-function nameOf(path: string, isOrder: boolean): string {
-  return (
-    pointerOf(path, isOrder)
-      .split('/')
-      .findLast((part) => !/^\d*$/.test(part)) ?? path
-  );
-}
-
-/** Only orders have a separate object for the parts of a customer. In a loan `borrowedUsbKey` is a number. */
-function ours(name: string, isOrder: boolean): string {
-  if (!isOrder && name === 'borrowedUsbKey') return 'lentLockNum';
-  const own = OURS.get(name) ?? name;
-  return isOrder ? own : own.replace(/^(customer|admin|branch)\/.*/, name);
+function objectsIn(fields: Fields, found: Fields[] = []): Fields[] {
+  for (const { below } of fields.values()) {
+    if (!below || found.includes(below)) continue;
+    found.push(below);
+    objectsIn(below, found);
+  }
+  return found;
 }
