@@ -50,6 +50,15 @@ describe('a known secret in a text', () => {
     },
   );
 
+  it('a short one that passes through is masked where it stands alone, and leaves words and numbers whole', () => {
+    const redactor = redactorOf(secret);
+    const text = 'password 1 must have 10 to 18 characters, not "1": see help.1st.example';
+    expect(redactor.redact(text, ['1'])).toBe(
+      'password [secret] must have 10 to 18 characters, not "[secret]": see help.1st.example',
+    );
+    expect(redactor.redact('密码ab太短', ['ab'])).toBe('密码[secret]太短');
+  });
+
   it('leaves everything else, and a secret too short to be one masks nothing', () => {
     const text = '{"level":"error","event":"internal-error","stack":"    at place (file:///x.js:1:1)"}';
     expect(redactorOf('e', '', 'abc', secret).redact(text)).toBe(text);

@@ -28,14 +28,15 @@ export class Redactor {
     for (const source of this.#sources)
       for (const secret of source)
         for (const form of this.#formsOf(secret)) if (text.includes(form)) found.push(form);
+    const short: string[] = [];
     for (const secret of new Set(passing)) {
-      // A short secret is searched for as it is only: its other forms would match by chance.
-      const forms = secret.length < MIN_LENGTH ? [secret] : formsOf(secret);
-      for (const form of forms) if (form !== '' && text.includes(form)) found.push(form);
+      if (secret.length < MIN_LENGTH) short.push(secret);
+      else for (const form of formsOf(secret)) if (text.includes(form)) found.push(form);
     }
     // The longest first, because another secret may be its beginning.
     found.sort((one, other) => other.length - one.length);
-    return found.reduce((clean, form) => clean.replaceAll(form, MASK), text);
+    const clean = found.reduce((masked, form) => masked.replaceAll(form, MASK), text);
+    return short.reduce(withoutWord, clean);
   }
 
   #formsOf(secret: string): readonly string[] {
@@ -46,6 +47,13 @@ export class Redactor {
     this.#forms.set(secret, forms);
     return forms;
   }
+}
+
+/** Masks a short secret where it stands alone: within words and numbers it would match by chance. */
+function withoutWord(text: string, secret: string): string {
+  if (secret === '' || !text.includes(secret)) return text;
+  const alone = `(?<![\\p{Script=Latin}\\p{N}])${RegExp.escape(secret)}(?![\\p{Script=Latin}\\p{N}])`;
+  return text.replaceAll(new RegExp(alone, 'gu'), MASK);
 }
 
 /** The secret as it is; in JSON, and JSON within JSON; in a URL or a form, with hex digits in both cases; in base64 and in hex. */

@@ -5,6 +5,9 @@ const MAX_LOOKED_AT = 3 * MAX_FORM;
 /** C0 and C1 controls, zero-width and bidirectional formatting: attackers use them to forge log lines and to disguise a text. */
 export const DISGUISING = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/u;
 const ALL_DISGUISING = new RegExp(DISGUISING, 'gu');
+/** Persian and many scripts of India write a word with a joiner between two of its letters, which disguises nothing. */
+const JOINED =
+  /^(?:\p{M}|[^\P{L}\p{ASCII}\p{Script=Latin}])[\u200c\u200d][^\P{L}\p{ASCII}\p{Script=Latin}]$/u;
 
 /**
  * Prepares foreign text for a log line or a problem: `redact` masks secrets, control characters are removed, and at most 500
@@ -15,5 +18,8 @@ export function cleanText(text: string, redact: (text: string) => string = (same
   // The text is masked before it is cut, so that no part of a secret stays before the cut.
   const masked = redact(isLong ? text.slice(0, MAX_LOOKED_AT) : text);
   const clean = (isLong ? masked.slice(0, -MAX_FORM) : masked).toWellFormed();
-  return [...clean.replace(ALL_DISGUISING, ' ').trim()].slice(0, MAX_LENGTH).join('');
+  const plain = clean.replace(ALL_DISGUISING, (found, at: number) =>
+    JOINED.test(clean.slice(at - 1, at + 2)) ? found : ' ',
+  );
+  return [...plain.trim()].slice(0, MAX_LENGTH).join('');
 }
