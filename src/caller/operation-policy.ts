@@ -1,9 +1,20 @@
 import type { Stops } from '../control/maintenance.ts';
 import type { Scope } from './scopes.ts';
 
+/** An id, or a list of ids or of things. */
+export interface ObjectField {
+  readonly name: string;
+  /** The field of each item that identifies it; undefined where the items are ids. */
+  readonly of: string | undefined;
+  /** It may be left out, and then it is an empty list that changes nothing. */
+  readonly isOptional: boolean;
+}
+
 /** Which callers may use an operation. `none`: any caller. `public` needs no caller; a route without a policy is refused to every caller. */
 export interface OperationPolicy {
   readonly operationId: string;
+  /** The fields of the request that tell which thing it is about, for the audit: from `@Names` of its classes, the outermost first. */
+  readonly objects: readonly ObjectField[];
   readonly scope: Scope | 'none' | 'public';
   /**
    * What the interceptor does around the handler. `read`: cache and `ETag`; `write`: idempotency and invalidation; `stream`: neither, and no

@@ -1,24 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ObjectField } from '../caller/operation-policy.ts';
 import type { ActingUser } from '../upstream/call-context.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Log } from '../observability/log.ts';
 
-/** Fields in path or body that identify the object of a write, from the outside in. None of them is a secret or free text. */
-const IDS = [
-  'enterpriseGlobalId',
-  'crmCustomerId',
-  'memberGlobalId',
-  'channelCode',
-  'channelCustomerId',
-  'channelOrderId',
-  'lentLockNum',
-  'webhookId',
-  'eventId',
-] as const;
-/** Lists of the objects of a write: either ids, or objects with this field. */
-const LISTS = { assetNums: '', assetIds: '', assign: '', withdraw: '', members: 'account' } as const;
-/** Lists of a change: an empty one changes nothing, and is there also where the caller gave none. */
-const CHANGES: readonly string[] = ['assign', 'withdraw'];
 /** The line names this many objects of a list, and gives the number of the rest. */
 const NAMED = 5;
 
@@ -31,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
   const { arrived, identified, authorised, acting } = request.stages;
   if (!identified || !authorised) return;
-  const { operationId: operation } = authorised.policy;
+  const { operationId: operation, objects } = authorised.policy;
   const body = fieldsOf(request.body);
   const outcome = outcomeOf(request, reply);
   log.info(
@@ -42,7 +27,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
       caller: identified.caller.name,
       actingUser: acting?.user && actingUserOf(acting.user),
       operation,
-      object: objectOf({ ...body, ...fieldsOf(request.params) }),
+      object: objectOf(objects, { ...body, ...fieldsOf(request.params) }),
       outcome,
       status: reply.statusCode,
       as: text(body['as']),
@@ -57,23 +42,24 @@ function actingUserOf({ kind, name }: ActingUser): string {
   return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
 
+/** The check of the request takes `validateOnly` out of the query, except where the operation has a parameter of that name. */
 function outcomeOf({ stages, query }: FastifyRequest, reply: FastifyReply): string {
   if (reply.hasHeader('idempotent-replayed')) return 'replayed';
   if (stages.failed) return String(stages.failed.fields['outcome']);
-  return fieldsOf(query)['validateOnly'] === true ? 'not_processed' : 'processed';
+  const isDryRun = stages.validated?.isDryRun === true || fieldsOf(query)['validateOnly'] === true;
+  return isDryRun ? 'not_processed' : 'processed';
 }
 
-function objectOf(fields: Fields): string {
-  const ids = IDS.flatMap((name) => text(fields[name]) ?? []);
-  const lists = Object.entries(LISTS).flatMap(([name, field]) => listed(name, field, fields[name]) ?? []);
+/** The ids with slashes between them, then each list with its length. */
+function objectOf(objects: readonly ObjectField[], fields: Fields): string {
+  const ids = objects.flatMap(({ name }) => text(fields[name]) ?? []);
+  const lists = objects.flatMap((object) => listed(object, fields[object.name]) ?? []);
   return [...(ids.length > 0 ? [ids.join('/')] : []), ...lists].join(' ');
 }
 
-function listed(name: string, field: string, list: unknown): string | undefined {
-  if (!Array.isArray(list) || (list.length === 0 && CHANGES.includes(name))) return undefined;
-  const named = list
-    .slice(0, NAMED)
-    .map((item: unknown) => text(field ? fieldsOf(item)[field] : item) ?? '?');
+function listed({ name, of, isOptional }: ObjectField, list: unknown): string | undefined {
+  if (!Array.isArray(list) || (list.length === 0 && isOptional)) return undefined;
+  const named = list.slice(0, NAMED).map((item: unknown) => text(of ? fieldsOf(item)[of] : item) ?? '?');
   return `${name}[${list.length}] ${named.join()}`;
 }
 

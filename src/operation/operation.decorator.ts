@@ -1,10 +1,12 @@
-import { applyDecorators, HttpCode, SetMetadata } from '@nestjs/common';
+import { applyDecorators, HttpCode, SetMetadata, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiOperation } from '@nestjs/swagger';
 import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
 import type { Scope } from '../caller/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
+import { namedObjects } from '../tenancy/named-objects.ts';
 import { operations, type UpstreamOperation } from '../upstream/operations.ts';
+import { declaredParts } from '../validation/validation.guard.ts';
 import { deprecationHeaders } from './deprecation.ts';
 import { described, type OperationDescription } from './openapi/operation-description.ts';
 import { problemResponses } from './openapi/problem-responses.ts';
@@ -38,21 +40,29 @@ export interface OperationSpec extends Policies, OperationDescription {
  * platform's operation behind it.
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
-  const policy = policyOf(spec);
-  return applyDecorators(
-    SetMetadata(OPERATION_POLICY, policy),
-    HttpCode(spec.success[0].status),
-    // What the hooks have to know before Nest has found the handler. The body of a file is not read before the handler.
-    RouteConfig({
-      isCached: policy.isCached,
-      takesFile: policy.takesFile,
-      deprecation: spec.deprecated && deprecationHeaders(spec.deprecated),
-    }),
-    ...described(spec, policy),
-  );
+  return (controller, method, descriptor) => {
+    const policy = { ...policyOf(spec), objects: objectsOf(controller.constructor as Type, String(method)) };
+    applyDecorators(
+      SetMetadata(OPERATION_POLICY, policy),
+      HttpCode(spec.success[0].status),
+      // What the hooks have to know before Nest has found the handler. The body of a file is not read before the handler.
+      RouteConfig({
+        isCached: policy.isCached,
+        takesFile: policy.takesFile,
+        deprecation: spec.deprecated && deprecationHeaders(spec.deprecated),
+      }),
+      ...described(spec, policy),
+    )(controller, method, descriptor);
+  };
 }
 
-function policyOf(spec: OperationSpec): OperationPolicy {
+function objectsOf(controller: Type, method: string): OperationPolicy['objects'] {
+  const { classes } = declaredParts(controller, method);
+  const of = (wanted: string) => classes.flatMap(({ part, type }) => (part === wanted ? [type] : []));
+  return namedObjects(of('params'), of('body'));
+}
+
+function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
   const upstream = spec.upstream && operations[spec.upstream];
   const { streams } = spec.success[0];
   const handling = handlingOf(spec);
@@ -94,7 +104,7 @@ export function PublicOperation(
   description: string,
   problems: readonly ProblemSlug[] = [],
 ): MethodDecorator {
-  const policy: OperationPolicy = { operationId: id, scope: 'public', handling: 'plain' };
+  const policy: OperationPolicy = { operationId: id, scope: 'public', handling: 'plain', objects: [] };
   return applyDecorators(
     SetMetadata(OPERATION_POLICY, policy),
     ApiOperation({ operationId: id, summary, description, security: [] }),

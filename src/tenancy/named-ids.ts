@@ -35,7 +35,7 @@ interface Shape {
   readonly isScope: boolean;
 }
 
-const NOT_LOOKED_UP: ReadonlySet<Name> = new Set(['label', 'filter', 'unbounded']);
+const NOT_LOOKED_UP: ReadonlySet<Name> = new Set(['ownNumber', 'newAccount', 'label', 'filter', 'unbounded']);
 const shapes = new WeakMap<Type, Shape>();
 
 /** Collects the ids in the parts of a request: validated instances of DTO classes, path and query first. */

@@ -9,6 +9,8 @@ import { type FieldDoc, Identifier } from '../validation/rules.ts';
  * - `newAssetNum`: the same as `assetNum`, or a number that this caller reserved
  * - `lock`: an asset number. Where the enterprise does not have it, it is left out and gets the result `not_found`
  * - `crmCustomer`: the platform has no list of it, so a bound caller cannot name it
+ * - `ownNumber`: the caller's own number of an order: it gives no access, and tells which order it is
+ * - `newAccount`: the login name of a member who is added
  * - `label`: the caller's own name, or an id of the product catalogue: it gives no access to data of an enterprise
  * - `filter`: filters a list of the enterprise, so it finds nothing of another one
  * - `unbounded`: used in an operation whose scope is not limited by enterprises
@@ -27,6 +29,8 @@ export const names = [
   'channelCustomer',
   'crmCustomer',
   'order',
+  'ownNumber',
+  'newAccount',
   'label',
   'filter',
   'unbounded',
@@ -35,7 +39,7 @@ export type Name = (typeof names)[number];
 
 const DECLARED = 'tenancy:names';
 
-/** Declares the meaning of the id, or of each id of the list, in a field of a request. A test fails where a field with an id lacks it. */
+/** Declares the meaning of the id, or of each id of the list, in a field of a request. The audit names the object of a write by it. A test fails where a field with an id lacks it. */
 export function Names(name: Name): PropertyDecorator {
   return (target, field) => {
     Reflect.defineMetadata(DECLARED, new Map([...namesOf(target), [String(field), name]]), target);

@@ -76,6 +76,7 @@ export class NewMemberDto extends MemberTerms {
   /** Account name without the enterprise code, which the platform appends. */
   @Unrepeated()
   @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan', 'x-upstream': 'userName' })
+  @Names('newAccount')
   account!: string;
 
   /** Initial password. */

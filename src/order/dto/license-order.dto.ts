@@ -208,7 +208,7 @@ export class PlaceOrderDto {
 
   @Identifier({ example: 'SO-2001' })
   @NotDots()
-  @Names('label')
+  @Names('ownNumber')
   channelOrderId!: string;
 
   @Optional()

@@ -1,0 +1,259 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
+import { type DocumentedRoute, routes } from '../support/contract.ts';
+import type { TestAnswer } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
+import { until } from '../support/redis.ts';
+import { useStack } from '../support/stack.ts';
+
+/** The audit line of every write of the document, with each outcome that it can have (docs/faults.md, row S19). */
+
+const { sandbox, gateway } = useStack({
+  environment: { WEBHOOK_HOSTS: '127.0.0.1', UPSTREAM_DEADLINE_MS: '5000' },
+});
+
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
+const CSV = { 'content-type': 'text/csv' };
+let made = 0;
+const daysFromNow = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+const fresh = (prefix: string) => `${prefix}${++made}`;
+
+interface Request {
+  /** Values of ids in the path; the document has examples of the others. */
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the line names beside the ids in the path. */
+  readonly named?: string;
+}
+
+const rows = (account: string, department = '10') =>
+  [HEADER, `${account},${newSecret('m')},Nina,${department},,`, ''].join('\r\n');
+
+/** An enterprise has one import at a time, and that of another test may still be running. */
+async function importOf(text: string): Promise<string> {
+  const post = () => gateway.request('POST', `${HARBOUR}/member-imports`, { body: text, headers: CSV });
+  let answer = await post();
+  await until('no other import runs', async () => {
+    if (answer.status === 409) answer = await post();
+    return answer.status === 202;
+  });
+  return String(answer.body['jobId']);
+}
+
+async function webhook(): Promise<string> {
+  const { body } = await gateway.post('/v1/webhooks', { url: 'http://127.0.0.1:9/hook', types: ['*'] });
+  return String(body['webhookId']);
+}
+
+/** An order whose response was lost. */
+async function orderInDoubt(): Promise<string> {
+  const number = fresh('SO-A');
+  await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+  expect((await gateway.post('/v1/license-orders', orderOf(number))).status).toBe(502);
+  return number;
+}
+
+/** A valid request for each write. Made anew for every call, because some writes work once. */
+const requests: Readonly<Record<string, () => Request | Promise<Request>>> = {
+  setMaintenance: () => ({
+    body: { stops: 'orders', from: daysFromNow(1), until: daysFromNow(2), reason: 'a new release' },
+  }),
+  endMaintenance: () => ({}),
+  createSession: () => ({ body: { username: 'anna@harbour', password: sandbox.seedPassword } }),
+  deleteSession: async () => {
+    const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+    const { body } = await gateway.post('/v1/sessions', login);
+    return { headers: { 'x-session-id': String(body['sessionId']) } };
+  },
+  bindCustomer: () => {
+    const channelCustomerId = fresh('CH-A');
+    const terms = { customerName: 'Nine', enterpriseName: 'Nine', passwordMobile: '13800000001' };
+    return { body: { channelCode: 'crm', channelCustomerId, ...terms }, named: `crm/${channelCustomerId}` };
+  },
+  updateCustomer: () => ({ body: { customerName: 'Harbour', address: '2 Quay Street' } }),
+  createEnterprise: () => {
+    const crmCustomerId = fresh('CRM-A');
+    return { body: { crmCustomerId, customerName: 'Nine' }, named: crmCustomerId };
+  },
+  placeOrder: () => {
+    const number = fresh('SO-A');
+    return { body: orderOf(number), named: `crm/${number}` };
+  },
+  settleOrder: async () => ({
+    ids: { channelCode: 'crm', channelOrderId: await orderInDoubt() },
+    body: { as: 'succeeded', reason: 'it is there' },
+  }),
+  disableLocks: () => ({
+    body: { assetNums: ['8000001003', '8000001008'], operatorIdentity: 'ops@vendor.example' },
+    named: ' assetNums[2] 8000001003,8000001008',
+  }),
+  enableLocks: () => ({ body: { assetNums: ['8000001003'] }, named: ' assetNums[1] 8000001003' }),
+  reserveAssetNums: () => ({ body: { size: 1 } }),
+  cancelJob: async () => {
+    await sandbox.fault({ operation: 'addMembers', times: 1, action: { delayMs: 1_500 } });
+    return { ids: { jobId: await importOf(rows(fresh('nina'))) } };
+  },
+  retryJob: async () => {
+    const account = fresh('nina');
+    const match = { body: { userList: [{ userName: account }] } };
+    await sandbox.fault({ operation: 'addMembers', match, times: 1, action: { code: '40000' } });
+    const text = rows(account);
+    const jobId = await importOf(text);
+    const state = async () => (await gateway.get(`/v1/jobs/${jobId}`)).body['state'];
+    await until('the job has ended', async () => (await state()) === 'completed');
+    return { ids: { jobId }, body: text, headers: CSV };
+  },
+  importMembers: () => ({ body: rows(fresh('nina')), headers: CSV }),
+  addMembers: () => {
+    const account = fresh('nina');
+    const member = { account, password: newSecret('m'), name: 'Nina', passwordMobile: '13800000001' };
+    return { body: { members: [member] }, named: ` members[1] ${account}` };
+  },
+  updateMember: () => ({ body: { account: 'anna', name: 'Anna Berg', departmentId: '10' } }),
+  deleteMember: () => ({}),
+  resetMemberPassword: () => ({ body: { password: newSecret('m') } }),
+  setMemberAssetNums: () => ({
+    body: { assetNums: ['8000001002', '8000001009'] },
+    named: ' assetNums[2] 8000001002,8000001009',
+  }),
+  changeMemberAssetNums: () => ({ body: { assign: ['8000001009'] }, named: ' assign[1] 8000001009' }),
+  lendAssets: () => ({
+    body: { lentLockNum: '8000001006', assetIds: ['ast-1002'] },
+    named: '/8000001006 assetIds[1] ast-1002',
+  }),
+  createWebhook: () => ({
+    body: { url: 'http://127.0.0.1:9/hook', types: ['*'], enterprises: ['ent-harbour'] },
+    named: ' enterprises[1] ent-harbour',
+  }),
+  updateWebhook: async () => ({ ids: { webhookId: await webhook() }, body: { description: 'of the shop' } }),
+  deleteWebhook: async () => ({ ids: { webhookId: await webhook() } }),
+  rotateWebhookSecret: async () => ({ ids: { webhookId: await webhook() } }),
+  testWebhook: async () => ({ ids: { webhookId: await webhook() } }),
+  redeliver: async () => {
+    const webhookId = await webhook();
+    await gateway.post('/v1/license-orders', orderOf(fresh('SO-A')));
+    const list = async () =>
+      (await gateway.get(`/v1/webhooks/${webhookId}/deliveries`)).body['items'] as { eventId: string }[];
+    await until('there is a delivery', async () => (await list()).length > 0);
+    return { ids: { webhookId, eventId: (await list())[0]?.eventId ?? '' } };
+  },
+};
+
+const writes = routes.filter(({ method }) => method !== 'GET');
+const byPath = writes.map((route) => ({ id: route.operation.operationId, ...route }));
+/** Writes that call the platform before they answer. */
+const calling = byPath.filter(
+  ({ id, operation }) => operation['x-upstream'] && !['importMembers', 'retryJob'].includes(id),
+);
+const keyed = byPath.filter(({ operation, id }) =>
+  id === 'placeOrder' ? true : operation.parameters?.some(({ name }) => name === 'Idempotency-Key'),
+);
+
+const audited = async () =>
+  (await gateway.log())
+    .filter((line) => line.includes('"event":"audit"'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+interface Sent {
+  readonly path: string;
+  readonly object: string;
+  send(query?: string, headers?: Readonly<Record<string, string>>): Promise<TestAnswer>;
+}
+
+async function prepared({ method, template, operation }: DocumentedRoute): Promise<Sent> {
+  const { ids = {}, body, headers, named = '' } = await (requests[operation.operationId] ?? (() => ({})))();
+  const values: string[] = [];
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = ids[name] ?? String(operation.parameters?.find((each) => each.name === name)?.example);
+    values.push(value);
+    return encodeURIComponent(value);
+  });
+  return {
+    path,
+    object: `${values.join('/')}${named}`.trim(),
+    send: (query = '', more = {}) =>
+      gateway.request(method, path + query, { body, headers: { ...headers, ...more } }),
+  };
+}
+
+/** The line of the last write, whose outcome the answer has too. */
+async function expectLine(
+  { operation: { operationId: operation } }: DocumentedRoute,
+  { object }: Sent,
+  { status }: TestAnswer,
+  outcome: string,
+): Promise<void> {
+  const line = (await audited()).at(-1);
+  expect(line).toMatchObject({ operation, object, outcome, status });
+}
+
+it('S19 every write of the document has a request in this file', () => {
+  expect(Object.keys(requests).sort()).toEqual(byPath.map(({ id }) => id).sort());
+  expect([calling.length, keyed.length]).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(calling.length).toBeGreaterThan(10);
+  expect(keyed.length).toBeGreaterThan(8);
+});
+
+describe('S19 the audit line names the object of the write, and says', () => {
+  it.each(byPath)('`processed` of $id that succeeds', async (route) => {
+    const sent = await prepared(route);
+    const answer = await sent.send();
+    expect([answer.status, answer.status < 300 ? '' : answer.text]).toEqual([answer.status, '']);
+    await expectLine(route, sent, answer, 'processed');
+  });
+
+  it.each(byPath)('`not_processed` of $id with `validateOnly`', async (route) => {
+    const sent = await prepared(route);
+    const answer = await sent.send('?validateOnly=true');
+    expect([answer.status, answer.status < 300 ? '' : answer.text]).toEqual([answer.status, '']);
+    await expectLine(route, sent, answer, 'not_processed');
+  });
+
+  it.each(byPath)('`not_processed` of $id that the gateway refuses', async (route) => {
+    const sent = await prepared(route);
+    const answer = await sent.send('?nonsense=1');
+    expect(answer.status).toBe(400);
+    await expectLine(route, sent, answer, 'not_processed');
+  });
+
+  it.each(calling)('`not_processed` of $id that the platform refuses', async (route) => {
+    const sent = await prepared(route);
+    const code = route.operation['x-upstream']?.path.startsWith('/order') ? '13004' : '40000';
+    await sandbox.fault({ operation: upstreamOf(route), action: { code } });
+    const answer = await sent.send();
+    expect([answer.status, answer.body['code'] ?? allOf(answer)]).toEqual([
+      expect.any(Number),
+      'upstream-rejected',
+    ]);
+    await expectLine(route, sent, answer, 'not_processed');
+  });
+
+  it.each(calling)('`unknown` of $id whose answer is lost', async (route) => {
+    const sent = await prepared(route);
+    await sandbox.fault({ operation: upstreamOf(route), action: { reset: 'before-headers' } });
+    const answer = await sent.send();
+    expect([answer.status, answer.body['outcome']]).toEqual([502, 'unknown']);
+    await expectLine(route, sent, answer, 'unknown');
+  });
+
+  it.each(keyed)('`replayed` of $id that is repeated', async (route) => {
+    const sent = await prepared(route);
+    const key = { 'idempotency-key': randomBytes(16).toString('hex') };
+    const first = await sent.send('', key);
+    expect([first.status, first.status < 300 ? '' : first.text]).toEqual([first.status, '']);
+    const again = await sent.send('', key);
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([first.status, 'true']);
+    await expectLine(route, sent, again, 'replayed');
+  });
+});
+
+function upstreamOf({ operation }: DocumentedRoute): string {
+  return operation['x-upstream']?.operation ?? '';
+}
+
+function allOf({ body }: TestAnswer): unknown {
+  return (body['failed'] as { code: string }[] | undefined)?.[0]?.code;
+}
