@@ -57,7 +57,7 @@ function withValues(object: Record<string, unknown>, form: (value: unknown) => u
 export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {
   const { code, message, cause, data } = refusal;
   const { refusalCode, refusalStatus } = settings.profile;
-  const wireCode = refusalCode === 'number' ? Number(code) : code;
+  const wireCode = refusalCode === 'number' && /^\d+$/.test(code) ? Number(code) : code;
   // Some codes come with one status, the others with the other.
   const isOdd = Number(code) % 2 === 1;
   const status = refusalStatus === '200' || (refusalStatus === 'both' && isOdd) ? 200 : 299;

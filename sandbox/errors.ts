@@ -48,6 +48,8 @@ interface RefusalParts {
   readonly data?: unknown;
   /** Replaces the catalogue's text. */
   readonly message?: string;
+  /** Replaces the code by one that the interface does not have, as a platform may. */
+  readonly as?: string;
 }
 
 /**
@@ -56,14 +58,14 @@ interface RefusalParts {
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly code: ErrorCode;
+  readonly code: string;
   override readonly cause: string;
   readonly data: unknown;
 
-  constructor(code: ErrorCode, detail?: string, { data, message }: RefusalParts = {}) {
+  constructor(code: ErrorCode, detail?: string, { data, message, as }: RefusalParts = {}) {
     // 13004 "carries the specific detail" in its message (section 7.1); the others keep their catalogue text.
     super(message ?? (code === '13004' && detail !== undefined ? detail : CATALOGUE[code]));
-    this.code = code;
+    this.code = as ?? code;
     this.cause = detail ?? CATALOGUE[code];
     this.data = data;
   }

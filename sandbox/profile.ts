@@ -1,12 +1,16 @@
 /** How the sandbox reads the interface where it is silent: a value for each reading, and what may be bought. */
 import {
+  type CodeWord,
+  codeModules,
+  faultOfCode,
   faultOfReading,
   plainReadings,
   type ReadingName,
   readingNames,
   type Readings,
+  type TaughtCodes,
 } from '../src/config/readings.ts';
-import { type Check, CHECKS, checkObject } from './control/checks.ts';
+import { type Check, CHECKS, checkObject, ControlError, unknownField } from './control/checks.ts';
 import { isObject } from './json.ts';
 
 export interface Profile extends Readings {
@@ -15,17 +19,44 @@ export interface Profile extends Readings {
    * name. A platform has its own catalogue, so this is no reading.
    */
   readonly products: 'catalogue' | 'any';
+  /** The codes of this platform that its interface does not have. Where a reading has the sandbox refuse by such a code, it takes one of these. */
+  readonly codes: TaughtCodes;
 }
 
-export const PLAIN_PROFILE: Profile = { ...plainReadings, products: 'catalogue' };
+export const PLAIN_PROFILE: Profile = { ...plainReadings, products: 'catalogue', codes: {} };
+
+/** The code of the order module for that meaning, or the given one where the profile has none. */
+export function ownCode({ codes }: Profile, word: CodeWord, otherwise: string): string {
+  return Object.entries(codes.order ?? {}).find(([, means]) => means === word)?.[0] ?? otherwise;
+}
+
+const codesCheck: Check = (value, field) => {
+  if (!isObject(value)) return 'must be an object';
+  for (const [module, codes] of Object.entries(value)) {
+    const known = codeModules.find((each) => each === module);
+    if (!known) throw unknownField(`${field}.${module}`, codeModules);
+    if (!isObject(codes)) throw new ControlError(`${field}.${module}`, 'must be an object');
+    for (const [code, word] of Object.entries(codes)) {
+      const fault = faultOfCode(known, code, word);
+      if (fault !== undefined) throw new ControlError(`${field}.${module}.${code}`, fault);
+    }
+  }
+  return null;
+};
 
 const CHECK_OF: Readonly<Record<string, Check>> = {
   ...Object.fromEntries(
     readingNames.map((name: ReadingName) => [name, (value: unknown) => faultOfReading(name, value) ?? null]),
   ),
   products: CHECKS.word('catalogue', 'any'),
+  codes: codesCheck,
 };
-const FILE = { version: CHECKS.anything, readings: CHECKS.anything, notAsked: CHECKS.anything };
+const FILE = {
+  version: CHECKS.anything,
+  readings: CHECKS.anything,
+  codes: codesCheck,
+  notAsked: CHECKS.anything,
+};
 
 /** The values of a profile: as a file has it that `conformance` wrote, or the values alone. Throws `ControlError` with the first fault. */
 export function checkedProfile(given: unknown, field: string): Partial<Profile> {
@@ -33,5 +64,6 @@ export function checkedProfile(given: unknown, field: string): Partial<Profile> 
   if (isFile) checkObject(given, field, FILE);
   const values = isFile ? given['readings'] : given;
   checkObject(values, isFile ? `${field}.readings` : field, CHECK_OF);
-  return values as Partial<Profile>;
+  const codes = isFile && 'codes' in given ? { codes: given['codes'] } : {};
+  return { ...(values as Partial<Profile>), ...(codes as Partial<Profile>) };
 }

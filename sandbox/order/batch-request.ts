@@ -1,6 +1,6 @@
 /** The body of order operation 5 (section 2.4), parsed and checked before the sandbox changes anything. */
 import type { Call } from '../call.ts';
-import { invalid } from '../errors.ts';
+import { invalid, Refusal } from '../errors.ts';
 import {
   CLOUD_LICENSE_TYPES,
   CUSTOMER_TYPES,
@@ -13,7 +13,7 @@ import {
   type ProductTerms,
 } from '../state/records.ts';
 import { assertSold } from './catalogue.ts';
-import type { Profile } from '../profile.ts';
+import { ownCode, type Profile } from '../profile.ts';
 import { Fields } from './fields.ts';
 import {
   MERCHANDISE_FIELDS,
@@ -109,8 +109,7 @@ export function readBatch(call: Call, isNew = true): Batch {
   const isRepeated = state.commits.some(
     (commit) => commit.channelCode === channelCode && commit.channelOrderId === channelOrderId,
   );
-  if (isNew && isRepeated && settings.profile.repeatedOrder === 'refused')
-    throw invalid('channelOrderId has been placed before');
+  if (isNew && isRepeated) assertRepeatable(channelOrderId, settings.profile);
   const items = fields.objects('orderList', ITEM_FIELDS, (item) => readItem(item, settings.profile));
   for (const { orderType, assets } of items)
     if (orderType === 'new_buy') for (const asset of assets) assertSold(call, asset);
@@ -123,6 +122,13 @@ export function readBatch(call: Call, isNew = true): Batch {
     syncMode,
     items: items.map((item, place) => ({ ...item, sequence: sequences[place] ?? place + 1 })),
   };
+}
+
+function assertRepeatable(channelOrderId: string, profile: Profile): void {
+  if (profile.repeatedOrder === 'refused') throw invalid('channelOrderId has been placed before');
+  const message = `the order ${channelOrderId} is there already`;
+  const as = ownCode(profile, 'placed-before', '13021');
+  if (profile.repeatedOrder === 'other-code') throw new Refusal('13004', message, { message, as });
 }
 
 function readItem(fields: Fields, profile: Profile): Omit<Item, 'sequence'> & { sequence: number | null } {

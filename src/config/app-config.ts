@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
-import { type KnownReadings, PlatformProfile, readPlatformProfile } from './platform-profile.ts';
+import {
+  type KnownPlatform,
+  NOTHING_KNOWN,
+  PlatformProfile,
+  readPlatformProfile,
+} from './platform-profile.ts';
 import type { Certificates } from './certificate-files.ts';
 import { ConfigError } from './config-error.ts';
 import type { FollowedCertificates } from './followed-certificates.ts';
@@ -201,7 +206,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
         member: values.UPSTREAM_MEMBER_SCOPE || undefined,
         user: values.UPSTREAM_USER_SCOPE || undefined,
       },
-      timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT ?? profile.timestampUnit ?? 'ms',
+      timestampUnit: values.UPSTREAM_TIMESTAMP_UNIT ?? profile.readings.timestampUnit ?? 'ms',
       profileFile: values.PLATFORM_PROFILE_FILE,
       profile: new PlatformProfile(profile),
       deadlineMs: values.UPSTREAM_DEADLINE_MS,
@@ -230,12 +235,12 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
 }
 
 /** Adds to `faults` a unit of times that contradicts the file. */
-function platformProfile(values: Values, faults: string[]): KnownReadings {
+function platformProfile(values: Values, faults: string[]): KnownPlatform {
   const { PLATFORM_PROFILE_FILE: path, UPSTREAM_TIMESTAMP_UNIT: unit } = values;
-  if (path === undefined) return {};
+  if (path === undefined) return NOTHING_KNOWN;
   try {
     const known = readPlatformProfile(path);
-    const { timestampUnit = unit } = known;
+    const { timestampUnit = unit } = known.readings;
     if (unit !== undefined && timestampUnit !== unit)
       faults.push(
         `UPSTREAM_TIMESTAMP_UNIT must be ${timestampUnit}, as PLATFORM_PROFILE_FILE says, or be left out`,
@@ -243,7 +248,7 @@ function platformProfile(values: Values, faults: string[]): KnownReadings {
     return known;
   } catch {
     // The part that follows the file says what is wrong with it, and ends the start.
-    return {};
+    return NOTHING_KNOWN;
   }
 }
 

@@ -1,26 +1,63 @@
 import { z } from 'zod';
-import { faultOfReading, type ReadingName, readingNames, type Readings } from './readings.ts';
+import {
+  type CodeModule,
+  codeModules,
+  type CodeWord,
+  faultOfCode,
+  faultOfReading,
+  type ReadingName,
+  readingNames,
+  type Readings,
+  type TaughtCodes,
+} from './readings.ts';
 import { readSettingsFile } from './settings-file.ts';
 
 /** The answers that are known; the others stay open. */
 export type KnownReadings = Partial<Readings>;
 
+/** What is known of a platform. */
+export interface KnownPlatform {
+  readonly readings: KnownReadings;
+  readonly codes: TaughtCodes;
+}
+
+export const NOTHING_KNOWN: KnownPlatform = { readings: {}, codes: {} };
+
 /** What is known of the platform. It is replaced while the process runs, when the file has changed. */
 export class PlatformProfile {
-  constructor(private known: KnownReadings = {}) {}
+  constructor(private known = NOTHING_KNOWN) {}
 
   /** Undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
-    return this.known[name];
+    return this.known.readings[name];
   }
 
-  replace(known: KnownReadings): void {
+  /** Another object each time the profile was read. */
+  get codes(): TaughtCodes {
+    return this.known.codes;
+  }
+
+  /** What the profile teaches of a code that the interface does not have. */
+  taught(module: CodeModule, code: string): CodeWord | undefined {
+    const codes = this.codes[module] ?? {};
+    return Object.hasOwn(codes, code) ? codes[code] : undefined;
+  }
+
+  replace(known: KnownPlatform): void {
     this.known = known;
   }
 }
 
 const known = readingNames.join(', ');
 const isName = (name: string): name is ReadingName => readingNames.includes(name as ReadingName);
+
+const codesOf = (module: (typeof codeModules)[number]) =>
+  z.record(z.string(), z.unknown()).superRefine((given, context) => {
+    for (const [code, word] of Object.entries(given)) {
+      const fault = faultOfCode(module, code, word);
+      if (fault !== undefined) context.addIssue({ code: 'custom', path: [code], message: fault });
+    }
+  });
 
 const schema = z.strictObject({
   version: z.literal(1, { error: 'must be 1' }),
@@ -30,10 +67,14 @@ const schema = z.strictObject({
       if (fault !== undefined) context.addIssue({ code: 'custom', path: [name], message: fault });
     }
   }),
+  codes: z
+    .strictObject({ order: codesOf('order').optional(), member: codesOf('member').optional() })
+    .default({}),
   notAsked: z.array(z.string().refine(isName, { error: `must be a reading; known: ${known}` })).default([]),
 });
 
 /** Reads what `npm run conformance` has written. Throws {@link SettingsFileError} with every fault. */
-export function readPlatformProfile(path: string): KnownReadings {
-  return readSettingsFile(path, schema).readings as KnownReadings;
+export function readPlatformProfile(path: string): KnownPlatform {
+  const { readings, codes } = readSettingsFile(path, schema);
+  return { readings: readings as KnownReadings, codes: codes as TaughtCodes };
 }

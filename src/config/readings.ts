@@ -140,14 +140,16 @@ export const readings = {
   },
   unknownEnterprise: {
     question: 'What are the assets of an enterprise that is not there?',
-    values: ['code', 'empty'],
-    gateway: 'answers an empty list',
+    values: ['code', 'empty', 'other-code'],
+    gateway:
+      'answers an empty list to a refusal that the platform also has for an id that it cannot know, and passes on every other refusal',
     asked: 'reads',
   },
   repeatedOrder: {
     question: 'What becomes of an order whose number was placed before?',
-    values: ['placed', 'refused'],
-    gateway: 'never sends a number twice',
+    values: ['placed', 'refused', 'other-code'],
+    gateway:
+      'never sends a number twice; where the platform refuses a number by a code that its profile teaches as `placed-before`, the order is in doubt',
     asked: 'never',
   },
   refreshTokens: {
@@ -308,4 +310,30 @@ export function faultOfReading(name: ReadingName, value: unknown): string | unde
   const { least, most } = values;
   const isOne = Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
   return isOne ? undefined : `must be a whole number from ${least} to ${most}`;
+}
+
+/** What a code of the platform can be taught to mean, where the interface does not have the code. */
+export const codeWords = ['refused', 'placed-before', 'busy', 'credentials'] as const;
+export type CodeWord = (typeof codeWords)[number];
+export const codeModules = ['order', 'member'] as const;
+export type CodeModule = (typeof codeModules)[number];
+/** The meaning of each code, by the module that answers with it. */
+export type TaughtCodes = Readonly<Partial<Record<CodeModule, Readonly<Record<string, CodeWord>>>>>;
+
+/** The codes of the interface. Their meaning is its own, and no profile changes it. */
+export const interfaceCodes = [
+  ...['0', '500', '10003', '10004', '13004', '30002', '30003', '33003', '33006', '33007', '33008', '33009'],
+  ...['33018', '40000', '40001', '40006', '40008', '40009', '40021', '40022', '50003', '60000', '60002'],
+  ...['60005', '60009', '60013', '60017', '60023', '60024', '60025', '60026', '60027', '60028', '70001'],
+  '80001',
+] as const;
+
+/** Why a code cannot be taught with this word; undefined where it can. The text follows the place of the code. */
+export function faultOfCode(module: CodeModule, code: string, word: unknown): string | undefined {
+  if (!/^[\x21-\x7e]{1,32}$/.test(code))
+    return 'must have a name of 1 to 32 printable characters without blanks';
+  if (interfaceCodes.some((known) => known === code))
+    return 'is a code of the interface, whose meaning cannot be taught';
+  const words = module === 'order' ? codeWords : codeWords.filter((each) => each !== 'placed-before');
+  return words.some((each) => each === word) ? undefined : `must be one of ${words.join(', ')}`;
 }

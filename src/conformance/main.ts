@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { NestFactory } from '@nestjs/core';
 import { loadConfig, secretsOf } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { type KnownReadings, readPlatformProfile } from '../config/platform-profile.ts';
+import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from '../config/platform-profile.ts';
 import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { createLog, type Log, NestLog } from '../observability/log.ts';
@@ -117,16 +117,18 @@ async function main(argv: string[], log: Log): Promise<number> {
     ? `${jsonReport(findings, platform.lifetimes)}\n`
     : textReport(findings, platform.lifetimes, process.stdout.isTTY);
   process.stdout.write(log.redactor.redact(report));
-  writeProfile(options.profile, { ...before, ...findings.readings });
+  writeProfile(options.profile, { ...before, readings: { ...before.readings, ...findings.readings } });
   if (!options.json) process.stdout.write(`\nProfile: ${options.profile}\n`);
   for (const what of unreadOf(findings, platform.hasUser)) process.stderr.write(`${what}\n`);
   return exitCodeOf(findings);
 }
 
-function writeProfile(path: string, known: KnownReadings): void {
+function writeProfile(path: string, { readings: known, codes }: KnownPlatform): void {
   const profile = {
     version: 1,
     readings: known,
+    // Nobody can ask a platform what its codes mean: a person has written them.
+    codes: Object.keys(codes).length > 0 ? codes : undefined,
     notAsked: readingNames.filter((name) => known[name] === undefined),
   };
   writeFileSync(`${path}.new`, `${JSON.stringify(profile, null, 2)}\n`);
@@ -146,13 +148,13 @@ function unreadOf({ unread }: Findings, hasUser: boolean): string[] {
 }
 
 /** What is known already stays known where this run does not ask it. Fails before anything is asked where the file cannot be written. */
-function profileBefore(path: string): KnownReadings {
+function profileBefore(path: string): KnownPlatform {
   try {
     accessSync(dirname(path), constants.W_OK);
   } catch {
     throw new CannotAsk(`--profile: no file can be written into the folder of ${path}.`);
   }
-  return existsSync(path) ? readPlatformProfile(path) : {};
+  return existsSync(path) ? readPlatformProfile(path) : NOTHING_KNOWN;
 }
 
 function leftOf({ left }: Findings): string {

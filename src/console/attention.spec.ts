@@ -17,7 +17,7 @@ const well: ReplicaState = {
 };
 const no = { count: 0, oldestMs: 0 };
 const noOrders: StoredState['orders'] = { inDoubt: no, accepted: no, placedTwice: 0 };
-const nothing = { newGaps: 0, stuckJobs: 0, troubledWebhooks: 0 };
+const nothing = { newGaps: 0, unknownCodes: 0, stuckJobs: 0, troubledWebhooks: 0 };
 const of = (over: Partial<ReplicaState>) =>
   attentionFor({ ...well, ...over }, { orders: noOrders, ...nothing });
 const inStores = (over: Partial<StoredState>) =>
@@ -77,6 +77,7 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
   ],
   ['an import that stands still', inStores({ stuckJobs: 1 }), 'ImportStuck', /^1 import without progress/],
   ['a receiver that is ill', inStores({ troubledWebhooks: 2 }), 'WebhookFailing', /^2 webhooks without/],
+  ['unknown codes', inStores({ unknownCodes: 1 }), 'UnmappedCode', /^1 code of the platform .*: .*in doubt/],
   ['new gaps', inStores({ newGaps: 2 }), 'GapsAppeared', /^2 new gaps/],
 ];
 

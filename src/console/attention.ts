@@ -33,6 +33,8 @@ export interface StoredState {
   readonly orders: OpenOrders;
   /** The number of gaps that appeared within a day. */
   readonly newGaps: number;
+  /** The number of codes that the platform answered with and nobody knows. */
+  readonly unknownCodes: number;
   readonly stuckJobs: number;
   /** Those that get nothing although their owners want it. */
   readonly troubledWebhooks: number;
@@ -154,7 +156,15 @@ const replicaTrouble = ({ overload, openCircuits, redis, draining, maintenance }
   },
 ];
 
-const storedTrouble = ({ stuckJobs, newGaps, troubledWebhooks }: StoredState): Found[] => [
+const storedTrouble = ({ stuckJobs, newGaps, unknownCodes, troubledWebhooks }: StoredState): Found[] => [
+  unknownCodes > 0 && {
+    level: 'watch',
+    title: `${counted(unknownCodes, 'code')} of the platform that the gateway does not know`,
+    detail:
+      'Callers get 502, and an order with such a code is in doubt. Ask what the codes mean, and teach them in PLATFORM_PROFILE_FILE',
+    section: 'gaps',
+    alert: 'UnmappedCode',
+  },
   stuckJobs > 0 && {
     level: 'watch',
     title: `${counted(stuckJobs, 'import')} without progress`,

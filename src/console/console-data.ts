@@ -2,7 +2,8 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type Variable, variables } from '../config/variables.ts';
 import { Maintenance } from '../control/maintenance.ts';
-import { UpstreamGaps } from '../upstream/gaps.ts';
+import { type Gap, UpstreamGaps } from '../upstream/gaps.ts';
+import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
 import { Admission } from '../http/admission.ts';
 import { BudgetWatch } from '../order-store/budget-watch.ts';
@@ -34,6 +35,7 @@ export class ConsoleData {
     private readonly upstream: OperationGroups,
     private readonly doubts: DoubtedOrders,
     private readonly gaps: UpstreamGaps,
+    private readonly codes: UnknownCodes,
     private readonly jobs: RecentJobs,
     private readonly webhooks: KnownWebhooks,
     private readonly maintenance: Maintenance,
@@ -49,7 +51,7 @@ export class ConsoleData {
       ['/webhooks', () => this.webhooks.list(query.get('deliveries'))],
       ['/budgets', async () => ({ items: await this.budgets.read() })],
       ['/settings', async () => settings],
-      ['/gaps', async () => ({ items: await this.gaps.list() })],
+      ['/gaps', () => this.#gaps()],
     ]);
     return sections.get(path)?.();
   }
@@ -63,12 +65,14 @@ export class ConsoleData {
       this.webhooks.troubled(),
     ]);
     const at = Date.now();
-    const newGaps = gaps.filter(({ firstSeenAt }) => firstSeenAt > at - DAY_MS).length;
+    const isCode = ({ kind }: Gap) => kind === 'unknown-code';
+    const unknownCodes = gaps.filter(isCode).length;
+    const newGaps = gaps.filter((gap) => !isCode(gap) && gap.firstSeenAt > at - DAY_MS).length;
     return {
       at,
       replica: `Replica ${hostname()}, version ${version}.`,
       attention: attentionFor(this.#replica(), {
-        ...{ orders, newGaps, stuckJobs: jobs.stuck, troubledWebhooks },
+        ...{ orders, newGaps, unknownCodes, stuckJobs: jobs.stuck, troubledWebhooks },
       }),
       waiting: orders.inDoubt.count + orders.accepted.count,
       gaps: gaps.length,
@@ -76,6 +80,12 @@ export class ConsoleData {
       webhooks: troubledWebhooks,
       maintenance: this.#maintenance() ?? null,
     };
+  }
+
+  /** Codes that the platform's profile could teach stand apart, with the platform's words. */
+  async #gaps(): Promise<object> {
+    const [gaps, codes] = await Promise.all([this.gaps.list(), this.codes.list()]);
+    return { items: gaps.filter(({ kind }) => kind !== 'unknown-code'), codes };
   }
 
   #maintenance() {

@@ -10,7 +10,7 @@ export const orderStates = enumeration(
   ['sending', 'succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt', 'not_placed'],
   '`sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform ' +
     'did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: ' +
-    'nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free',
+    'nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free',
 );
 export const states = orderStates.words;
 export type State = WordOf<typeof orderStates>;
@@ -28,7 +28,12 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
-  reconciliation: { in_doubt: ['succeeded'], incomplete: ['succeeded'], accepted: ['succeeded'] },
+  // What became of it was found, or the platform's profile has taught since then what its code means.
+  reconciliation: {
+    in_doubt: ['succeeded', 'rejected', 'not_sent'],
+    incomplete: ['succeeded'],
+    accepted: ['succeeded'],
+  },
   operator: {
     in_doubt: ['succeeded', 'not_placed'],
     incomplete: ['succeeded', 'not_placed'],

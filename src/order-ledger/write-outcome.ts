@@ -1,8 +1,11 @@
+import type { CodeWord } from '../config/readings.ts';
 import type { Outcome } from '../problem/catalogue.ts';
 import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
+import { operations } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import {
+  type Details,
   type KeptResponse,
   type LedgerRecord,
   locationOf,
@@ -40,14 +43,44 @@ export function endOf(error: unknown): End {
   };
 }
 
-/** The platform refused the request itself, by a documented code: the same body would get the same refusal. */
+/** The platform refused something else than the request: its time, or the gateway's credentials. */
+const NOT_OF_THE_REQUEST: ReadonlySet<string> = new Set([
+  'upstream-credential-rejected',
+  'session-expired',
+  'upstream-unavailable',
+]);
+
+/** The platform refused the request itself, by a code that says so: the same body would get the same refusal. */
 function isRefusal(error: unknown, problem: ProblemException): boolean {
   return (
-    error instanceof UpstreamFailure &&
-    error.kind === 'refused' &&
-    problem.slug !== 'upstream-credential-rejected' &&
-    problem.slug !== 'session-expired'
+    error instanceof UpstreamFailure && error.kind === 'refused' && !NOT_OF_THE_REQUEST.has(problem.slug)
   );
+}
+
+interface EndOfDoubt {
+  readonly code: string;
+  readonly state: State;
+  readonly details: Details;
+}
+
+/**
+ * How an order in doubt ends whose platform's code has been taught since then; undefined where that leaves it in doubt. Only the answer to
+ * the order itself has the code.
+ */
+export function endOfDoubt(
+  { details }: LedgerRecord,
+  taughtOf: (code: string) => CodeWord | undefined,
+): EndOfDoubt | undefined {
+  const { operation, code, status } = (details.answer?.body as ProblemBody | undefined)?.upstream ?? {};
+  const { order } = details;
+  if (!order || code === undefined || operation !== operations.batchOrder.name) return undefined;
+  const taught = taughtOf(code);
+  if (taught === undefined) return undefined;
+  const failure = new UpstreamFailure(operations.batchOrder, 'refused', true, { status, code, taught });
+  const { state, answer } = endOf(failure);
+  if (state === 'in_doubt') return undefined;
+  const reason = `the platform's profile says of its code ${code}: ${taught}`;
+  return { code, state, details: { ...details, order: { ...order, reason }, answer } };
 }
 
 function itemsOf(error: unknown): readonly PlacedItem[] {
@@ -68,13 +101,14 @@ export function problemFor(record: LedgerRecord, replayed = true, cause?: unknow
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });
   const body = (record.details.answer?.body ?? LEASE_ENDED) as ProblemBody;
-  const { code, status, detail, outcome, retryable, upstream, errors } = body;
+  const { code, status, detail, outcome, retryable, upstream, upstreamCode, errors } = body;
   return new ProblemException(code, {
     status,
     detail: detail ?? (location && code === 'outcome-unknown' ? IN_DOUBT : undefined),
     outcome,
     retryable,
     upstream,
+    upstreamCode,
     errors,
     location,
     replayed,

@@ -81,6 +81,14 @@ export class ProblemDto {
   upstream?: UpstreamAnswerDto;
 
   @ApiProperty({
+    required: false,
+    description:
+      "The platform's code, where the operator of the gateway has taught it what this code means; `upstream` has it too",
+    example: '13017',
+  })
+  upstreamCode?: string;
+
+  @ApiProperty({
     type: () => [RequestFaultDto],
     required: false,
     description: 'One entry for each fault of the request',

@@ -39,6 +39,8 @@ export interface ProblemBody {
   readonly outcome: Outcome;
   readonly retryable: boolean;
   readonly upstream?: UpstreamResponse;
+  /** The platform's code, where the platform's profile teaches what it means. */
+  readonly upstreamCode?: string;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
   /** The oldest cursor of events from which nothing is missed. */
@@ -54,6 +56,7 @@ interface ProblemDetails {
   readonly outcome?: Outcome;
   readonly retryable?: boolean;
   readonly upstream?: UpstreamResponse;
+  readonly upstreamCode?: string | undefined;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
   readonly oldest?: string;
@@ -86,6 +89,7 @@ export class ProblemException extends HttpException {
       outcome: details.outcome ?? definition.outcome,
       retryable: details.retryable ?? definition.retryable,
       upstream: details.upstream,
+      upstreamCode: details.upstreamCode,
       errors: details.errors,
       conflicts: details.conflicts,
       oldest: details.oldest,

@@ -5,10 +5,11 @@ import { ReconciliationJob } from './reconciliation.job.ts';
 import { AttemptHistory } from './attempt-history.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 import { OrderReconciler } from './reconcile-order.ts';
+import { TaughtOrdersJob } from './taught-orders.job.ts';
 
 @Module({
   imports: [OrderStoreModule, UpstreamClientModule],
-  providers: [AttemptHistory, ReconciliationSchedule, OrderReconciler, ReconciliationJob],
+  providers: [AttemptHistory, ReconciliationSchedule, OrderReconciler, ReconciliationJob, TaughtOrdersJob],
   exports: [AttemptHistory, ReconciliationSchedule],
 })
 export class ReconciliationModule {}

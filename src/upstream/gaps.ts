@@ -4,8 +4,10 @@ import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import type { UpstreamOperation } from './operations.ts';
+import { operationList, type UpstreamOperation } from './operations.ts';
+import { PlatformReadings } from './platform-readings.ts';
 import { edge } from '../shared/edge.ts';
+import { meaningOf } from './problems/upstream-codes.ts';
 
 /** How a usable response departs from the interface (docs/api.md, section 7). */
 export const gapKinds = [
@@ -17,11 +19,20 @@ export const gapKinds = [
   'missing',
   'time-unit',
   'limit',
+  'unknown-code',
 ] as const;
 export type GapKind = (typeof gapKinds)[number];
 
-/** A departure: its kind and the field's path (`data.list[].keyChipType`), never a value. */
+/** A departure: its kind and the field's path (`data.list[].keyChipType`), never a value but a code (`code=13017`). */
 type Note = Pick<Gap, 'path' | 'kind'>;
+
+const CODE_PATH = 'code=';
+const CODE = /^[A-Za-z0-9_.:-]{1,32}$/;
+
+/** The code in the path of a gap of the kind `unknown-code`. */
+export function codeOf(path: string): string | undefined {
+  return path.startsWith(CODE_PATH) ? path.slice(CODE_PATH.length) : undefined;
+}
 
 const NONE: ReadonlyMap<string, Note> = new Map();
 
@@ -32,6 +43,11 @@ export class ContractNotes {
   add(path: string, kind: GapKind): void {
     this.#noted ??= new Map();
     this.#noted.set(`${kind} ${path}`, { path, kind });
+  }
+
+  /** A code that is neither of the interface nor taught. Another text than a code has in its place is not repeated. */
+  addCode(code: string): void {
+    this.add(CODE.test(code) ? `${CODE_PATH}${code}` : 'code', 'unknown-code');
   }
 
   [Symbol.iterator](): Iterator<Note> {
@@ -85,8 +101,15 @@ export class UpstreamGaps {
     config: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly metrics: Metrics,
+    private readonly readings: PlatformReadings,
   ) {
     this.#key = `${environmentName(config.baseUrl)}:gaps`;
+  }
+
+  /** A response cannot be read at all. */
+  violated({ name }: UpstreamOperation): void {
+    const what = 'contract-violation';
+    this.metrics.count('gateway_upstream_contract_warnings_total', { operation: name, what });
   }
 
   add({ operationId }: UpstreamOperation, notes: ContractNotes): void {
@@ -105,7 +128,7 @@ export class UpstreamGaps {
       ).unref();
   }
 
-  /** All gaps, in the order of operations and paths. */
+  /** All gaps, in the order of operations and paths; without codes that the profile teaches by now. */
   async list(): Promise<Gap[]> {
     const entries = (await this.#shared()) ?? this.#seen;
     return [...entries]
@@ -114,7 +137,15 @@ export class UpstreamGaps {
         const known = gapKinds.find((each) => each === kind);
         return operation && path && known ? [{ operation, path, kind: known, ...seen }] : [];
       })
+      .filter((gap) => gap.kind !== 'unknown-code' || !this.#isTaught(gap))
       .toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  }
+
+  #isTaught({ operation, path }: Gap): boolean {
+    const of = operationList.find(({ operationId }) => operationId === operation);
+    const code = codeOf(path);
+    if (!of || code === undefined) return false;
+    return meaningOf(of, { code, taught: this.readings.taught(of.module, code) }) !== undefined;
   }
 
   /** The gaps of all replicas; undefined where Redis is not available. */

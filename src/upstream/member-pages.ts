@@ -6,7 +6,7 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { operations } from './operations.ts';
 import { PlatformReadings } from './platform-readings.ts';
-import { upstreamCodes } from './problems/upstream-codes.ts';
+import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { MemberPage } from './wire/member.ts';
 
@@ -203,9 +203,9 @@ export function isLastPage(
 /** True for a refusal of the parameters that names none of them, and for one that the interface does not have. */
 function mayMeanTheSize(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
-  const { code = '', status } = error.details;
+  const { status } = error.details;
   if (error.kind === 'unreadable') return status === 400 || status === 422;
-  const known = upstreamCodes.get(code);
+  const known = meaningOf(error.operation, error.details);
   const isOfParameters = known?.slug === 'upstream-rejected' && known.field === undefined;
   return error.kind === 'refused' && (known === undefined || isOfParameters);
 }

@@ -41,7 +41,7 @@ it.each(operationList.map(({ name }) => name))(
   'S1 %s of another tenant is not sent, although no guard has refused it',
   async (name) => {
     const nothing = undefined as never;
-    const client = new UpstreamClient(nothing, nothing, nothing, new Metrics(), nothing, nothing);
+    const client = new UpstreamClient(nothing, nothing, nothing, nothing, nothing, nothing);
     for (const place of places) {
       for (const [request, grants] of [
         [place('ent-meridian', 'partner'), HARBOUR],

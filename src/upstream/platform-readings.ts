@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { type KnownReadings, readPlatformProfile } from '../config/platform-profile.ts';
-import type { ReadingName } from '../config/readings.ts';
+import { type KnownReadings, type KnownPlatform, readPlatformProfile } from '../config/platform-profile.ts';
+import type { CodeModule, CodeWord, ReadingName, TaughtCodes } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
@@ -23,9 +23,9 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
     if (!path) return;
     const profile = { name: 'profile', variable: 'PLATFORM_PROFILE_FILE', path };
     const read = (file: string) => this.#readIn(file);
-    const take = (known: KnownReadings) => {
+    const take = (known: KnownPlatform) => {
       this.config.profile.replace(known);
-      return Object.keys(known).length;
+      return Object.keys(known.readings).length;
     };
     this.#unfollow = followSettings({ ...profile, read }, take, this.log);
   }
@@ -37,6 +37,16 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
   /** Undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
     return this.config.profile.of(name);
+  }
+
+  /** Another object each time the profile was read. */
+  get codes(): TaughtCodes {
+    return this.config.profile.codes;
+  }
+
+  /** What the profile teaches of a code that the interface does not have. */
+  taught(module: CodeModule, code: string): CodeWord | undefined {
+    return this.config.profile.taught(module, code);
   }
 
   /** What a list needs in order to decide: see `readWhole`. */
@@ -59,9 +69,9 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** What has been read and cached has times in the unit of the start. */
-  #readIn(path: string): KnownReadings {
+  #readIn(path: string): KnownPlatform {
     const known = readPlatformProfile(path);
-    if ((known.timestampUnit ?? this.config.timestampUnit) !== this.config.timestampUnit)
+    if ((known.readings.timestampUnit ?? this.config.timestampUnit) !== this.config.timestampUnit)
       throw new SettingsFileError(path, 'readings.timestampUnit: a change needs a restart');
     return known;
   }

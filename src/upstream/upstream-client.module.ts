@@ -8,6 +8,7 @@ import { PageLimit } from './member-pages.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { PlatformSearch } from './platform-search.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';
+import { UnknownCodes } from './unknown-codes.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamExchange } from './upstream.exchange.ts';
 
@@ -20,6 +21,7 @@ import { UpstreamExchange } from './upstream.exchange.ts';
     PageLimit,
     PlatformReadings,
     PlatformSearch,
+    UnknownCodes,
     UpstreamGaps,
     UpstreamExchange,
     UpstreamClient,
@@ -31,6 +33,7 @@ import { UpstreamExchange } from './upstream.exchange.ts';
     PageLimit,
     PlatformReadings,
     PlatformSearch,
+    UnknownCodes,
     UpstreamClient,
     UpstreamGaps,
   ],

@@ -1,3 +1,4 @@
+import type { CodeWord } from '../config/readings.ts';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 import type { UpstreamOperation } from './operations.ts';
 
@@ -33,6 +34,8 @@ export interface FailureDetails {
   readonly status?: number;
   /** Business code, for `refused`. */
   readonly code?: string;
+  /** What the platform's profile teaches of the code. */
+  readonly taught?: CodeWord | undefined;
   /** The platform's texts, cleaned and masked: `message` for people, `reason` (its `cause`) for the log only. */
   readonly message?: string;
   readonly reason?: string;
@@ -89,13 +92,14 @@ export class UpstreamFailure extends Error implements LoggedFailure {
   }
 
   get logFields(): LogFields {
-    const { status, code, message, reason, body, cause } = this.details;
+    const { status, code, taught, message, reason, body, cause } = this.details;
     return {
       upstreamOperation: this.operation.name,
       upstreamFailure: this.kind,
       sent: this.sent,
       upstreamStatus: status,
       upstreamCode: code,
+      upstreamCodeMeans: taught,
       upstreamMessage: message,
       upstreamReason: reason,
       upstreamBytes: body?.bytes,

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Maintenance } from '../control/maintenance.ts';
-import { Metrics } from '../observability/metrics.ts';
 import type { Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';
@@ -15,7 +14,8 @@ import {
   UpstreamExchange,
   type UpstreamRequest,
 } from './upstream.exchange.ts';
-import { type UpstreamCode, upstreamCodes } from './problems/upstream-codes.ts';
+import { meaningOf, type UpstreamCode } from './problems/upstream-codes.ts';
+import { UnknownCodes } from './unknown-codes.ts';
 import { ContractViolation, IncompleteResponse, UpstreamFailure } from './upstream-failure.ts';
 import { inBackground } from '../shared/edge.ts';
 
@@ -42,13 +42,10 @@ export class UpstreamClient {
     private readonly exchange: UpstreamExchange,
     private readonly tokens: TokenManager,
     private readonly groups: OperationGroups,
-    private readonly metrics: Metrics,
     private readonly gaps: UpstreamGaps,
+    private readonly unknownCodes: UnknownCodes,
     private readonly maintenance: Maintenance,
-  ) {
-    for (const operation of Object.keys(operations))
-      metrics.count('gateway_upstream_unmapped_codes_total', { operation }, 0);
-  }
+  ) {}
 
   /** The reason why a call would be refused now, for code that has work to do before the call; undefined where the call would be tried. */
   refusal(name: OperationName): UpstreamFailure | undefined {
@@ -106,8 +103,9 @@ export class UpstreamClient {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result;
       allowed ??= reasonsOf(operation);
-      if (isTokenRefusal(result)) await this.tokens.refused(principal, token.version, !allowed.has('token'));
-      if (isUserRefusal(result) && userToken)
+      if (isTokenRefusal(operation, result))
+        await this.tokens.refused(principal, token.version, !allowed.has('token'));
+      if (isUserRefusal(operation, result) && userToken)
         await user?.refused(userToken.version, !allowed.has('userToken'));
       if (!this.#mayRepeat(result, allowed, attempt)) return result;
     }
@@ -136,12 +134,14 @@ export class UpstreamClient {
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
     // Nothing was sent: the process was busy, and the platform is not to blame. The next attempt confirms the order again.
     if (result.kind === 'delayed') return allowed.delete('delay');
-    if (isTokenRefusal(result)) return allowed.delete('token');
-    if (isUserRefusal(result)) return allowed.delete('userToken');
-    if (refusedBy(result) === 'nonce') return allowed.delete('nonce');
+    const refuses = refusedBy(operation, result);
+    if (refuses === 'tokens') allowed.delete('userToken');
+    if (isTokenRefusal(operation, result)) return allowed.delete('token');
+    if (refuses === 'userToken') return allowed.delete('userToken');
+    if (refuses === 'nonce') return allowed.delete('nonce');
     // Where the platform names a time, the caller has to wait, and the gate of the operation enforces it.
     if ((result.details.retryAfter ?? 0) > 0) return false;
-    return isTransient(result) && allowed.delete('transient') && group.mayRetry();
+    return isTransient(operation, result) && allowed.delete('transient') && group.mayRetry();
   }
 
   /** Returns the decoded data of a result, or throws its failure. */
@@ -157,9 +157,7 @@ export class UpstreamClient {
         request.last.known = { text: result.text, result: decoded, notes };
       return decoded;
     }
-    const { code } = result.details;
-    if (code !== undefined && !upstreamCodes.has(code))
-      this.metrics.count('gateway_upstream_unmapped_codes_total', { operation: operation.name });
+    this.unknownCodes.met(operation, result.details);
     const details = { ...result.details, actingAs: user?.kind };
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }
@@ -169,10 +167,7 @@ export class UpstreamClient {
       return decode(data, notes);
     } catch (error) {
       if (!(error instanceof ContractViolation)) throw error;
-      this.metrics.count('gateway_upstream_contract_warnings_total', {
-        operation: operation.name,
-        what: 'contract-violation',
-      });
+      this.gaps.violated(operation);
       const matched = error instanceof IncompleteResponse ? error.matched : undefined;
       const kind = matched ? 'incomplete' : 'nonconforming';
       throw new UpstreamFailure(operation, kind, true, { status: 200, matched, cause: error });
@@ -201,17 +196,19 @@ function isPartial({ details }: Failed, { partialCode }: UpstreamOperation): boo
   return partialCode !== undefined && details.code === partialCode;
 }
 
-function refusedBy({ details }: Failed): UpstreamCode['refuses'] {
-  return upstreamCodes.get(details.code ?? '')?.refuses;
+function refusedBy(operation: UpstreamOperation, { details }: Failed): UpstreamCode['refuses'] {
+  return meaningOf(operation, details)?.refuses;
 }
 
 /** A bare HTTP 401 or 403 may concern the application's token: dropping it does no harm. */
-function isTokenRefusal(result: Failed): boolean {
-  return result.kind === 'unauthorized' || refusedBy(result) === 'token';
+function isTokenRefusal(operation: UpstreamOperation, result: Failed): boolean {
+  const refuses = refusedBy(operation, result);
+  return result.kind === 'unauthorized' || refuses === 'token' || refuses === 'tokens';
 }
 
-function isUserRefusal(result: Failed): boolean {
-  return refusedBy(result) === 'userToken';
+function isUserRefusal(operation: UpstreamOperation, result: Failed): boolean {
+  const refuses = refusedBy(operation, result);
+  return refuses === 'userToken' || refuses === 'tokens';
 }
 
 /** A member call needs a user. A route without one is a fault of the gateway. */
@@ -222,8 +219,8 @@ function actingUser({ name, module }: UpstreamOperation, { user }: CallContext):
 }
 
 /** Failures of a read that may be over a moment later (docs/api.md, section 6). Name resolution, TLS and time are not. */
-function isTransient({ kind, details }: Failed): boolean {
-  if (kind === 'refused') return upstreamCodes.get(details.code ?? '')?.transient === true;
+function isTransient(operation: UpstreamOperation, { kind, details }: Failed): boolean {
+  if (kind === 'refused') return meaningOf(operation, details)?.transient === true;
   if (kind === 'unavailable') return [502, 503, 504].includes(details.status ?? 0);
   if (kind === 'unreachable')
     return (details.cause as { code?: string } | undefined)?.code === 'ECONNREFUSED';

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
+import type { CodeWord } from '../config/readings.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -153,7 +154,8 @@ export class UpstreamExchange {
       abandon,
       confirm: sendOnce && (() => sendOnce.confirm()),
     });
-    const result = await resultOf(firstValueFrom(response), redact, last?.known, seen);
+    const taught = (code: string) => profile.taught(operation.module, code);
+    const result = await resultOf(firstValueFrom(response), { redact, taught }, last?.known, seen);
     this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
     return result;
   }
@@ -198,9 +200,14 @@ function describe(span: Span, { name, method, path }: UpstreamOperation, result:
   if (kind !== 'success') span.setAttribute('error.type', kind).setStatus({ code: SpanStatusCode.ERROR });
 }
 
+interface Reading {
+  readonly redact: (text: string) => string;
+  readonly taught: (code: string) => CodeWord | undefined;
+}
+
 async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
-  redact: (text: string) => string,
+  reading: Reading,
   known?: KnownResponse,
   seen?: UpstreamRequest['seen'],
 ): Promise<Result> {
@@ -211,12 +218,16 @@ async function resultOf(
     // Others are no success, and most of them are not read.
     const text = status === 200 ? textOf(whole) : undefined;
     if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
-    return { ...classify(whole, redact, text), sent: true, text };
+    const classified = classify(whole, reading.redact, text);
+    if (classified.kind === 'success') return { ...classified, sent: true, text };
+    const { details } = classified;
+    const taught = details.code === undefined ? undefined : reading.taught(details.code);
+    return { ...classified, details: { ...details, ...(taught && { taught }) }, sent: true, text };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;
     const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
-    return { kind, details: { cause }, sent, late: late && resultOf(late, redact) };
+    return { kind, details: { cause }, sent, late: late && resultOf(late, reading) };
   }
 }
 

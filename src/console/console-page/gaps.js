@@ -1,4 +1,4 @@
-/** The section "Gaps": where the platform's answers depart from its interface, as a table to copy. */
+/** The section "Gaps": codes of the platform that nobody knows, and where the platform's answers depart from its interface, as a table to copy. */
 import { button, h, panel, table } from './dom.js';
 import { ago, count, plural, time } from './format.js';
 
@@ -17,30 +17,59 @@ export const gaps = {
   title: 'Gaps',
   path: () => 'gaps',
   count: ({ gaps: number }) => number,
-  render: ({ at }, { items }) =>
-    items.length === 0
+  render: ({ at }, { items, codes }) =>
+    items.length + codes.length === 0
       ? panel('None', 'What the platform answers is what its interface says.')
-      : panel(
-          plural(items.length, 'gap'),
-          h(
-            'p.quiet',
-            "Where the platform's answers depart from its interface. Callers are served all the same. The list has names of fields and never a value, so it may be sent to the platform's owner.",
-          ),
-          button('Copy as a table', (pressed) => copy(pressed, items)),
-          table(
-            'Gaps',
-            [
-              ['Operation and field', ({ operation, path }) => [operation, h('br'), h('code', path)]],
-              ['What', ({ kind }) => KINDS[kind] ?? kind],
-              ['Answers', ({ count: number }) => count(number)],
-              ['First', ({ firstSeenAt }) => time(firstSeenAt, at), '.wide'],
-              ['Last', ({ lastSeenAt }) => ago(lastSeenAt, at)],
-            ],
-            items,
-            ({ operation, path, kind }) => `${operation} ${path} ${kind}`,
-          ),
-        ),
+      : [codes.length > 0 && codePanel(at, codes), items.length > 0 && gapPanel(at, items)],
 };
+
+function codePanel(at, codes) {
+  return panel(
+    `${plural(codes.length, 'code')} that nobody knows`,
+    h(
+      'p.quiet',
+      'The platform answered with a code that its interface does not have, so callers got 502, and orders with it are in doubt. Ask the owner of the platform what it means, and write it into the file of PLATFORM_PROFILE_FILE with one of the words refused, placed-before, busy and credentials. The words of the platform may be about a person.',
+    ),
+    table(
+      'Codes',
+      [
+        ['Operation and code', ({ operation, code }) => [operation, h('br'), h('code', code)]],
+        ["The platform's words", ({ words }) => words ?? 'none'],
+        [
+          'In the profile',
+          ({ module, code }) => h('code', JSON.stringify({ codes: { [module]: { [code]: '…' } } })),
+        ],
+        ['Answers', ({ count: number }) => count(number)],
+        ['Last', ({ lastSeenAt }) => ago(lastSeenAt, at)],
+      ],
+      codes,
+      ({ operation, code }) => `${operation} ${code}`,
+    ),
+  );
+}
+
+function gapPanel(at, items) {
+  return panel(
+    plural(items.length, 'gap'),
+    h(
+      'p.quiet',
+      "Where the platform's answers depart from its interface. Callers are served all the same. The list has names of fields and never a value, so it may be sent to the platform's owner.",
+    ),
+    button('Copy as a table', (pressed) => copy(pressed, items)),
+    table(
+      'Gaps',
+      [
+        ['Operation and field', ({ operation, path }) => [operation, h('br'), h('code', path)]],
+        ['What', ({ kind }) => KINDS[kind] ?? kind],
+        ['Answers', ({ count: number }) => count(number)],
+        ['First', ({ firstSeenAt }) => time(firstSeenAt, at), '.wide'],
+        ['Last', ({ lastSeenAt }) => ago(lastSeenAt, at)],
+      ],
+      items,
+      ({ operation, path, kind }) => `${operation} ${path} ${kind}`,
+    ),
+  );
+}
 
 /** Markdown, which mail and trackers show as a table or as it is. */
 async function copy(pressed, items) {

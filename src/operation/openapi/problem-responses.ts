@@ -40,7 +40,8 @@ export function problemsOf(upstream: OperationName | undefined): ProblemSlug[] {
   if (!upstream) return [];
   const refusals = [...upstreamCodes.values()].filter((code) => code.of.includes(upstream));
   const lost = operations[upstream].effect === 'read' ? [] : (['outcome-unknown'] as const);
-  return [...refusals.map(({ slug }) => slug), ...lost];
+  // By a code that the platform's profile teaches, the platform may refuse any operation.
+  return [...refusals.map(({ slug }) => slug), 'upstream-rejected', ...lost];
 }
 
 /** One response for each status of the operation's own problems, with all problems of that status. */

@@ -64,7 +64,10 @@ export class OrderRecordDto {
   @Time(undefined, 'null while the order is open')
   settledAt!: string | null;
 
-  @ApiProperty({ description: 'The reason of the operator, where an operator settled the order' })
+  @ApiProperty({
+    description:
+      'Why the order was settled: the reason of the operator, what was found at the platform, or what the profile teaches of its code',
+  })
   reason!: string | null;
 }
 

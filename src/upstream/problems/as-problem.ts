@@ -5,7 +5,7 @@ import { UpstreamFailure } from '../upstream-failure.ts';
 import type { Outcome, ProblemSlug } from '../../problem/catalogue.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { inOurWords } from './wire-names.ts';
-import { upstreamCodes } from './upstream-codes.ts';
+import { meaningOf } from './upstream-codes.ts';
 
 /** Converts a failure of a call to the platform to the problem for the caller; returns other errors unchanged. */
 export function asProblem(error: unknown): unknown {
@@ -33,6 +33,10 @@ export function nothingIfUnknown(error: unknown): readonly never[] {
 
 const INCOMPLETE =
   'The order was placed, but the answer of the platform does not name one licence order for each of its items. Do not send it again, also not under another number.';
+
+const placedBefore = (code: string | undefined) =>
+  `The platform says that an order with this number was placed before (its code ${code}). That may be this order or another one, so whether this order was placed is not known. ` +
+  'Do not send it under another number: the record at `Location` says what became of it.';
 
 const DELAYED = 'The gateway was too busy to send the order in time, twice, so it did not send it.';
 
@@ -78,7 +82,8 @@ function refusal(failure: UpstreamFailure): ProblemException {
   const { operation, details } = failure;
   const write = operation.effect !== 'read';
   const outcome = write ? 'unknown' : 'not_processed';
-  const known = upstreamCodes.get(details.code ?? '');
+  const known = meaningOf(operation, details);
+  if (known && details.taught) return taughtProblem(known.slug, failure);
   if (!known) return problem('upstream-unmapped-error', failure, { outcome });
   // The platform's own text says "retry". A retry of a write would place orders twice.
   if (known.transient) return write ? unknown(failure, 502) : problem(known.slug, failure, { retryAfter: 1 });
@@ -94,6 +99,24 @@ function refusal(failure: UpstreamFailure): ProblemException {
     detail: spoken?.text,
     errors: pointers.length > 0 ? pointers.map((at) => faultAt(at, operation, detail)) : undefined,
   });
+}
+
+/** The words that come with such a code may be about anything, so only the code reaches the caller. */
+function taughtProblem(slug: ProblemSlug, failure: UpstreamFailure): ProblemException {
+  const { code } = failure.details;
+  switch (failure.details.taught) {
+    case 'placed-before':
+      return problem(slug, failure, { status: 502, detail: placedBefore(code) });
+    case 'busy':
+      return problem(slug, failure, {
+        detail: `The platform is too busy (its code ${code}), and did nothing.`,
+        retryAfter: 1,
+      });
+    case 'refused':
+      return problem(slug, failure, { detail: `The platform refused it with its code ${code}.` });
+    default:
+      return problem(slug, failure);
+  }
 }
 
 /** The platform has some ids in its body that callers have in the path. */
@@ -118,9 +141,13 @@ function unknown(failure: UpstreamFailure, status: 502 | 504): ProblemException 
 function problem(
   slug: ProblemSlug,
   failure: UpstreamFailure,
-  details: Omit<ConstructorParameters<typeof ProblemException>[1] & object, 'upstream' | 'cause'> = {},
+  details: Omit<
+    ConstructorParameters<typeof ProblemException>[1] & object,
+    'upstream' | 'upstreamCode' | 'cause'
+  > = {},
 ): ProblemException {
-  const { code, status } = failure.details;
+  const { code, status, taught } = failure.details;
   const upstream = status === undefined ? undefined : { operation: failure.operation.name, code, status };
-  return new ProblemException(slug, { ...details, upstream, cause: failure });
+  const upstreamCode = taught && meaningOf(failure.operation, failure.details) ? code : undefined;
+  return new ProblemException(slug, { ...details, upstream, upstreamCode, cause: failure });
 }

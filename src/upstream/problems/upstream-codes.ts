@@ -1,7 +1,9 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
-import { type OperationName, operationList } from '../operations.ts';
+import type { CodeWord } from '../../config/readings.ts';
+import { type OperationName, operationList, type UpstreamOperation } from '../operations.ts';
+import type { FailureDetails } from '../upstream-failure.ts';
 
-/** What a documented business code of the platform means to a caller (interface section 7). */
+/** What a business code of the platform means to a caller: by its interface (section 7), or by its profile. */
 export interface UpstreamCode {
   readonly slug: ProblemSlug;
   /** The platform's message is written for the user, so it goes to `detail`. */
@@ -10,8 +12,8 @@ export interface UpstreamCode {
   readonly field?: string;
   /** The platform itself failed, and may work again a moment later. The code does not say whether a write was carried out. */
   readonly transient?: true;
-  /** The code refuses this part of the call, not the request. A further attempt carries a new one. */
-  readonly refuses?: 'token' | 'userToken' | 'nonce';
+  /** The code refuses this part of the call, not the request. A further attempt carries a new one. `tokens`: one of them, or both. */
+  readonly refuses?: 'token' | 'userToken' | 'tokens' | 'nonce';
   /** Operations whose documentation has the code; empty where every operation has it. */
   readonly of: readonly OperationName[];
 }
@@ -62,3 +64,21 @@ export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
   ['60005', { slug: 'upstream-credential-rejected', refuses: 'userToken', of: [] }],
   ['70001', { slug: 'upstream-credential-rejected', refuses: 'nonce', of: [] }],
 ]);
+
+/** A code says nothing else of one operation than of another, so these have none. */
+const taughtCodes: Readonly<Record<CodeWord, UpstreamCode>> = {
+  refused: { slug: 'upstream-rejected', of: [] },
+  'placed-before': { slug: 'outcome-unknown', of: [] },
+  busy: { slug: 'upstream-unavailable', of: [] },
+  credentials: { slug: 'upstream-credential-rejected', refuses: 'tokens', of: [] },
+};
+
+/** Undefined for a code that neither the interface nor the profile has. Only an order can have been placed before. */
+export function meaningOf(
+  { placesOrders }: UpstreamOperation,
+  { code, taught }: FailureDetails,
+): UpstreamCode | undefined {
+  const known = upstreamCodes.get(code ?? '');
+  if (known || taught === undefined || (taught === 'placed-before' && !placesOrders)) return known;
+  return taughtCodes[taught];
+}

@@ -1,0 +1,105 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Log } from '../observability/log.ts';
+import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { endOfDoubt } from '../order-ledger/write-outcome.ts';
+import { edge } from '../shared/edge.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { AttemptHistory } from './attempt-history.ts';
+import { ReconciliationSchedule } from './schedule.ts';
+
+const PAGE = 100;
+
+/**
+ * Settles orders that are in doubt by a code of the platform, once the platform's profile teaches that the code means a refusal. An order of
+ * which a search has found something stays in doubt: what was found contradicts the profile. Every replica looks, and one of them moves the
+ * record.
+ */
+@Injectable()
+export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShutdown {
+  /** The codes with which all orders in doubt were looked at, and when. */
+  #lookedWith: unknown;
+  #lookedAt = -Infinity;
+  #isLooking = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly ledger: ObservedOrderLedger,
+    private readonly history: AttemptHistory,
+    private readonly readings: PlatformReadings,
+    private readonly times: ReconciliationSchedule,
+    private readonly log: Log,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(
+      edge('taught codes', () => this.#tick()),
+      this.times.scan,
+    ).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Where the order store cannot be read, the log says so already, and the next tick looks again. */
+  async #tick(): Promise<void> {
+    const { codes } = this.readings;
+    const at = performance.now();
+    // A replica that has not read the profile yet may still leave an order in doubt.
+    const isDue = codes !== this.#lookedWith || at - this.#lookedAt >= this.times.scanOfOlder;
+    if (this.#isLooking || !isDue || Object.keys(codes.order ?? {}).length === 0) return;
+    this.#isLooking = true;
+    try {
+      for (const record of await this.#doubted()) await this.#settle(record);
+      this.#lookedWith = codes;
+      this.#lookedAt = at;
+    } catch {
+      // See above.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #settle({ name, submittedAt }: LedgerRecord): Promise<void> {
+    // The list may be a while old, and an operator may have settled the order.
+    const record = await this.ledger.read(name);
+    if (record?.state !== 'in_doubt' || record.submittedAt !== submittedAt) return;
+    const end = endOfDoubt(record, (code) => this.readings.taught('order', code));
+    if (!end) return;
+    const attempts = await this.history.attemptsFor(record);
+    // Undefined: what was found cannot be read now.
+    if (!attempts || attempts.some(({ licenseOrders }) => licenseOrders.length > 0)) {
+      this.log.warn(
+        { event: 'order-not-settled-by-code', write: name, upstreamCode: end.code, isUnread: !attempts },
+        'The profile says that the platform refused an order, and a search has found it or cannot be read',
+      );
+      return;
+    }
+    const { state, details } = end;
+    const moved = await this.ledger.move({
+      name,
+      by: 'reconciliation',
+      from: 'in_doubt',
+      to: state,
+      details,
+    });
+    if (moved.kind === 'moved')
+      this.log.warn(
+        { event: 'order-settled-by-code', write: name, state, upstreamCode: end.code },
+        'An order in doubt was settled by the meaning of its code',
+      );
+  }
+
+  /** All of them are read before one is settled: a page that ends earlier would hide the next. */
+  async #doubted(): Promise<LedgerRecord[]> {
+    const query = { states: ['in_doubt'] } as const;
+    const found: LedgerRecord[] = [];
+    for (let offset = 0, total = 1; offset < total; offset += PAGE) {
+      const page = await this.ledger.list(query, offset, PAGE);
+      found.push(...page.records);
+      total = page.total;
+    }
+    return found;
+  }
+}

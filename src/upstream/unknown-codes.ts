@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import type { CodeModule } from '../config/readings.ts';
+import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import { inBackground } from '../shared/edge.ts';
+import { codeOf, ContractNotes, type Gap, UpstreamGaps } from './gaps.ts';
+import { operationList, type UpstreamOperation } from './operations.ts';
+import { meaningOf } from './problems/upstream-codes.ts';
+import type { FailureDetails } from './upstream-failure.ts';
+
+/** The words of this many codes are kept. */
+const MAX_CODES = 100;
+const KEPT_MS = 30 * 24 * 3_600_000;
+
+/** A code that neither the interface nor the profile of the platform has. */
+interface MetCode extends Pick<Gap, 'operation' | 'count' | 'firstSeenAt' | 'lastSeenAt'> {
+  readonly module: CodeModule;
+  readonly code: string;
+  /** What the platform said with it once; null where it said nothing, or the words are not kept any more. */
+  readonly words: string | null;
+}
+
+/** Codes are gaps. The words of the platform are for operators only, because they may be about a person: Redis has them sealed. */
+@Injectable()
+export class UnknownCodes {
+  readonly #key: string;
+  /** Undefined without Redis. */
+  readonly #sealed: SealedStore | undefined;
+  /** The first words that this process got, by operation and code. */
+  readonly #words = new Map<string, string>();
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+    private readonly gaps: UpstreamGaps,
+    private readonly metrics: Metrics,
+  ) {
+    this.#key = `${environmentName(config.baseUrl)}:code-words`;
+    this.#sealed = redis.sealed('words');
+    for (const { name: operation } of operationList)
+      metrics.count('gateway_upstream_unmapped_codes_total', { operation }, 0);
+  }
+
+  /** Notes the code of a failed call where it has one that is not known. */
+  met(operation: UpstreamOperation, details: FailureDetails): void {
+    const { code, message } = details;
+    if (code === undefined || meaningOf(operation, details)) return;
+    this.metrics.count('gateway_upstream_unmapped_codes_total', { operation: operation.name });
+    const notes = new ContractNotes();
+    notes.addCode(code);
+    this.gaps.add(operation, notes);
+    const name = `${operation.operationId} ${code}`;
+    if (!message || this.#words.has(name) || this.#words.size >= MAX_CODES) return;
+    this.#words.set(name, message);
+    inBackground('words of a code', () => this.#share(name, message));
+  }
+
+  /** The codes that all replicas have met, without those that the profile teaches by now. */
+  async list(): Promise<MetCode[]> {
+    const [gaps, shared] = await Promise.all([this.gaps.list(), this.#shared()]);
+    return gaps.flatMap(({ operation, path, kind, ...seen }) => {
+      const code = kind === 'unknown-code' ? codeOf(path) : undefined;
+      const module = operationList.find(({ operationId }) => operationId === operation)?.module;
+      if (code === undefined || !module) return [];
+      const name = `${operation} ${code}`;
+      return [{ operation, module, code, words: shared.get(name) ?? this.#words.get(name) ?? null, ...seen }];
+    });
+  }
+
+  /** Never fails: the log has the words too. */
+  async #share(name: string, words: string): Promise<void> {
+    const sealed = this.#sealed?.seal(words, this.#key);
+    if (sealed === undefined) return;
+    await this.redis
+      .run(async (client) => {
+        if ((await client.hlen(this.#key)) >= MAX_CODES) return;
+        await client.hset(this.#key, name, sealed);
+        await client.pexpire(this.#key, KEPT_MS);
+      })
+      .catch(() => undefined);
+  }
+
+  async #shared(): Promise<ReadonlyMap<string, string>> {
+    const sealed = this.#sealed;
+    if (!sealed) return new Map();
+    const stored = await this.redis.run((client) => client.hgetall(this.#key)).catch(() => ({}));
+    return new Map(
+      Object.entries(stored).flatMap(([name, text]) => {
+        const words = sealed.open(text, this.#key);
+        return words === undefined ? [] : [[name, words]];
+      }),
+    );
+  }
+}
