@@ -1,17 +1,23 @@
 /** Order operations 8 and 9: the virtual assets of an enterprise, and asset-number digit strings (section 4.1). */
 import { type Call, type Handler, wireTime } from '../call.ts';
-import { invalid } from '../errors.ts';
+import { invalid, Refusal } from '../errors.ts';
 import type { Asset, Extension } from '../state/records.ts';
 import { Fields } from './fields.ts';
 
 const SHELL_FIELDS = new Set(['size']);
 
-/** Operation 8. `extendCode` keeps the assets, or the properties, of that code, or nothing. An unknown enterprise: 13004, or no asset. */
+/**
+ * Operation 8. `extendCode` keeps the assets, or the properties, of that code, or nothing. An unknown enterprise: 13004, a code of its own, or no
+ * asset.
+ */
 export const listAssets: Handler = (call) => {
   const enterpriseGlobalId = call.parameters['enterpriseGlobalId'] ?? '';
   const extendCode = call.query.get('extendCode') ?? '';
   if (call.state.enterprises.get(enterpriseGlobalId) === undefined) {
-    if (call.settings.profile.unknownEnterprise === 'empty') return [];
+    const { unknownEnterprise } = call.settings.profile;
+    if (unknownEnterprise === 'empty') return [];
+    const message = `there is no main account ${enterpriseGlobalId}`;
+    if (unknownEnterprise === 'other-code') throw new Refusal('13004', message, { message, as: '13009' });
     throw invalid('enterpriseGlobalId is unknown');
   }
   const { assetList, extendCode: filter } = call.settings.profile;

@@ -59,7 +59,8 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   unknownEnterprise: ({ assets, assetsOfNobody }) => {
     if (assetsOfNobody.kind === 'success') return 'empty';
     // A platform that refuses the assets of every enterprise says nothing of one that is not there.
-    return assetsOfNobody.kind === 'refused' && assets.kind === 'success' ? 'code' : undefined;
+    if (assetsOfNobody.kind !== 'refused' || assets.kind !== 'success') return undefined;
+    return assetsOfNobody.code === '13004' ? 'code' : 'other-code';
   },
   refreshTokens: ({ member }) => {
     if (member?.refreshTokens === undefined) return undefined;

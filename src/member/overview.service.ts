@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { nothingIfUnknown } from '../upstream/problems/as-problem.ts';
+import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { assetShape } from '../upstream/wire/order.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { type Deciding, type FieldOf, readWhole, type WholeList } from '../upstream/wire/reader.ts';
@@ -45,7 +45,9 @@ export class OverviewService {
       settle(
         this.upstream
           .call('listAssets', call, { ids }, (data) => this.#assetCounts(data))
-          .catch((error: unknown) => this.#assetCounts(nothingIfUnknown(error))),
+          .catch(async (error: unknown) =>
+            this.#assetCounts(await nothingIfUnknown(this.upstream, call, enterpriseGlobalId)(error)),
+          ),
       ),
     ]);
     const sections = { members, assetNums, lentLocks, assets };

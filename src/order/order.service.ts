@@ -4,7 +4,8 @@ import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
 import { DryRunStop } from '../upstream/dry-run.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { asProblem, nothingIfUnknown } from '../upstream/problems/as-problem.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing, type WholeList } from '../upstream/wire/reader.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
@@ -101,7 +102,9 @@ export class OrderService {
   ): Promise<AssetPageDto> {
     const { extendCode } = wanted;
     const source = this.#assetList(enterpriseGlobalId, extendCode);
-    const all = await this.cache.read(source, call).catch(nothingIfUnknown);
+    const all = await this.cache
+      .read(source, call)
+      .catch(nothingIfUnknown(this.upstream, call, enterpriseGlobalId));
     // The platform is known to list assets without the property too.
     const isUnfiltered = ['properties', 'nothing'].includes(this.readings.of('extendCode') ?? '');
     const hasCode = ({ extensions }: AssetDto) => extensions.some(({ code }) => code === extendCode);
@@ -115,9 +118,11 @@ export class OrderService {
   async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: SoughtAssetPath): Promise<AssetDto> {
     const wanted = (assets: readonly AssetDto[]) => assets.find((each) => each.assetId === assetId);
     // An asset that is not in a list to be shown is looked for in one that came whole: only there its absence says something.
-    const asset =
-      wanted(await this.allAssets(call, enterpriseGlobalId).catch(nothingIfUnknown)) ??
-      wanted(await this.wholeAssets(call, enterpriseGlobalId).catch(nothingIfUnknown));
+    const sought = async () =>
+      wanted(await this.allAssets(call, enterpriseGlobalId)) ??
+      wanted(await this.wholeAssets(call, enterpriseGlobalId));
+    const none = nothingIfUnknown(this.upstream, call, enterpriseGlobalId);
+    const asset = await sought().catch(async (error: unknown) => wanted(await none(error)));
     if (!asset) throw new ProblemException('asset-not-found');
     return asset;
   }

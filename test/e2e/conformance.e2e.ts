@@ -106,6 +106,7 @@ describe('a platform that reads the interface otherwise', () => {
     [{ refusalStatus: 'both' }],
     [{ refusalCode: 'number' }],
     [{ unknownEnterprise: 'empty' }],
+    [{ unknownEnterprise: 'other-code' }],
     [{ refreshTokens: 'absent' }],
     [{ deletedTwice: 'success' }],
     [{ memberIds: 'text' }],

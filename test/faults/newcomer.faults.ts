@@ -107,10 +107,42 @@ describe('K55 an enterprise that the platform does not know', () => {
     }
   });
 
-  it('is no empty list where the platform refuses for another reason', async () => {
-    const action = { code: '13004', message: 'extendCode is wrong' };
-    await sandbox.fault({ operation: 'listAssets', times: 1, action });
-    const { status, body } = await get(`${HARBOUR}/assets`);
+  it.each([
+    ['an empty list', { unknownEnterprise: 'empty' }, undefined],
+    ['a code of its own, in words with the id', { unknownEnterprise: 'other-code' }, undefined],
+    ['13004 in other words', {}, { code: '13004', message: '企业主账号不存在（跟踪号 7f3a21）' }],
+    ['13004 without words', {}, { code: '13004', message: '' }],
+    ['a code of its own that is a number', { refusalCode: 'number' }, { code: 13100, message: 'nobody' }],
+  ])('has no assets where the platform says so by %s', async (_, profile, action) => {
+    await sandbox.control('PUT', '/profile', profile);
+    if (action) await sandbox.fault({ operation: 'listAssets', action });
+    for (const enterprise of [NOWHERE, '/v1/enterprises/7', '/v1/enterprises/900719925474099312']) {
+      const { status, body } = await get(`${enterprise}/assets?extendCode=site`);
+      expect([enterprise, status, body]).toMatchObject([enterprise, 200, { items: [], total: 0 }]);
+    }
+    const { status, body } = await get(`${NOWHERE}/assets/1`);
+    expect([status, body['code']]).toEqual([404, 'asset-not-found']);
+    expect((await get(`${NOWHERE}/overview`)).body).toMatchObject({
+      assets: { total: 0 },
+      unreachable: [],
+    });
+  });
+
+  it.each([
+    ['a parameter', { code: '13004', message: 'extendCode is wrong' }, 422, 'upstream-rejected'],
+    ['an enterprise that is blocked', { code: '13004', message: 'is frozen' }, 422, 'upstream-rejected'],
+    ['a reason that nobody knows', { code: '13017', message: 'is frozen' }, 502, 'upstream-unmapped-error'],
+  ])('is no empty list where the platform refuses because of %s', async (_, action, status, code) => {
+    await sandbox.fault({ operation: 'listAssets', match: { path: 'ent-harbour' }, action });
+    const answer = await get(`${HARBOUR}/assets?extendCode=site`);
+    expect([answer.status, answer.body['code']]).toEqual([status, code]);
+    const overview = await get(`${HARBOUR}/overview`);
+    expect(overview.body).toMatchObject({ assets: null, unreachable: [{ section: 'assets', code }] });
+  });
+
+  it('is no empty list where the platform does not answer the question who is unknown', async () => {
+    await sandbox.fault({ operation: 'listAssets', skip: 1, action: { httpStatus: 500 } });
+    const { status, body } = await get(`${NOWHERE}/assets`);
     expect([status, body['code']]).toEqual([422, 'upstream-rejected']);
   });
 

@@ -19,18 +19,6 @@ export function asProblem(error: unknown): unknown {
   return error;
 }
 
-/** Of an enterprise that it does not know, the platform sends an empty list at some reads; callers get that also at the others. */
-export function nothingIfUnknown(error: unknown): readonly never[] {
-  if (
-    error instanceof UpstreamFailure &&
-    error.kind === 'refused' &&
-    error.operation.effect === 'read' &&
-    /\benterpriseGlobalId\b/.test(error.details.message ?? '')
-  )
-    return [];
-  throw error;
-}
-
 const INCOMPLETE =
   'The order was placed, but the answer of the platform does not name one licence order for each of its items. Do not send it again, also not under another number.';
 
