@@ -58,5 +58,32 @@ unless it is told otherwise. \`npm run conformance\` asks a platform and writes 
 
 A reading that the profile leaves out is not known, and the gateway takes the cautious side. Made from the code by \`npm run generate\`.
 
-${sections.join('\n')}`;
+${sections.join('\n')}
+## Codes
+
+A platform may refuse calls by codes that its interface does not have. The profile teaches what they mean, for each module:
+
+\`\`\`json
+{
+  "version": 1,
+  "readings": {},
+  "codes": { "order": { "13017": "refused", "13021": "placed-before", "42900": "busy" }, "member": { "60006": "credentials" } }
+}
+\`\`\`
+
+| word | the platform says | a read or another write | an order |
+| --- | --- | --- | --- |
+| \`refused\` | it did nothing, because of the request | 422 \`upstream-rejected\` | \`rejected\`: a corrected body may use the number |
+| \`busy\` | it did nothing, and the same call may succeed later | 503 \`upstream-unavailable\`, retryable | \`not_sent\`: the number is free |
+| \`credentials\` | it did nothing, because of a token | once more with new tokens; then 502 | the same; then \`not_sent\` |
+| \`placed-before\` | it has an order of this number | not known (only in \`order\`) | \`in_doubt\`: the gateway searches for it, and sends nothing again |
+
+- The problem has the platform's code in \`upstreamCode\`. The words of the platform reach operators only.
+- \`placed-before\` does not say whose order it is: another program may have placed another order under the number, or a server between the gateway and the platform
+  may have sent this order twice. A search settles the order only if it finds licence orders that are as new as the order. Otherwise an operator settles it.
+- A code of the interface cannot be taught. A profile with such a code, or with an unknown word, is refused with its place, and the last profile stays in use.
+- A code that nobody has taught leaves a write in doubt. It stands in the console (_Gaps_) with the words of the platform, and in \`GET /v1/gaps\` without them.
+- Orders that are in doubt by such a code are settled within seconds after the profile teaches it, except where a search has found something of the order.
+- \`npm run conformance\` keeps the codes of a profile, and asks for none: a person has to find out what a code means.
+`;
 }

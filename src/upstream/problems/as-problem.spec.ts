@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusalCodes } from '../../../test/support/upstream-codes.ts';
+import { type CodeWord, faultOfCode, interfaceCodes } from '../../config/readings.ts';
 import type { ProblemException } from '../../problem/problem.exception.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../own-tenants.ts';
 import { type Effect, type UpstreamOperation, operationList, operations } from '../operations.ts';
 import { type FailureDetails, type FailureKind, UpstreamFailure } from '../upstream-failure.ts';
 import { asProblem } from './as-problem.ts';
+import { upstreamCodes } from './upstream-codes.ts';
 
 const MESSAGE = 'the words of the platform';
 
@@ -147,6 +149,43 @@ describe('upstream codes that mean something else after a write', () => {
 
   it('says 503 with a time to come back on a read', () => {
     expect(refused(byEffect.read, '500').headers['retry-after']).toBe('1');
+  });
+});
+
+describe('a code that the profile of the platform teaches', () => {
+  const rejected = said('upstream-rejected', 422, 'not_processed', false);
+  const busy = said('upstream-unavailable', 503, 'not_processed', true);
+  const credentials = said('upstream-credential-rejected', 502, 'not_processed', false);
+  const all = (same: Said) => ({ read: same, repeatable: same, once: same });
+  const table: [CodeWord, Readonly<Record<Effect, Said>>][] = [
+    ['refused', all(rejected)],
+    ['busy', all(busy)],
+    ['credentials', all(credentials)],
+    [
+      'placed-before',
+      {
+        // Neither can have been placed before, so nobody knows what the code means there.
+        read: said('upstream-unmapped-error', 502, 'not_processed', false),
+        repeatable: said('upstream-unmapped-error', 502, 'unknown', false),
+        once: said('outcome-unknown', 502, 'unknown', false),
+      },
+    ],
+  ];
+
+  it.each(table)('%s', (taught, expected) => {
+    for (const effect of effects) {
+      const details = { status: 299, code: '13017', taught, message: MESSAGE };
+      const { slug, body } = problemFor(byEffect[effect], 'refused', details);
+      const { status, outcome, retryable, upstreamCode } = body;
+      expect({ effect, slug, status, outcome, retryable }).toEqual({ effect, ...expected[effect] });
+      expect(upstreamCode).toBe(slug === 'upstream-unmapped-error' ? undefined : '13017');
+      expect(JSON.stringify(body)).not.toContain(MESSAGE);
+    }
+  });
+
+  it('is none of the interface, whose codes all have their meaning', () => {
+    expect([...upstreamCodes.keys(), '0', '60027'].sort()).toEqual([...interfaceCodes].sort());
+    for (const code of interfaceCodes) expect(faultOfCode('order', code, 'refused')).toMatch(/interface/);
   });
 });
 
