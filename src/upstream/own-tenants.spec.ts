@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { Metrics } from '../observability/metrics.ts';
 import { newTrace } from '../observability/tracing.ts';
 import { type CallContext, type Grants, Progress, AuthorisedIds } from './call-context.ts';
 import { operationList, operations } from './operations.ts';

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { freshBytes } from '../shared/random-bytes.ts';
 import type { CallContext } from './call-context.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
@@ -12,7 +13,8 @@ const MIN_LENGTH = 8;
 /**
  * Of an enterprise that it does not know, a platform sends an empty list of assets, or it refuses, by any code and in any words. Callers get
  * the empty list in both cases. The gateway recognises such a refusal by asking for an enterprise that nobody has: the platform refuses it
- * with the same code in the same words. Every other refusal stays one, such as that of an enterprise that is blocked, which may have assets.
+ * with the same code in the same words. The words have to name the enterprise, or the platform has to show the assets of another one at this
+ * moment: else it may refuse every call. Every other refusal stays one, such as that of an enterprise that is blocked, which may have assets.
  */
 export function nothingIfUnknown(
   upstream: UpstreamClient,
@@ -21,13 +23,26 @@ export function nothingIfUnknown(
 ): (error: unknown) => Promise<readonly never[]> {
   return async (error) => {
     if (!mayMeanTheEnterprise(error)) throw error;
+    // These calls are the gateway's own, and the log of the caller's request does not have them.
+    const caller = { ...call.caller, grants: ALL_GRANTS };
+    const own = { ...call, caller, requestId: randomUUID(), authorisedIds: undefined };
+    const ask = (id: string) =>
+      upstream.call('listAssets', own, { ids: { enterpriseGlobalId: id } }, () => 'served' as const);
     const unknown = shapedLike(enterpriseGlobalId);
-    const own = { ...call, caller: { ...call.caller, grants: ALL_GRANTS } };
-    const request = { ids: { enterpriseGlobalId: unknown } };
-    const refusal = await upstream.call('listAssets', own, request, () => undefined).catch(asFailure);
-    if (!refusal || wordsOf(refusal, unknown) !== wordsOf(error, enterpriseGlobalId)) throw error;
+    const answer = await ask(unknown).catch(asFailure);
+    const isAlike =
+      answer instanceof UpstreamFailure && wordsOf(answer, unknown) === wordsOf(error, enterpriseGlobalId);
+    if (!isAlike) throw error;
+    const known = upstream.servedEnterprise;
+    const isServing = async () => known !== undefined && (await ask(known).catch(asFailure)) === 'served';
+    if (!names(error, enterpriseGlobalId) && !(await isServing())) throw error;
     return [];
   };
+}
+
+/** Whether the words name the enterprise or the parameter that has its id. */
+function names({ details: { message = '' } }: UpstreamFailure, id: string): boolean {
+  return /\benterpriseGlobalId\b/.test(message) || (id.length > 2 && standingAlone(id).test(message));
 }
 
 function asFailure(error: unknown): UpstreamFailure | undefined {
@@ -44,9 +59,13 @@ function mayMeanTheEnterprise(error: unknown): error is UpstreamFailure {
 /** Code and words of a refusal, without the id, and without numbers that may be those of one request, such as a time. */
 function wordsOf({ details }: UpstreamFailure, id: string): string {
   const { code, message = '' } = details;
-  const forms = [id, encodeURIComponent(id)].map((form) => RegExp.escape(form)).join('|');
-  const withoutId = message.replaceAll(new RegExp(`(?<![A-Za-z\\d])(?:${forms})(?![A-Za-z\\d])`, 'g'), '#');
+  const withoutId = message.replaceAll(standingAlone(id), '#');
   return `${code} ${withoutId.replaceAll(/[\da-f]*\d[\da-f]*/gi, '#')}`;
+}
+
+function standingAlone(id: string): RegExp {
+  const forms = [id, encodeURIComponent(id)].map((form) => RegExp.escape(form)).join('|');
+  return new RegExp(`(?<![A-Za-z\\d])(?:${forms})(?![A-Za-z\\d])`, 'g');
 }
 
 /** An id of the same form: a platform may refuse another form in other words. */

@@ -38,6 +38,9 @@ type Reason = 'token' | 'userToken' | 'nonce' | 'transient' | 'delay';
  */
 @Injectable()
 export class UpstreamClient {
+  /** An enterprise of which the platform has shown assets. */
+  servedEnterprise: string | undefined;
+
   constructor(
     private readonly exchange: UpstreamExchange,
     private readonly tokens: TokenManager,
@@ -153,6 +156,8 @@ export class UpstreamClient {
     if (result.kind === 'success' || isPartial(result, operation)) {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
+      if (operation === operations.listAssets && Array.isArray(result.data) && result.data.length > 0)
+        this.servedEnterprise = request.ids?.['enterpriseGlobalId'];
       if (request.last && result.kind === 'success' && result.text !== undefined)
         request.last.known = { text: result.text, result: decoded, notes };
       return decoded;

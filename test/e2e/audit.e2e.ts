@@ -164,7 +164,9 @@ interface Sent {
 }
 
 async function prepared({ method, template, operation }: DocumentedRoute): Promise<Sent> {
-  const { ids = {}, body, headers, named = '' } = await (requests[operation.operationId] ?? (() => ({})))();
+  const request = requests[operation.operationId];
+  if (!request) throw new Error(`${operation.operationId} has no request in this file`);
+  const { ids = {}, body, headers, named = '' } = await request();
   const values: string[] = [];
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name] ?? String(operation.parameters?.find((each) => each.name === name)?.example);

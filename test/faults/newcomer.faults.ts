@@ -115,6 +115,9 @@ describe('K55 an enterprise that the platform does not know', () => {
     ['a code of its own that is a number', { refusalCode: 'number' }, { code: 13100, message: 'nobody' }],
   ])('has no assets where the platform says so by %s', async (_, profile, action) => {
     await sandbox.control('PUT', '/profile', profile);
+    expect((await get(`${HARBOUR}/assets`)).status).toBe(200);
+    // The rule of the enterprise that is there changes nothing, and comes first.
+    await sandbox.fault({ operation: 'listAssets', match: { path: 'ent-harbour' }, action: { delayMs: 0 } });
     if (action) await sandbox.fault({ operation: 'listAssets', action });
     for (const enterprise of [NOWHERE, '/v1/enterprises/7', '/v1/enterprises/900719925474099312']) {
       const { status, body } = await get(`${enterprise}/assets?extendCode=site`);
@@ -138,6 +141,22 @@ describe('K55 an enterprise that the platform does not know', () => {
     expect([answer.status, answer.body['code']]).toEqual([status, code]);
     const overview = await get(`${HARBOUR}/overview`);
     expect(overview.body).toMatchObject({ assets: null, unreachable: [{ section: 'assets', code }] });
+  });
+
+  it('is no empty list where the platform refuses in the same words what is there', async () => {
+    expect((await get(`${HARBOUR}/assets`)).status).toBe(200);
+    for (const code of ['13004', '13099']) {
+      await sandbox.fault({ operation: 'listAssets', action: { code, message: 'closed for the night' } });
+      for (const enterprise of [HARBOUR, NOWHERE]) {
+        const { status, body } = await get(`${enterprise}/assets`);
+        expect([enterprise, status, body['outcome']]).toEqual([
+          enterprise,
+          code === '13004' ? 422 : 502,
+          'not_processed',
+        ]);
+      }
+      await sandbox.reset();
+    }
   });
 
   it('is no empty list where the platform does not answer the question who is unknown', async () => {
