@@ -22,6 +22,7 @@ export interface ProblemBody {
   readonly conflicts?: readonly Conflict[];
   readonly oldest?: string;
   readonly upstream?: UpstreamAnswer;
+  readonly upstreamCode?: string;
 }
 
 /** What is known about the call, beside the response. */
@@ -61,6 +62,8 @@ export class Problem extends Error {
   /** Of `events-expired`: the cursor to go on from. */
   readonly oldest: string | undefined;
   readonly upstream: UpstreamAnswer | undefined;
+  /** The platform's code, where the operator of the gateway has taught it what this code means. */
+  readonly upstreamCode: string | undefined;
   /** When the same call may succeed, where the gateway knows. */
   readonly retryAfterMs: number | undefined;
   readonly operation: string;
@@ -88,6 +91,7 @@ export class Problem extends Error {
     this.conflicts = body.conflicts ?? [];
     this.oldest = body.oldest;
     this.upstream = body.upstream;
+    this.upstreamCode = body.upstreamCode;
     this.retryAfterMs = more.retryAfterMs;
     this.operation = facts.operation;
     this.attempts = facts.attempts;

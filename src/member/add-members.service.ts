@@ -8,6 +8,8 @@ import type { ProblemException } from '../problem/problem.exception.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
+import { operations } from '../upstream/operations.ts';
+import { inOurWords } from '../upstream/problems/wire-names.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import {
@@ -170,7 +172,8 @@ export function toAddedRows(
     const reason = reasons.get(account);
     if (added.has(account)) return reason === undefined ? [] : [{ ...row, ...OPEN.both }];
     if (reason === undefined) return [{ ...row, ...OPEN.neither }];
-    const message = cleanText(reason, (text) => redactor.redact(text, secrets)) || SILENT;
+    const words = cleanText(reason, (text) => redactor.redact(text, secrets));
+    const message = inOurWords(operations.addMembers, words).text || SILENT;
     return [{ ...row, code: 'upstream-rejected', message, outcome: 'not_processed' }];
   });
   return {

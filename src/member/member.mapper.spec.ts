@@ -235,6 +235,12 @@ describe('added rows', () => {
     );
   });
 
+  it('have the words of the platform, with our names of the fields and nothing else changed', () => {
+    const message = 'userName anna.b is taken at assets.vendor.example';
+    const { failed } = toAddedRows({ failed: [{ userName: 'a', message }] }, [row('a')], 0, 'ms');
+    expect(failed[0]?.message).toBe('account anna.b is taken at assets.vendor.example');
+  });
+
   it.each([null, [], { failed: many(3, {}) }])('of another shape are none: %j', (data) => {
     expect(() => toAddedRows(data, [row('a')], 0, 'ms')).toThrow(ContractViolation);
   });

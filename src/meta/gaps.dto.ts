@@ -18,7 +18,8 @@ export class GapDto {
   operation!: string;
 
   @ApiProperty({
-    description: "Its location in the platform's answer; `[]` stands for every item of a list",
+    description:
+      "Its location in the platform's answer; `[]` stands for every item of a list. Of `unknown-code` the code, as `code=13017`: neither the interface nor the platform's profile has it",
     example: 'data[].keyChipType',
   })
   path!: string;

@@ -32,7 +32,7 @@ export const COUNTERS = {
     labels: { operation: words(), kind: words() },
   },
   gateway_upstream_unmapped_codes_total: {
-    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the log lines of the requests have the code',
+    help: 'Refusals of the platform with a business code that the gateway does not know, by operation; the console has the codes',
     labels: { operation: words() },
   },
   gateway_issuer_keys_missed_total: {

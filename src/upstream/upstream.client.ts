@@ -106,11 +106,10 @@ export class UpstreamClient {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result;
       allowed ??= reasonsOf(operation);
-      if (isTokenRefusal(operation, result))
-        await this.tokens.refused(principal, token.version, !allowed.has('token'));
-      if (isUserRefusal(operation, result) && userToken)
-        await user?.refused(userToken.version, !allowed.has('userToken'));
-      if (!this.#mayRepeat(result, allowed, attempt)) return result;
+      const refused = refusedTokens(attempt, result, allowed);
+      if (refused.token) await this.tokens.refused(principal, token.version, !allowed.has('token'));
+      if (refused.userToken && userToken) await user?.refused(userToken.version, !allowed.has('userToken'));
+      if (!this.#mayRepeat(result, refused, allowed, attempt)) return result;
     }
   }
 
@@ -131,17 +130,20 @@ export class UpstreamClient {
     }
   }
 
-  #mayRepeat(result: Failed, allowed: Set<Reason>, { operation, deadline, group }: Attempt): boolean {
+  #mayRepeat(
+    result: Failed,
+    refused: RefusedTokens,
+    allowed: Set<Reason>,
+    { operation, deadline, group }: Attempt,
+  ): boolean {
     if (performance.now() >= deadline) return false;
     // A firewall may have sent the response after the platform had carried out the write.
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
     // Nothing was sent: the process was busy, and the platform is not to blame. The next attempt confirms the order again.
     if (result.kind === 'delayed') return allowed.delete('delay');
-    const refuses = refusedBy(operation, result);
-    if (refuses === 'tokens') allowed.delete('userToken');
-    if (isTokenRefusal(operation, result)) return allowed.delete('token');
-    if (refuses === 'userToken') return allowed.delete('userToken');
-    if (refuses === 'nonce') return allowed.delete('nonce');
+    const renewed = (['token', 'userToken'] as const).filter((each) => refused[each]);
+    if (renewed.length > 0) return renewed.map((each) => allowed.delete(each)).includes(true);
+    if (refusedBy(operation, result) === 'nonce') return allowed.delete('nonce');
     // Where the platform names a time, the caller has to wait, and the gate of the operation enforces it.
     if ((result.details.retryAfter ?? 0) > 0) return false;
     return isTransient(operation, result) && allowed.delete('transient') && group.mayRetry();
@@ -205,15 +207,26 @@ function refusedBy(operation: UpstreamOperation, { details }: Failed): UpstreamC
   return meaningOf(operation, details)?.refuses;
 }
 
-/** A bare HTTP 401 or 403 may concern the application's token: dropping it does no harm. */
-function isTokenRefusal(operation: UpstreamOperation, result: Failed): boolean {
-  const refuses = refusedBy(operation, result);
-  return result.kind === 'unauthorized' || refuses === 'token' || refuses === 'tokens';
-}
+type RefusedTokens = Readonly<Record<'token' | 'userToken', boolean>>;
 
-function isUserRefusal(operation: UpstreamOperation, result: Failed): boolean {
+/**
+ * The tokens that the platform may mean. A bare HTTP 401 or 403 may concern the application's: dropping it does no harm. Where a taught code may
+ * mean either, that of a session is renewed only after the application's was not the reason, and the session does not end by it.
+ */
+function refusedTokens(
+  { operation, user }: Attempt,
+  result: Failed,
+  allowed: ReadonlySet<Reason>,
+): RefusedTokens {
   const refuses = refusedBy(operation, result);
-  return refuses === 'userToken' || refuses === 'tokens';
+  const isEither = refuses === 'tokens';
+  const isSession = user?.kind === 'session';
+  const isFirst = allowed.has('token');
+  return {
+    token: result.kind === 'unauthorized' || refuses === 'token' || (isEither && (isFirst || !isSession)),
+    userToken:
+      refuses === 'userToken' || (isEither && (!isSession || (!isFirst && allowed.has('userToken')))),
+  };
 }
 
 /** A member call needs a user. A route without one is a fault of the gateway. */

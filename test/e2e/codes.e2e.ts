@@ -173,6 +173,25 @@ describe('every other call that the platform refuses by such a code', () => {
     expect((await tokens()) - before).toBe(2);
   });
 
+  it('renews the token of a session only after that of the application by `credentials`, and never ends the session', async () => {
+    const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+    const { body: session } = await gateway.post('/v1/sessions', login);
+    const headers = { 'x-session-id': String(session['sessionId']) };
+    const grants = async () =>
+      (await sandbox.journal('token')).map(({ body }) => (body as { grant_type: string }).grant_type);
+    const before = (await grants()).length;
+    await refuse('listMembers', '60006', { times: 2 });
+    expect((await gateway.get(MEMBERS, { headers })).status).toBe(200);
+    expect((await grants()).slice(before)).toEqual(['client_credentials', 'refresh_token']);
+    await refuse('listMembers', '60006', { times: 3 });
+    const { status, body } = await gateway.get(MEMBERS, { headers });
+    expect([status, body]).toMatchObject([
+      502,
+      problem('upstream-credential-rejected', 'not_processed', false, '60006'),
+    ]);
+    expect((await gateway.get(MEMBERS, { headers })).status).toBe(200);
+  });
+
   it('is unmapped by `placed-before` where it is no order', async () => {
     await refuse('queryCustomers', '13021');
     const { status, body } = await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001');
