@@ -740,7 +740,7 @@ interface components {
              */
             readonly operation: string;
             /**
-             * @description Its location in the platform's answer; `[]` stands for every item of a list
+             * @description Its location in the platform's answer; `[]` stands for every item of a list. Of `unknown-code` the code, as `code=13017`: neither the interface nor the platform's profile has it
              * @example data[].keyChipType
              */
             readonly path: string;
@@ -749,7 +749,7 @@ interface components {
          * @description In which way an answer of the platform departs from its interface
          * @enum {string}
          */
-        readonly GapKind: "unknown-field" | "unknown-word" | "wrong-type" | "null" | "empty" | "missing" | "time-unit" | "limit";
+        readonly GapKind: "unknown-field" | "unknown-word" | "wrong-type" | "null" | "empty" | "missing" | "time-unit" | "limit" | "unknown-code";
         /** @description One page of departures */
         readonly GapPage: {
             /** @description The departures of the page, by operation and path. */
@@ -1802,7 +1802,7 @@ interface components {
             readonly channelOrderId: string;
             /** @description Every item of the order, with its licence order where it is known. */
             readonly items: readonly components["schemas"]["OrderRecordItem"][];
-            /** @description The reason of the operator, where an operator settled the order */
+            /** @description Why the order was settled: the reason of the operator, what was found at the platform, or what the profile teaches of its code */
             readonly reason: string | null;
             /**
              * Format: date-time
@@ -1833,7 +1833,7 @@ interface components {
             readonly sequence: number;
         };
         /**
-         * @description `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free
+         * @description `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free
          * @enum {string}
          */
         readonly OrderState: "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed";
@@ -1929,6 +1929,11 @@ interface components {
             readonly type: string;
             /** @description Present when the platform answered. */
             readonly upstream?: components["schemas"]["UpstreamAnswer"];
+            /**
+             * @description The platform's code, where the operator of the gateway has taught it what this code means; `upstream` has it too
+             * @example 13017
+             */
+            readonly upstreamCode?: string;
         };
         /**
          * @description Codes of problems; each has a page, `/problems/{code}`
