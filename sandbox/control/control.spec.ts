@@ -196,11 +196,27 @@ describe('the control side', () => {
     [{ maxPageSize: 0 }, 'body.maxPageSize'],
     [{ largerPages: 'drop' }, 'body.largerPages'],
     [{ pages: 50 }, 'body.pages'],
+    [{ codes: { order: { '13017': 'denied' } } }, 'body.codes.order.13017'],
+    [{ codes: { member: { '500': 'busy' } } }, 'body.codes.member.500'],
+    [{ codes: { orders: {} } }, 'body.codes.orders'],
   ])('refuses a profile with %j, and changes nothing', async (profile, field) => {
     const { body: before } = await test.control('GET', '/profile');
     const { status, body } = await test.control('PUT', '/profile', { largerPages: 'cut', ...profile });
     expect([status, body.field]).toEqual([400, field]);
     expect((await test.control('GET', '/profile')).body).toEqual(before);
+  });
+
+  it('takes the codes of a profile as a file has them, and refuses a repeated order by one of them', async () => {
+    const codes = { order: { E_TWICE: 'placed-before' } };
+    const file = { version: 1, readings: { repeatedOrder: 'other-code' }, codes, notAsked: [] };
+    expect((await test.control('PUT', '/profile', file)).body).toMatchObject({ codes });
+    const channelOrderId = 'SO-twice';
+    const items = [{ ...buying, assets: [{ products: [{ productUri: 'x.y' }] }] }];
+    const first = await test.order(items, { channelOrderId });
+    const again = await test.order(items, { channelOrderId });
+    expect([first.code, again.code]).toEqual([0, 'E_TWICE']);
+    await test.control('POST', '/reset');
+    expect((await test.control('GET', '/profile')).body).toMatchObject({ codes: {} });
   });
 
   it('is missing when it is switched off', async () => {
