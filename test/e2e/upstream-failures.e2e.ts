@@ -170,6 +170,42 @@ it.each(['80001', '70001', '60000'])('a read succeeds when %s happened once', as
   expect(await sandbox.journal(find.upstream)).toHaveLength(2);
 });
 
+it.each<[string, string, string, string, object[] | undefined]>([
+  [
+    'placeOrder',
+    'there is no product draft.prox; ask help.vendor.example or name.x@vendor.example (2.10.3)',
+    'there is no product draft.prox; ask help.vendor.example or name.x@vendor.example (2.10.3)',
+    '13004',
+    undefined,
+  ],
+  [
+    'placeOrder',
+    '产品 draft.prox 不存在：orderList[0].assets[0].assetNos',
+    '产品 draft.prox 不存在：assetNums',
+    '13004',
+    [{ pointer: '/items/0/assets/0/assetNums', detail: '产品 draft.prox 不存在：assetNums' }],
+  ],
+  ['listAssets', 'extendCode site.x gibt es nicht', 'extendCode site.x gibt es nicht', '13004', undefined],
+  [
+    'deleteMember',
+    'urn:vendor:userName:7 in orderList.csv',
+    'urn:vendor:userName:7 in orderList.csv',
+    '40000',
+    undefined,
+  ],
+])(
+  'the words of the platform reach the caller of %s whole: %s',
+  async (id, message, detail, code, errors) => {
+    const operation = caseOf(id);
+    await sandbox.fault({ operation: operation.upstream, times: 1, action: { code, message } });
+    const { body } = await send(gateway, operation, { undocumented: true });
+    expect(body).toMatchObject({ code: 'upstream-rejected', detail });
+    expect(body['errors']).toEqual(errors);
+    const line = (await gateway.log()).findLast((each) => each.includes('"event":"request"'));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ detail, upstreamMessage: message });
+  },
+);
+
 it("the platform's message never reaches caller or log with a secret of the order in it", async () => {
   const password = newSecret('l');
   const order = caseOf('placeOrder');
