@@ -42,7 +42,7 @@ export class SetMaintenanceDto {
   @Timestamp({ description: 'When it ends by itself: at most 7 days from now' })
   until!: string;
 
-  @Text(MAX_REASON, { description: 'What callers are told', example: 'the platform is updated' })
+  @Text({ description: 'What callers are told', example: 'the platform is updated' }, { max: MAX_REASON })
   reason!: string;
 }
 

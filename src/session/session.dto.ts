@@ -8,7 +8,7 @@ export class CreateSessionDto {
   username!: string;
 
   /** The user's password. The gateway sends it to the platform's user center and does not keep it. */
-  @SecretText(256)
+  @SecretText()
   password!: string;
 }
 

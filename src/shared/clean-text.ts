@@ -3,7 +3,7 @@ const MAX_LENGTH = 500;
 const MAX_FORM = 16_384;
 const MAX_LOOKED_AT = 3 * MAX_FORM;
 /** C0 and C1 controls, zero-width and bidirectional formatting: attackers use them to forge log lines and to disguise a text. */
-export const DISGUISING = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/u;
+const DISGUISING = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/u;
 const ALL_DISGUISING = new RegExp(DISGUISING, 'gu');
 /** Persian and many scripts of India write a word with a joiner between two of its letters, which disguises nothing. */
 const JOINED =

@@ -84,6 +84,21 @@ export function numberText(value: unknown): string | undefined {
   return typeof value === 'string' && value.startsWith(NUMBER_MARK) ? value.slice(1) : undefined;
 }
 
+/** Beyond this many digits no integer of the interface fits. */
+const MAX_DIGITS = 40;
+const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** The digits of a number that is an integer, also where it is spelled with a fraction of zeros or an exponent: `5.0`, `5e0`, `-0`. */
+export function integerText(value: unknown): string | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(numberText(value) ?? '') ?? [];
+  const significant = (whole + fraction).replace(/0+$/, '');
+  if (whole === '' || significant === '') return whole === '' ? undefined : '0';
+  const length = whole.length + Number(exponent);
+  if (length < significant.length || length > MAX_DIGITS) return undefined;
+  const digits = significant.padEnd(length, '0').replace(/^0+/, '');
+  return digits === '' ? undefined : sign + digits;
+}
+
 /** True for text, false for a marked number and everything else. */
 export function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith(NUMBER_MARK);

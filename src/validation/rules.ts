@@ -3,8 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
-import { isJsonText } from '../shared/json.ts';
-import { DISGUISING } from '../shared/clean-text.ts';
+import { integerText, isJsonText } from '../shared/json.ts';
 import { declareSecretField } from '../shared/secret-fields.ts';
 import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
 
@@ -82,45 +81,70 @@ export function Clearable<T extends object>(...fields: readonly (keyof T & strin
 const TEXT = 'text';
 const ID = 'id';
 
-/** Counted in characters (code points), as JSON Schema does. */
-function hasAtMost(value: string, max: number): boolean {
+/** The bounds of a text in characters (code points), as JSON Schema counts them. Without `max` only the size of the whole body is limited. */
+interface Length {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+function hasLength(value: string, { min = 1, max = Infinity }: Length): boolean {
+  if (value.length < min) return false;
   return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
 }
 
-const PRINTABLE_ASCII = /^[ -~]*$/;
+/**
+ * Names in many scripts need invisible characters: joiners within a word, marks and isolates of the direction. Only these are refused: control
+ * characters, except tabs and line ends; and U+202D and U+202E, which no name needs, and which show the letters of a text in another order.
+ */
+const UNFIT_IN_TEXT = /[^\P{Cc}\t\n\r]|[\u202d\u202e]/u;
+const TEXT_RULE =
+  'none of them a control character (tabs and line ends are allowed) or one that turns letters around (U+202D, U+202E)';
+const UNFIT_IN_SECRET = /\p{Cc}/u;
+const BLANK_AROUND = /^\s|\s$/;
+/** Nearly all text: it has normal form C and no blanks around it, and needs no further check. */
+const SIMPLE_TEXT = /^[!-~](?:[ -~]*[!-~])?$/;
+/** So many marks on one letter are no writing, and putting them in order takes a time that grows with the square of their number. */
+const MANY_MARKS = /(?:^|\P{M})\p{M}{32}/u;
 
-/** Recognises nearly all valid text fast: it needs no further check and is in normal form C. */
-function isSimpleText(value: unknown, max: number): value is string {
-  return typeof value === 'string' && value.length <= max && PRINTABLE_ASCII.test(value);
+function isTextWithout(unfit: RegExp, value: unknown, length: Length = {}): value is string {
+  return isJsonText(value) && hasLength(value, length) && value.isWellFormed() && !unfit.test(value);
 }
 
-function isPlainText(value: unknown, max: number, min = 1): value is string {
-  if (isSimpleText(value, max)) return value.length >= min;
-  return (
-    isJsonText(value) &&
-    value.length >= min &&
-    hasAtMost(value, max) &&
-    value.isWellFormed() &&
-    !DISGUISING.test(value)
+/** Normal form C, without blanks around it. A text that is too long in any form stays unchanged, and is refused. */
+function tidied(value: unknown, max = Infinity): unknown {
+  if (!isJsonText(value) || value.length > 4 * max || SIMPLE_TEXT.test(value)) return value;
+  return (MANY_MARKS.test(value) ? value : value.normalize('NFC')).trim();
+}
+
+function textRule(length: Length): PropertyDecorator {
+  const { min = 1, max } = length;
+  const size = max === undefined ? `at least ${min} character` : `${min} to ${max} characters`;
+  return rule(
+    'text',
+    (value) => isTextWithout(UNFIT_IN_TEXT, value, length),
+    `must be text of ${size}, ${TEXT_RULE}`,
   );
 }
 
-/** A character in normal form C has at most four in another form, so a longer text is too long in any form; it would be slow to normalise. */
-function normalised(value: unknown, max: number): unknown {
-  if (isSimpleText(value, max) || !isJsonText(value) || value.length > 4 * max) return value;
-  return value.normalize('NFC');
+const lengthDoc = ({ min = 1, max }: Length) => ({
+  minLength: min,
+  ...(max !== undefined && { maxLength: max }),
+});
+
+/** Text for people, converted to Unicode normal form C and without blanks around it. */
+export function Text(doc: FieldDoc = {}, length: Length = {}): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ value }) => tidied(value, length.max)),
+    textRule(length),
+    ApiProperty({ type: String, ...lengthDoc(length), format: TEXT, ...doc }),
+  );
 }
 
-/** Text for people: `min` to `max` characters, converted to Unicode normal form C. */
-export function Text(max: number, doc: FieldDoc = {}, min = 1): PropertyDecorator {
+/** Text that programs may read, such as the value of a feature: it is passed on unchanged, with its blanks. */
+export function ExactText(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    Transform(({ value }) => normalised(value, max)),
-    rule(
-      'text',
-      (value) => isPlainText(value, max, min),
-      `must be text of ${min} to ${max} characters, none of them a control character`,
-    ),
-    ApiProperty({ type: String, minLength: min, maxLength: max, format: TEXT, ...doc }),
+    textRule({}),
+    ApiProperty({ type: String, minLength: 1, format: TEXT, description: 'Passed on unchanged', ...doc }),
   );
 }
 
@@ -132,59 +156,69 @@ function secretField({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
   };
 }
 
-/** Text that is passed on byte for byte and never shown, such as a licence password. */
-export function SecretText(max: number, doc: FieldDoc = {}): PropertyDecorator {
+const isSecret = (value: unknown) => isTextWithout(UNFIT_IN_SECRET, value);
+
+/** Text that is passed on byte for byte and never shown, such as the password of a login. */
+export function SecretText(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     secretField(doc),
-    rule(
-      'secret',
-      (value) => isPlainText(value, max),
-      `must be text of 1 to ${max} characters, none of them a control character`,
-    ),
-    ApiProperty({
-      type: String,
-      minLength: 1,
-      maxLength: max,
-      format: 'password',
-      ...doc,
-    }),
+    rule('secret', isSecret, 'must be text of at least 1 character, none of them a control character'),
+    ApiProperty({ type: String, minLength: 1, format: 'password', ...doc }),
   );
 }
 
-const MAX_IDENTIFIER = 128;
-const UNFIT = /[\s\p{C}]/u;
-const isIdentifier = (value: unknown) => isPlainText(value, MAX_IDENTIFIER) && !UNFIT.test(value);
+/** A password that is to be set. It is never changed, so a blank around it is refused: most such blanks are mistakes, and they lock their user out. */
+export function NewPassword(doc: FieldDoc = {}): PropertyDecorator {
+  return applyDecorators(
+    SecretText({ description: 'Passed on unchanged. It must not begin or end with a blank', ...doc }),
+    rule(
+      'blanks',
+      (value) => typeof value !== 'string' || !BLANK_AROUND.test(value),
+      'must not begin or end with a blank: the gateway does not change a password, and such a blank is mostly a mistake',
+    ),
+  );
+}
+
+/** Nothing invisible, and no blank around it. Within an id a blank may stand: the platform gives ids no form. */
+const UNFIT_IN_ID = /^\p{Zs}|\p{Zs}$|[\p{C}\p{Zl}\p{Zp}]/u;
+const SIMPLE_ID = /^[!-~]+$/;
+const ID_RULE = 'without control or invisible characters, and without blanks around it';
+const isIdentifier = (value: unknown) =>
+  (typeof value === 'string' && SIMPLE_ID.test(value)) || isTextWithout(UNFIT_IN_ID, value);
 
 /** An id or number of another system in a body or query, compared byte by byte. */
 export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    rule(
-      'identifier',
-      isIdentifier,
-      `must be an id of 1 to ${MAX_IDENTIFIER} characters without white space`,
-    ),
-    ApiProperty({
-      type: String,
-      minLength: 1,
-      maxLength: MAX_IDENTIFIER,
-      format: ID,
-      ...doc,
-    }),
+    rule('identifier', isIdentifier, `must be an id of at least 1 character, ${ID_RULE}`),
+    ApiProperty({ type: String, minLength: 1, format: ID, ...doc }),
   );
 }
 
-/** An id by which a thing is named in a path of the gateway: clients take `.` and `..` out of a URL (RFC 3986, 5.2.4), encoded or not. */
-export function NotDots(): PropertyDecorator {
-  return rule(
-    'notDots',
-    (value) => value !== '.' && value !== '..',
-    'must not be . or ..: no URL can name it',
+/** An id of a URL of the gateway has at most this many characters: two of them fit into a URL, also percent-encoded. */
+const MAX_IN_URL = 255;
+
+/** An id by which a thing is named in a URL of the gateway. Clients take `.` and `..` out of a URL (RFC 3986, 5.2.4), encoded or not. */
+export function InUrl(): PropertyDecorator {
+  return applyDecorators(
+    rule('notDots', (value) => value !== '.' && value !== '..', 'must not be . or ..: no URL can name it'),
+    rule(
+      'inUrl',
+      (value) => typeof value !== 'string' || hasLength(value, { max: MAX_IN_URL }),
+      `must have at most ${MAX_IN_URL} characters, because a URL names it`,
+    ),
+    ApiProperty({ maxLength: MAX_IN_URL }),
   );
+}
+
+/** Removes blanks around a value whose form has none, so that they cannot be meant. */
+export function Trimmed(): PropertyDecorator {
+  return Transform(({ value }) => (isJsonText(value) ? value.trim() : (value as unknown)));
 }
 
 /** A word of a fixed form. No form allows the character that marks a number, so no number is taken for a word. */
 export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
+    Trimmed(),
     rule('word', (value) => typeof value === 'string' && form.test(value), allowed),
     ApiProperty({ type: String, pattern: form.source, ...doc }),
   );
@@ -200,7 +234,7 @@ export function PathId(doc: FieldDoc = {}): PropertyDecorator {
       minLength: 1,
       maxLength: 128,
       pattern: String.raw`^[^/\\?#]+$`,
-      format: TEXT,
+      format: ID,
       ...doc,
     }),
   );
@@ -213,10 +247,17 @@ export function Flag(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
+/** `5.0` and `5e0` are the integer 5 (JSON Schema 2020-12, validation 6.1.1). */
+function asInteger(value: unknown): unknown {
+  const digits = typeof value === 'string' ? integerText(value) : undefined;
+  return digits !== undefined && Number.isSafeInteger(Number(digits)) ? Number(digits) : value;
+}
+
 export function WholeNumber(min: number, max: number, doc: FieldDoc = {}): PropertyDecorator {
   const test: Test = (value) =>
     Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
   return applyDecorators(
+    Transform(({ value }) => asInteger(value)),
     rule('wholeNumber', test, `must be a whole number from ${min} to ${max}`),
     ApiProperty({ type: 'integer', minimum: min, maximum: max, ...doc }),
   );
@@ -252,11 +293,11 @@ export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorato
     rule(
       'identifierList',
       test,
-      `must be a list of ${min} to ${max} different ids, each of 1 to ${MAX_IDENTIFIER} characters without white space`,
+      `must be a list of ${min} to ${max} different ids, each of at least 1 character, ${ID_RULE}`,
     ),
     ApiProperty({
       type: 'array',
-      items: { type: 'string', minLength: 1, maxLength: MAX_IDENTIFIER, format: ID },
+      items: { type: 'string', minLength: 1, format: ID },
       minItems: min,
       maxItems: max,
       uniqueItems: true,
@@ -266,17 +307,16 @@ export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorato
 }
 
 export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
-  const maxLength = 256;
   return applyDecorators(
     secretField(doc),
     rule(
       'secretList',
-      (value) => isListOf(value, size, (item) => isPlainText(item, maxLength)),
+      (value) => isListOf(value, size, isSecret),
       `must be a list of at most ${size.max} texts`,
     ),
     ApiProperty({
       type: 'array',
-      items: { type: 'string', minLength: 1, maxLength, format: 'password' },
+      items: { type: 'string', minLength: 1, format: 'password' },
       maxItems: size.max,
       ...doc,
     }),

@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { isJsonText, numberText } from '../shared/json.ts';
+import { integerText, isJsonText } from '../shared/json.ts';
 import { LONG_DIGITS, longText } from '../upstream/wire/scalars.ts';
 import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
-import { type FieldDoc, Flag, rule, WholeNumber, Word } from './rules.ts';
+import { type FieldDoc, Flag, rule, type Test, Trimmed, WholeNumber, Word } from './rules.ts';
 
 const MAX_LONG = 2n ** 63n - 1n;
 const LONG = /^(0|[1-9]\d{0,18})$/;
@@ -14,7 +14,8 @@ const LONG_RULE = 'must be a whole number of 64 bits, not negative';
 /** A long of the platform as digits; in a body it may be a JSON integer too, which becomes its digits. */
 export function Long(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    Transform(({ value }) => numberText(value) ?? (value as unknown)),
+    Trimmed(),
+    Transform(({ value }) => integerText(value) ?? (value as unknown)),
     rule('long', isLong, LONG_RULE),
     ApiProperty({
       oneOf: [
@@ -29,6 +30,7 @@ export function Long(doc: FieldDoc = {}): PropertyDecorator {
 /** A long as digits in a string: for queries, and where clients would read a number as a double. */
 export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
+    Trimmed(),
     rule('long', isLong, LONG_RULE),
     ApiProperty({ type: String, format: 'int64', pattern: LONG.source, ...doc }),
   );
@@ -43,6 +45,7 @@ export function Int32(doc: FieldDoc = {}): PropertyDecorator {
 export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
   const isSignedLong = (value: unknown) => isJsonText(value) && longText(value) !== undefined;
   return applyDecorators(
+    Trimmed(),
     rule('signedLong', isSignedLong, 'must be a whole number of 64 bits'),
     ApiProperty({ type: String, format: 'int64', pattern: LONG_DIGITS.source, ...doc }),
   );
@@ -51,7 +54,7 @@ export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
 const RFC3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** RFC 3339 with up to milliseconds; a day that does not exist (30 February) is refused. */
+/** With up to milliseconds; a day that does not exist (30 February) is refused. */
 function isTimestamp(value: unknown): value is string {
   if (!isJsonText(value) || !RFC3339.test(value)) return false;
   // Every month has 28 days. After its last day a `Date` continues in the next month.
@@ -59,11 +62,35 @@ function isTimestamp(value: unknown): value is string {
   return day <= 28 || new Date(`${value.slice(0, 10)}T00:00:00Z`).getUTCDate() === day;
 }
 
+const FINER_THAN_MS = /(\.\d{3})\d+(?=(?:Z|[+-]\d\d:\d\d)$)/i;
+const LEAP_SECOND = /:60(?:\.\d+)?(?=(?:Z|[+-]\d\d:\d\d)$)/i;
+
+/** RFC 3339 has fractions of any length, and leap seconds. The fraction is cut to milliseconds; a leap second is the end of the second before it. */
+function inMilliseconds(value: unknown): unknown {
+  if (!isJsonText(value)) return value;
+  if (!LEAP_SECOND.test(value)) return value.replace(FINER_THAN_MS, '$1');
+  const before = value.replace(LEAP_SECOND, ':59.999');
+  const isLeapSecond = isTimestamp(before) && new Date(before).toISOString().slice(11, 16) === '23:59';
+  return isLeapSecond ? before : value;
+}
+
+const TIME_RULE = 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z';
+
 export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    rule('timestamp', isTimestamp, 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z'),
+    Transform(({ value }) => inMilliseconds(value)),
+    rule('timestamp', isTimestamp, TIME_RULE),
     ApiProperty({ type: String, format: 'date-time', ...doc }),
   );
+}
+
+/** A time that is later than that in the field `start`, where both are there. */
+export function LaterThan(start: string): PropertyDecorator {
+  const test: Test = (value, object) => {
+    const from = (object as Readonly<Record<string, unknown>>)[start];
+    return !isTimestamp(from) || !isTimestamp(value) || Date.parse(value) > Date.parse(from);
+  };
+  return rule('laterThan', test, `must be later than ${start}`);
 }
 
 /** `y-m-d`, the platform's time expression (interface section 2.4). */
@@ -75,6 +102,30 @@ export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
 }
 
 // All parameters of a query arrive as text. Only the exact spelling becomes a value; anything else is refused.
+
+const DATE = /^\d{4}-\d\d-\d\d$/;
+/** A `+` that was not percent-encoded arrives as a blank. */
+const BARE_PLUS = / (?=\d\d:\d\d$)/;
+
+/** A time in a query, or a date, which is the beginning of that day in UTC. */
+export function TimestampParameter(doc: FieldDoc & { readonly description: string }): PropertyDecorator {
+  const asTime = (value: unknown) => {
+    if (!isJsonText(value)) return value;
+    return DATE.test(value) ? `${value}T00:00:00.000Z` : inMilliseconds(value.replace(BARE_PLUS, '+'));
+  };
+  return applyDecorators(
+    Transform(({ value }) => asTime(value)),
+    rule('timestamp', isTimestamp, `${TIME_RULE}, or a date such as 2026-11-20`),
+    ApiProperty({
+      anyOf: [
+        { type: 'string', format: 'date-time' },
+        { type: 'string', format: 'date' },
+      ],
+      ...doc,
+      description: `${doc.description}. A date stands for the beginning of that day in UTC`,
+    }),
+  );
+}
 
 /** A flag in a query: exactly `true` or `false`. */
 export function FlagParameter(doc: FieldDoc = {}): PropertyDecorator {

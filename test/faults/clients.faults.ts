@@ -70,6 +70,8 @@ describe('a request that is wrong', () => {
   const products = { orderType: 'delete_product' };
   const unnamed = { ...products, assets: [{ assetNums: ['a'], products: [{ crmProductId: 'p' }] }] };
   const duration = { products: [{ timeDurationExpression: 'P1Y' }] };
+  const ends = { startsAt: '2027-01-01T00:00:00Z', endsAt: '2026-12-31T23:59:59.999Z' };
+  const atOnce = { startsAt: '2027-01-01T00:00:00Z', endsAt: '2027-01-01T08:00:00+08:00' };
   const ITEM = '/items/0';
   const ASSET = '/items/0/assets/0';
 
@@ -100,6 +102,8 @@ describe('a request that is wrong', () => {
       ['K6 with a C1 control in a name', named('a\u0085b'), '/customerName'],
       ['K6 with a name that turns its direction', named('a\u202eb'), '/customerName'],
       ['K6 with no space in an id', { ...customer, channelCustomerId: 'CH\u200b9' }, '/channelCustomerId'],
+      ['K6 with a blank around an id', { ...customer, channelCustomerId: 'CH-9 ' }, '/channelCustomerId'],
+      ['K6 with a name of blanks', named(' \u3000'), '/customerName'],
       ['K8 with null for a text', { ...customer, branchName: null }, '/branchName'],
       ['K8 with a long number for a text', misnamed('12345678901234567890'), '/customerName'],
     ],
@@ -109,6 +113,7 @@ describe('a request that is wrong', () => {
       ['K8 with a lock given twice', { assetNums: ['a', 'a'] }, '/assetNums'],
     ],
     [MEMBERS]: [
+      ['K6 with a blank around a password', members({ password: 'first-login-9 ' }), '/members/0/password'],
       // The first letter is Cyrillic.
       ['K6 with an account of look-alikes', members({ account: 'аnna' }), '/members/0/account'],
       ['K16 of 1,001 members', members(...tooMany), '/members'],
@@ -128,6 +133,13 @@ describe('a request that is wrong', () => {
       ['K7 with a field of a deletion', purchase({ allOrders: true }), '/items/0/allOrders'],
       ['K8 with null for an item', orderWith(null as never), '/items', ITEM],
       ['K8 with no such day', asset({ endsAt: '2026-02-30T00:00:00Z' }), `${ASSET}/endsAt`],
+      [
+        'K8 with an asset and products that end before they begin, or when they do',
+        purchase({ assets: [{ ...ends, products: [ends, atOnce], merchandises: [{ products: [ends] }] }] }),
+        ...['', '/products/0', '/products/1', '/merchandises/0/products/0'].map(
+          (at) => `${ASSET}${at}/endsAt`,
+        ),
+      ],
       ['K8 with a time without a zone', asset({ endsAt: '2026-02-20T00:00:00' }), `${ASSET}/endsAt`],
       ['K8 with no y-m-d', asset(duration), `${ASSET}/products/0/timeDurationExpression`],
       ['K9 with a field twice deep inside', '{"items":[{"a":{"b":1,"b":1}}]}', '/items/0/a/b'],
@@ -336,7 +348,19 @@ describe('HTTP', () => {
       ]);
     }
     expect(await sandbox.calls()).toEqual([]);
-    for (const headers of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'].map(typed))
+    const taken = [
+      ...[
+        'application/json; charset=utf-8',
+        'Application/JSON;charset="UTF-8"',
+        'application/json;charset=utf8',
+      ],
+      ...[
+        'application/json ;\tcharset = "UTF8" ; profile="a;b"',
+        'application/json;',
+        'application/json;v=1',
+      ],
+    ];
+    for (const headers of taken.map(typed))
       expect([headers, (await gateway.post(ASSET_NUMS, '{"size":1}', { headers })).status]).toEqual([
         headers,
         201,
@@ -347,6 +371,68 @@ describe('HTTP', () => {
     const body = { ...caseOf('bindCustomer').body, customerName: 'Café am Kai' };
     expect((await gateway.post(CUSTOMERS, body)).status).toBe(201);
     expect((await sandbox.calls())[0]?.body).toMatchObject({ customerName: 'Café am Kai' });
+  });
+
+  it.each([
+    ['a name in Persian', 'customerName', 'علی\u200cرضا'],
+    ['a name with a joiner in Hindi', 'customerName', 'क्\u200dष'],
+    ['a name with marks and isolates of the direction', 'customerName', '\u2067שלום\u2069\u200f'],
+    ['a name of 5,000 characters', 'customerName', 'n'.repeat(5_000)],
+    ['a name with a line end', 'branchName', 'Coast\r\nNorth'],
+    ['an id with blanks in it, of 300 characters', 'channelCustomerId', `CH 2026${'7'.repeat(293)}`],
+    ['a mobile number as people write it', 'passwordMobile', '+49 170 555'],
+  ])('K6 %s reaches the platform as it is', async (_, field, text) => {
+    const body = { ...caseOf('bindCustomer').body, [field]: text };
+    await gateway.post(CUSTOMERS, body);
+    expect((await sandbox.calls())[0]?.body).toMatchObject({ [field]: text });
+  });
+
+  it('K6 blanks around a text for people are removed, and within a value for programs they stay', async () => {
+    const value = ' pier 1\n';
+    const asset = { products: [{ productUri: 'draft.pro' }], extensions: [{ code: 'site', value }] };
+    const body = orderOf('SO-blanks');
+    const [item] = body.items;
+    await gateway.post(ORDERS, {
+      ...body,
+      items: [{ ...item, customer: { ...item?.customer, address: ' 2 Quay\nStreet \n' }, assets: [asset] }],
+    });
+    expect((await sandbox.calls())[0]?.body).toMatchObject({
+      orderList: [{ address: '2 Quay\nStreet', assets: [{ assetExtendList: [{ extendValue: value }] }] }],
+    });
+  });
+
+  it('K8 a time with nanoseconds is cut, and an integer may have a fraction of zeros', async () => {
+    const term = { startsAt: '2026-01-01T00:00:00.123456789Z', endsAt: '2027-01-01T00:00:00.999999999Z' };
+    const product = { productUri: 'draft.pro', ...term, limitConcurrent: 5 };
+    const body = orderOf('SO-nanos');
+    const sentOrder = { ...body, items: [{ ...body.items[0], assets: [{ products: [product] }] }] };
+    const json = JSON.stringify(sentOrder).replace('"limitConcurrent":5', '"limitConcurrent":5.00');
+    expect((await gateway.post(ORDERS, json)).status).toBe(201);
+    const sent = {
+      limitStartDate: Date.parse('2026-01-01T00:00:00.123Z'),
+      limitEndDate: Date.parse('2027-01-01T00:00:00.999Z'),
+      limitConcurrent: 5,
+    };
+    expect((await sandbox.calls())[0]?.body).toMatchObject({
+      orderList: [{ assets: [{ products: [sent] }] }],
+    });
+  });
+
+  it('K8 a filter takes a date, which is the beginning of that day in UTC', async () => {
+    const idsOf = async (end: string) => {
+      const { status, body } = await gateway.get(`${ASSETS}?endsBefore=${end}&pageSize=1000`);
+      expect([end, status]).toEqual([end, 200]);
+      return (body['items'] as { assetId: string; endsAt: string }[]).map(({ endsAt }) => endsAt).sort();
+    };
+    const ends = await idsOf('2100-01-01');
+    expect(ends.length).toBeGreaterThan(0);
+    const day = String(ends[0]).slice(0, 10);
+    expect(await idsOf(day)).toEqual(await idsOf(`${day}T00:00:00.000Z`));
+    expect(await idsOf(day)).toEqual(await idsOf(`${day}T08:00:00+08:00`));
+    for (const wrong of ['2027-02-30', '2027-1-1', '2027'])
+      expect((await gateway.get(`${ASSETS}?endsBefore=${wrong}`)).body['errors']).toMatchObject([
+        { parameter: 'endsBefore', detail: expect.stringContaining('or a date such as') },
+      ]);
   });
 
   it('K10 headers with names of object members have no effect', async () => {
@@ -469,7 +555,11 @@ it('K35 text that makes regular expressions slow is refused in milliseconds', as
   for (const [what, ask] of Object.entries({
     'an account': () => ofMember({ account: `${'a'.repeat(100_000)}!` }),
     'a name of marks to be put in order': () => ofMember({ name: 'a\u0301\u0323'.repeat(60_000) }),
-    'an e-mail': () => ofOrder({ admin: { email: `${'a@'.repeat(50_000)}!` } }),
+    'an e-mail': () => ofOrder({ admin: { email: `${'a@'.repeat(50_000)}\0` } }),
+    'an address of marks to be put in order': () =>
+      ofOrder({
+        customer: { address: `${'a\u0301\u0323'.repeat(60_000)}${'\u0301\u0323'.repeat(60_000)}\0` },
+      }),
     'a duration': () => ofOrder({ assets: [{ products: [duration] }] }),
     'a time': () => ofOrder({ assets: [{ endsAt: `2026-${'0'.repeat(100_000)}`, products: [{}] }] }),
     'a path and a query': () => gateway.get(path),

@@ -35,6 +35,12 @@ function withProducts(asset: Members): Members {
   return listOf(asset['products']).length > 0 ? asset : { ...asset, products: [{ productUri: 'draft.pro' }] };
 }
 
+/** What ends has begun before. */
+function inOrder(value: Members): Members {
+  const [from, to] = [value['startsAt'], value['endsAt']].map((time) => Date.parse(String(time)));
+  return Number(from) >= Number(to) ? without(value, 'startsAt') : value;
+}
+
 /** An asset of an order has something in it: what is bought, or what is deleted. */
 function notEmpty(value: Members): Members {
   const isEmpty = listOf(value['products']).length + listOf(value['merchandises']).length === 0;
@@ -48,6 +54,11 @@ function notEmpty(value: Members): Members {
 export const mends: Readonly<Record<string, (value: Members) => Members>> = {
   // Which hosts may be called is the operator's list.
   UpdateWebhook: (value) => ({ ...without(value, 'url'), ...(isAll(value['types']) && { types: ['*'] }) }),
+  CreateWebhook: (value) => ({
+    ...value,
+    url: 'https://receiver.example/hook',
+    ...(isAll(value['types']) && { types: ['*'] }),
+  }),
   // It begins long after the test: nothing is stopped.
   SetMaintenance: (value) => ({ ...value, from: inDays(5), until: inDays(6) }),
   UpdateCustomer: (value) => (Object.keys(value).length > 0 ? value : { address: '2 Quay Street' }),
@@ -55,9 +66,12 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
     Object.keys(value['customer'] as Members).length > 0
       ? value
       : { ...value, customer: { customerId: 'cus-harbour-default' } },
-  BoughtAsset: notEmpty,
-  ReducedAsset: notEmpty,
-  RevokedProduct: (value) => (value['strictMatchWhenDelete'] === true ? { ...TERMS, ...value } : value),
+  BoughtAsset: (value) => inOrder(notEmpty(value)),
+  RevokedAsset: inOrder,
+  ReducedAsset: (value) => inOrder(notEmpty(value)),
+  OrderProduct: inOrder,
+  RevokedProduct: (value) =>
+    value['strictMatchWhenDelete'] === true ? { ...value, ...TERMS } : inOrder(value),
   DeleteAsset: deletion,
   DeleteProduct: (value) => ({ ...deletion(value), assets: listOf(value['assets']).map(withProducts) }),
   PlaceOrder: (value) => ({

@@ -44,20 +44,21 @@ function resolved(schema: Schema): { schema: Schema; name: string | undefined } 
 }
 
 /** Characters for text: of one to four bytes, and those with a meaning in JSON, HTML, SQL, shells, templates and URLs. */
-const PALETTE = [...'abcXYZ0189-_.:/@%&=+~\'"`\\<>{}[]()$#!?;,|* éß名称ａ٣😀𝒜'];
+const PALETTE = [...'abcXYZ0189-_.:/@%&=+~\'"`\\<>{}[]()$#!?;,|* éß名称ａ٣😀𝒜\t\r\n\u200c\u200f\u2067'];
 /** The largest signed integer of 64 bits, a rule of longs that no pattern expresses. */
 const MAX_LONG = 2n ** 63n - 1n;
 const isLong = ({ pattern }: Schema) => pattern !== undefined && pattern.includes('\\d{0,18}');
 
 /** Formats that only keep characters out, in the words of the document's description. */
-const UNDISGUISED = String.raw`[^\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]`;
 const OF_CHARACTERS: Readonly<Record<string, string>> = {
-  id: String.raw`^[^\s\p{C}]*$`,
-  text: `^${UNDISGUISED}*$`,
-  password: `^${UNDISGUISED}*$`,
+  id: String.raw`^(?!\s)[^\p{C}\p{Zl}\p{Zp}]*(?<!\s)$`,
+  text: String.raw`^(?!\s+$)(?:[\t\n\r]|[^\p{Cc}\u202d\u202e\ud800-\udfff])*$`,
+  password: String.raw`^(?!\s)[^\p{Cc}\ud800-\udfff]*(?<!\s)$`,
 };
 const isOfCharacters = ({ format = '' }: Schema) => Object.hasOwn(OF_CHARACTERS, format);
-const patternOf = ({ pattern, format = '' }: Schema) => pattern ?? OF_CHARACTERS[format];
+/** Whether a text has the pattern of the schema, and that of its format. */
+const hasForm = ({ pattern, format = '' }: Schema, text: string) =>
+  [pattern, OF_CHARACTERS[format]].every((each) => each === undefined || matches(each, text));
 
 const pick = <T>(...values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
@@ -115,20 +116,21 @@ function fittingList(schema: Schema, known: Known, field: string, depth: number)
 
 function fittingText(schema: Schema, known: readonly string[]): fc.Arbitrary<string> {
   const { minLength = 0, maxLength = 40, format } = schema;
-  const pattern = patternOf(schema);
-  const fits = (text: string) =>
-    [...text].length <= maxLength && (pattern === undefined || matches(pattern, text));
+  const fits = (text: string) => [...text].length <= maxLength && hasForm(schema, text);
   const some = known.filter(fits);
-  const made = format === 'date-time' ? timestamp : spelled(schema, minLength, maxLength).filter(fits);
+  const made = format?.startsWith('date')
+    ? timestamps(format)
+    : spelled(schema, minLength, maxLength).filter(fits);
   return some.length > 0 ? fc.oneof(made, pick(...some)) : made;
 }
 
 function spelled(schema: Schema, minLength: number, maxLength: number): fc.Arbitrary<string> {
-  const pattern = patternOf(schema);
+  const { pattern } = schema;
   if (isLong(schema))
     return fc.oneof(fc.bigInt(0n, MAX_LONG), pick(0n, MAX_LONG, 2n ** 53n + 1n)).map(String);
   if (pattern !== undefined && !isOfCharacters(schema)) return fc.stringMatching(new RegExp(pattern));
-  const units = PALETTE.filter((unit) => pattern === undefined || matches(pattern, unit));
+  // Some formats refuse a blank only at the ends.
+  const units = PALETTE.filter((unit) => hasForm(schema, `a${unit}a`));
   const unit = pick(...units);
   const short = fc.string({ unit, minLength, maxLength: Math.min(maxLength, 24) });
   const longest = unit.map((each) => each.repeat(maxLength));
@@ -143,9 +145,12 @@ function matches(pattern: string, text: string): boolean {
 }
 
 const TIMES = { min: new Date('1970-01-02T00:00:00Z'), max: new Date('2199-12-31T00:00:00Z') };
-const timestamp = fc
-  .tuple(fc.date({ ...TIMES, noInvalidDate: true }), pick('.000Z', 'Z', '.5Z', '+08:00', '.123-11:30', 'z'))
-  .map(([date, zone]) => date.toISOString().replace(/\.\d{3}Z$/, zone));
+const ZONES = pick('.000Z', 'Z', '.5Z', '+08:00', '.123-11:30', 'z', '.123456789Z');
+const timestamps = (format: string) =>
+  fc.tuple(fc.date({ ...TIMES, noInvalidDate: true }), ZONES).map(([date, zone]) => {
+    const text = date.toISOString();
+    return format === 'date' ? text.slice(0, 10) : text.replace(/\.\d{3}Z$/, zone);
+  });
 
 function fittingInteger({
   minimum = 0,

@@ -96,7 +96,7 @@ export class ExportQuery {
 
   /** A part of the name or account. */
   @Optional()
-  @Text(100, { example: 'anna' })
+  @Text({ example: 'anna' })
   @Names('filter')
   keyword?: string;
 

@@ -3,12 +3,11 @@ import { Count, Int64, Opaque, OpenWord, Time, UpstreamName } from '../../operat
 import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { PageQuery } from '../../operation/page.dto.ts';
 import { type Outcome, outcomes, problemCodes } from '../../problem/catalogue.ts';
-import { Label, Names } from '../../tenancy/names.ts';
+import { Names } from '../../tenancy/names.ts';
 import { DifferentBy, Unrepeated } from '../../validation/list-rules.ts';
 import { Digits, Long, WholeNumberParameter } from '../../validation/scalar-rules.ts';
-import { Clearable, ListOf, Optional, PathId, SecretText, Text, Word } from '../../validation/rules.ts';
+import { Clearable, ListOf, NewPassword, Optional, PathId, Text, Word } from '../../validation/rules.ts';
 
-const MAX_PASSWORD = 128;
 const DEFAULT_PAGE_SIZE = 20;
 /** The name with the enterprise code must stay under 63 characters (interface section 8). */
 const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
@@ -35,7 +34,7 @@ export class LeavingMemberPath extends EnterprisePath {
 
 abstract class MemberTerms {
   /** The member's own name. */
-  @Text(30, { example: 'Anna Berg' })
+  @Text({ example: 'Anna Berg' }, { max: 30 })
   name!: string;
 
   @Optional()
@@ -48,11 +47,11 @@ abstract class MemberTerms {
 
   /** Remark on the member. An empty text removes the current one. */
   @Optional()
-  @Text(200, { example: 'Second floor' }, 0)
+  @Text({ example: 'Second floor' }, { min: 0, max: 200 })
   remark?: string;
 
   @Optional()
-  @Label({ example: '13800000001' })
+  @Text({ example: '13800000001' })
   passwordMobile?: string;
 }
 
@@ -80,7 +79,7 @@ export class NewMemberDto extends MemberTerms {
   account!: string;
 
   /** Initial password. */
-  @SecretText(MAX_PASSWORD)
+  @NewPassword()
   password!: string;
 }
 
@@ -95,7 +94,7 @@ export class AddMembersDto {
 @ApiSchema({ description: "A member's new password (docs/platform.md, section 4.2, operation 3)" })
 export class ResetPasswordDto {
   /** The new password. */
-  @SecretText(MAX_PASSWORD)
+  @NewPassword()
   password!: string;
 }
 
@@ -111,7 +110,7 @@ export class ListMembersQuery extends PageQuery {
 
   /** A part of the name or account. */
   @Optional()
-  @Text(100, { example: 'anna' })
+  @Text({ example: 'anna' })
   @Names('filter')
   keyword?: string;
 }

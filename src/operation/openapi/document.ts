@@ -30,7 +30,14 @@ A generator that does not read OpenAPI 3.1 takes the copy of this document in 3.
 | lent lock | A lock into which members move licences of their assets, to use them away from the network |
 | member | An employee of an enterprise who logs in to the platform. Assets are assigned to members |
 
-A string of the format \`id\` has no white space, control or invisible characters; one of the format \`text\`, and a password, no control or invisible characters.`;
+What a request may contain, beside its schemas:
+
+- A string of the format \`id\` has no control or invisible characters, and no blanks around it. It is compared character by character.
+- A string of the format \`text\` may have what names in any script need, tabs and line ends. It has no other control characters, and neither U+202D nor U+202E, which show letters in another order. The gateway brings it to Unicode normal form C and removes blanks around it, unless the field says that it is passed on unchanged.
+- Blanks around accounts, durations and digits in strings are removed. A password is never changed: a new one with blanks around it is refused.
+- A \`date-time\` is any time of RFC 3339. Its fraction is cut to milliseconds, and a leap second is the last millisecond before it.
+- An integer may be spelled as \`5.0\` or \`5e0\`.
+- A \`Content-Type\` may have any parameters; its \`charset\`, if any, is UTF-8.`;
 
 export type ResponseExamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

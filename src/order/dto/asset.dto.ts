@@ -3,7 +3,7 @@ import { Opaque, OpenWord, Time, UpstreamName } from '../../operation/response-f
 import { EnterprisePath } from '../../operation/enterprise-path.dto.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { type LicenseType, licenseTypes } from '../../upstream/wire/words.ts';
-import { FlagParameter, Timestamp } from '../../validation/scalar-rules.ts';
+import { FlagParameter, TimestampParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, OneOf, Optional, PathId } from '../../validation/rules.ts';
 import { Names } from '../../tenancy/names.ts';
 
@@ -37,9 +37,11 @@ export class ListAssetsQuery extends PageQuery {
   @Names('filter')
   memberGlobalId?: string;
 
-  /** Only assets that end before this time. Assets without an end are left out. */
   @Optional()
-  @Timestamp({ example: '2030-01-01T00:00:00.000Z' })
+  @TimestampParameter({
+    description: 'Only assets that end before this time; those without an end are left out',
+    example: '2030-01-01T00:00:00.000Z',
+  })
   endsBefore?: string;
 
   @Optional()

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
-import { Label, Names } from '../../tenancy/names.ts';
+import { Names } from '../../tenancy/names.ts';
 import { FlagParameter } from '../../validation/scalar-rules.ts';
 import { Clearable, Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
@@ -18,19 +18,19 @@ export class BindCustomerDto {
   @Names('unbounded')
   channelCustomerId!: string;
 
-  @Text(200, { example: 'Northwind Survey' })
+  @Text({ example: 'Northwind Survey' })
   customerName!: string;
 
   /** Name of the enterprise main account that the customer is bound to. */
-  @Text(200, { example: 'Northwind Survey' })
+  @Text({ example: 'Northwind Survey' })
   enterpriseName!: string;
 
   @Optional()
-  @Text(200, { example: 'Coast' })
+  @Text({ example: 'Coast' })
   branchName?: string;
 
   @Optional()
-  @Label({ example: '13800000001' })
+  @Text({ example: '13800000001' })
   passwordMobile?: string;
 }
 
@@ -73,15 +73,15 @@ export class CrmCustomerPath {
 })
 export class UpdateCustomerDto {
   @Optional()
-  @Text(200, { example: 'Harbour Engineering Ltd' })
+  @Text({ example: 'Harbour Engineering Ltd' })
   customerName?: string;
 
   @Optional()
-  @Text(200, { example: 'Coast' })
+  @Text({ example: 'Coast' })
   branchName?: string | null;
 
   @Optional()
-  @Text(500, { example: '2 Harbour Road' })
+  @Text({ example: '2 Harbour Road' })
   address?: string | null;
 }
 

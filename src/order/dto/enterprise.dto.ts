@@ -11,15 +11,15 @@ export class CreateEnterpriseDto {
   @Names('unbounded')
   crmCustomerId!: string;
 
-  @Text(200, { example: 'Lighthouse Design' })
+  @Text({ example: 'Lighthouse Design' })
   customerName!: string;
 
   @Optional()
-  @Text(200, { example: 'Coast' })
+  @Text({ example: 'Coast' })
   branchName?: string;
 
   @Optional()
-  @Text(500, { example: '1 Beacon Street' })
+  @Text({ example: '1 Beacon Street' })
   address?: string;
 }
 

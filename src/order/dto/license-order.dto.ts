@@ -13,9 +13,9 @@ import { FlagParameter } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
+  InUrl,
   ListOf,
   Nested,
-  NotDots,
   ObjectRule,
   OneOf,
   Optional,
@@ -43,7 +43,7 @@ class OrderCustomerDto {
   crmCustomerId?: string;
 
   @Optional()
-  @Text(200, { example: 'Harbour Engineering' })
+  @Text({ example: 'Harbour Engineering' })
   customerName?: string;
 
   @Optional()
@@ -58,12 +58,12 @@ class OrderCustomerDto {
   enterpriseGlobalId?: string;
 
   @Optional()
-  @Text(500)
+  @Text()
   address?: string;
 
   /** The purchaser's mobile number. */
   @Optional()
-  @Label()
+  @Text()
   passwordMobile?: string;
 }
 
@@ -71,22 +71,22 @@ class OrderCustomerDto {
 class OrderAdminDto {
   /** The administrator's own name. */
   @Optional()
-  @Text(128, { 'x-upstream': 'adminName' })
+  @Text({ 'x-upstream': 'adminName' })
   name?: string;
 
   /** The administrator's login name. */
   @Optional()
-  @Text(128, { 'x-upstream': 'adminAccount' })
+  @Text({ 'x-upstream': 'adminAccount' })
   account?: string;
 
   /** The administrator's e-mail address. */
   @Optional()
-  @Text(254, { 'x-upstream': 'adminEmail' })
+  @Text({ 'x-upstream': 'adminEmail' })
   email?: string;
 
   /** The administrator's mobile number. */
   @Optional()
-  @Text(32, { 'x-upstream': 'adminCellNumber' })
+  @Text({ 'x-upstream': 'adminCellNumber' })
   cellNumber?: string;
 }
 
@@ -99,7 +99,7 @@ class OrderBranchDto {
 
   /** Name of the branch. */
   @Optional()
-  @Text(200, { 'x-upstream': 'branchName' })
+  @Text({ 'x-upstream': 'branchName' })
   name?: string;
 }
 
@@ -202,12 +202,12 @@ export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
 export class PlaceOrderDto {
   /** Code of the sales channel. Only channels granted to the caller. */
   @Identifier({ example: 'crm' })
-  @NotDots()
+  @InUrl()
   @Names('channel')
   channelCode!: string;
 
   @Identifier({ example: 'SO-2001' })
-  @NotDots()
+  @InUrl()
   @Names('ownNumber')
   channelOrderId!: string;
 

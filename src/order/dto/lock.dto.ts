@@ -15,7 +15,7 @@ export class LocksDto {
 
   /** Name, mobile number or e-mail of the operator; by default the caller's name. */
   @Optional()
-  @Text(128, { example: 'ops@example.com' })
+  @Text({ example: 'ops@example.com' })
   operatorIdentity?: string;
 }
 

@@ -1,7 +1,8 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Label, Names } from '../../tenancy/names.ts';
-import { Int32, SignedDigits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
+import { Int32, LaterThan, SignedDigits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
 import {
+  ExactText,
   Flag,
   Identifier,
   IdentifierList,
@@ -23,17 +24,17 @@ export class ProductFeatureDto {
 
   /** Name of the feature. */
   @Optional()
-  @Text(200, { example: 'Export', 'x-upstream': 'featureName' })
+  @Text({ example: 'Export', 'x-upstream': 'featureName' })
   name?: string;
 
   /** Value of the feature. */
   @Optional()
-  @Text(500, { example: 'on', 'x-upstream': 'featureValue' })
+  @ExactText({ example: 'on', 'x-upstream': 'featureValue' })
   value?: string;
 
   /** Type of the value; the platform does not document the words. */
   @Optional()
-  @Text(64, { example: 'string', 'x-upstream': 'featureValueType' })
+  @Text({ example: 'string', 'x-upstream': 'featureValueType' })
   valueType?: string;
 
   @Optional()
@@ -56,7 +57,7 @@ abstract class ProductTerms {
   parentCrmProductId?: string;
 
   @Optional()
-  @Text(200, { example: 'Draft Pro' })
+  @Text({ example: 'Draft Pro' })
   productName?: string;
 
   @Optional()
@@ -68,7 +69,7 @@ abstract class ProductTerms {
   appKey?: string;
 
   @Optional()
-  @Text(64)
+  @Text()
   productType?: string;
 
   @Optional()
@@ -76,7 +77,12 @@ abstract class ProductTerms {
   startsAt?: string;
 
   @Optional()
-  @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
+  @Timestamp({
+    example: '2027-01-01T00:00:00.000Z',
+    'x-upstream': 'limitEndDate',
+    description: 'Later than `startsAt`, where both are there',
+  })
+  @LaterThan('startsAt')
   endsAt?: string;
 
   @Optional()
@@ -104,7 +110,7 @@ abstract class ProductTerms {
   passwords?: string[];
 
   @Optional()
-  @Text(32)
+  @Text()
   timeUnit?: string;
 
   @Optional()
@@ -159,7 +165,7 @@ abstract class MerchandiseTerms {
   merchandiseNum?: string;
 
   @Optional()
-  @Text(200, { example: 'Draft package' })
+  @Text({ example: 'Draft package' })
   merchandiseName?: string;
 
   @Optional()
@@ -202,7 +208,7 @@ class OrderExtensionDto {
   code!: string;
 
   /** Value of the property. */
-  @Text(500, { example: 'pier-1', 'x-upstream': 'extendValue' })
+  @ExactText({ example: 'pier-1', 'x-upstream': 'extendValue' })
   value!: string;
 }
 
@@ -217,7 +223,12 @@ abstract class AssetTerms {
   startsAt?: string;
 
   @Optional()
-  @Timestamp({ example: '2027-01-01T00:00:00.000Z', 'x-upstream': 'limitEndDate' })
+  @Timestamp({
+    example: '2027-01-01T00:00:00.000Z',
+    'x-upstream': 'limitEndDate',
+    description: 'Later than `startsAt`, where both are there',
+  })
+  @LaterThan('startsAt')
   endsAt?: string;
 
   @Optional()

@@ -5,9 +5,10 @@ import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { enumeration } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
-import { Timestamp } from '../../validation/scalar-rules.ts';
+import { TimestampParameter } from '../../validation/scalar-rules.ts';
 import {
   Identifier,
+  InUrl,
   ListOf,
   ObjectRule,
   OneOf,
@@ -73,10 +74,12 @@ export class OrderRecordDto {
 
 export class OrderPath {
   @Identifier({ example: 'crm' })
+  @InUrl()
   @Names('channel')
   channelCode!: string;
 
   @Label({ example: 'SO-2000' })
+  @InUrl()
   channelOrderId!: string;
 }
 
@@ -101,11 +104,11 @@ export class ListOrdersQuery extends PageQuery {
   enterpriseGlobalId?: string;
 
   @Optional()
-  @Timestamp({ description: 'Only orders submitted at this time or later' })
+  @TimestampParameter({ description: 'Only orders submitted at this time or later' })
   submittedAfter?: string;
 
   @Optional()
-  @Timestamp({ description: 'Only orders submitted before this time' })
+  @TimestampParameter({ description: 'Only orders submitted before this time' })
   submittedBefore?: string;
 }
 
@@ -145,7 +148,7 @@ export class SettleOrderDto {
   as!: 'succeeded' | 'not_placed';
 
   /** How the operator found out; the record keeps it. */
-  @Text(500)
+  @Text({}, { max: 500 })
   reason!: string;
 
   /** The placed items, where they are known. */

@@ -61,7 +61,7 @@ describe('ids', () => {
   });
 
   it('stay byte for byte where upstream sends text', () => {
-    for (const id of ['a', '007', '1.0', '-1', 'e\u0301', 'é', 'A b', 'x'.repeat(128)]) {
+    for (const id of ['a', '007', '1.0', '-1', 'e\u0301', 'é', 'A b', 'x'.repeat(500)]) {
       expect(field(JSON.stringify(id)).id('field')).toBe(id);
     }
   });
@@ -70,7 +70,7 @@ describe('ids', () => {
     expect(readOf(json, (wire) => wire.id('field'))).toEqual({ value: null, noted: WRONG });
   });
 
-  it.each(['"a\\nb"', '"\\u0000"', `"${'x'.repeat(129)}"`])('are not the text %.20s', (json) => {
+  it.each(['"a\\nb"', '"\\u0000"'])('are not the text %.20s', (json) => {
     expect(readOf(json, (wire) => wire.id('field'))).toEqual({ value: null, noted: WRONG });
   });
 

@@ -2,7 +2,6 @@ import { isJsonText, numberText } from '../../shared/json.ts';
 
 /** Keys that could reach a prototype in a careless client of the gateway. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
-const MAX_ID = 128;
 /** All of Unicode's category Cc. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -12,14 +11,9 @@ const MAX_LONG = 9223372036854775807n;
 /** An id as the platform sends it: text, or a whole number of any size, digit by digit. */
 export function idText(value: unknown): string | undefined {
   // Some platforms send an empty text for "none". requiredId refuses it.
-  if (isJsonText(value)) return isId(value) ? value : undefined;
+  if (isJsonText(value)) return CONTROL.test(value) ? undefined : value;
   const digits = numberText(value);
   return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;
-}
-
-function isId(text: string): boolean {
-  if (CONTROL.test(text)) return false;
-  return text.length <= MAX_ID || (text.length <= 2 * MAX_ID && [...text].length <= MAX_ID);
 }
 
 /** A 64-bit integer in decimal digits, but for the ends of its range. */

@@ -91,7 +91,11 @@ function ReceiverUrl(): PropertyDecorator {
       'Where the events are sent: https, or a loopback address, and a host that `WEBHOOK_HOSTS` of the gateway lists',
     example: EXAMPLE_URL,
   };
-  return Text(LONGEST_URL, doc);
+  const isUnbroken = (value: unknown) => typeof value !== 'string' || !/\s/.test(value);
+  return applyDecorators(
+    Text(doc, { max: LONGEST_URL }),
+    rule('unbroken', isUnbroken, 'must not have blanks or line ends'),
+  );
 }
 
 class WebhookTerms {
@@ -108,7 +112,7 @@ class WebhookTerms {
 
   /** For people. */
   @Optional()
-  @Text(200, { example: 'billing' })
+  @Text({ example: 'billing' }, { max: 200 })
   description?: string;
 }
 
