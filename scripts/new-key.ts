@@ -1,7 +1,7 @@
 /** `npm run new-key -- <name>`: a new API key for a caller. */
 import { newApiKey } from './api-key.ts';
 
-const USAGE = `usage: npm run new-key -- <name>   (1 to 64 of A-Z a-z 0-9 _ . -, not - at first)
+const USAGE = `usage: npm run new-key -- <name>   (1 to 128 of A-Z a-z 0-9 _ . -, not - at first)
 
 Makes a new API key for a caller, and the entry for the callers file. The key is shown once.`;
 
@@ -10,7 +10,7 @@ if (['--help', '-h', 'help'].includes(name)) {
   console.log(USAGE);
   process.exit(0);
 }
-if (more.length > 0 || !/^(?!-)[A-Za-z0-9_.-]{1,64}$/.test(name)) {
+if (more.length > 0 || !/^(?!-)[A-Za-z0-9_.-]{1,128}$/.test(name)) {
   const given = [name, ...more].join(' ');
   console.error(given === '' ? USAGE : `"${given}" is no name of a caller\n${USAGE}`);
   process.exit(2);

@@ -5,6 +5,7 @@ import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
 import { ClientCertificates } from './client-certificates.ts';
 import { JwtCallers, type TokenFault } from './jwt-callers.ts';
+import { CALLER_CLAIMS_TEXT } from './token-claims.ts';
 
 /** The scheme's name in any case (RFC 9110 11.1), and the text after it. */
 const BEARER = /^bearer(?: +(.*))?$/is;
@@ -55,7 +56,7 @@ const TOKEN_REFUSALS: Readonly<Record<TokenFault, ProblemException>> = {
   audience: refusal('The `aud` of the token does not name this gateway.'),
   claims: refusal('A claim of the token is missing or has another form: `exp` must be a number.'),
   caller: refusal(
-    'The token is valid, but the gateway has no caller of that name (the first of `azp`, `client_id` and `sub` that is there).',
+    `The token is valid, but the gateway has no caller of that name (the first of ${CALLER_CLAIMS_TEXT} that is there).`,
   ),
 };
 

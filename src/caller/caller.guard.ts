@@ -19,11 +19,13 @@ export class CallerGuard implements CanActivate {
     stages.pass('authorised', { policy });
     if (policy.scope === 'public') return true;
     if (!stages.identified) throw new ProblemException('unauthenticated');
-    const { scopes } = stages.identified.caller;
+    const { scopes, whyNone = '' } = stages.identified.caller;
     const needed = policy.scope === 'none' ? [] : [policy.scope];
     for (const scope of [...needed, ...(policy.alsoScopes?.(body) ?? [])])
       if (!scopes.has(scope))
-        throw new ProblemException('forbidden', { detail: `The scope ${scope} is needed.` });
+        throw new ProblemException('forbidden', {
+          detail: `The scope ${scope} is needed. ${whyNone}`.trimEnd(),
+        });
     return true;
   }
 }

@@ -69,7 +69,7 @@ describe('a callers file', () => {
   it.each<[string, string, RegExp]>([
     ['without callers', '{}', /^callers: /],
     ['with a misspelt top field', '{"callers":[],"caller":[]}', /^the whole file: /],
-    ['with a strange name', refused({ name: 'a b' }), /^callers\[0\]\.name: must be 1 to 64 of/],
+    ['with a strange name', refused({ name: 'a b' }), /^callers\[0\]\.name: must be 1 to 128 of/],
     ['without scopes', withCallers({ name: 'a' }), /^callers\[0\]\.scopes of "a": /],
     [
       'with an unknown scope, and another fault',

@@ -12,6 +12,8 @@ export interface Caller {
   /** Names of client certificates, each of which is a credential as a key is. */
   readonly certificates: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
+  /** Why a token gives no scopes, where it gives none. */
+  readonly whyNone?: string;
   readonly grants: Grants;
   readonly appKey?: string;
   /** Undefined: the caller's rate is not limited. */
@@ -33,12 +35,13 @@ const wholeTo = (max: number) => z.number().int().min(1).max(max);
 const budget = z.number().int().min(0).max(MAX_REQUESTS).optional();
 const ids = z.array(z.string().min(1)).default([]);
 
-const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+/** Long enough for the client ids of every issuer of JWTs. */
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 const schema = z.strictObject({
   callers: z.array(
     z.strictObject({
-      name: z.string().regex(NAME, { error: 'must be 1 to 64 of A-Z a-z 0-9 _ . -' }),
+      name: z.string().regex(NAME, { error: 'must be 1 to 128 of A-Z a-z 0-9 _ . -' }),
       keys: z
         .array(
           z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be the SHA-256 of a key in hex, in lower case' }),

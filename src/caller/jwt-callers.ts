@@ -8,7 +8,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
 import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
-import { isScope, type Scope } from './scopes.ts';
+import { nameOf, scopesOf, type TokenScopes } from './token-claims.ts';
 
 /** RFC 7518, 8037 and 9864: all are asymmetric, so that a public key is never used as a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
@@ -37,7 +37,7 @@ const OF_CLAIM: Readonly<Record<string, TokenFault>> = { iss: 'issuer', aud: 'au
 
 interface Verified {
   readonly name: string;
-  readonly scopes: ReadonlySet<Scope>;
+  readonly given: TokenScopes;
   /** In ms since 1970. */
   readonly endsAt: number;
   readonly keys: KeySet;
@@ -102,9 +102,9 @@ export class JwtCallers implements OnApplicationShutdown {
     const name = nameOf(claims);
     const entry = name === undefined ? undefined : this.registry.byName(name);
     if (!name || !entry) return 'caller';
-    const scopes = scopesOf(claims);
+    const given = scopesOf(claims, this.#trust?.audience ?? '');
     const endsAt = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
-    const verified = { name, scopes, endsAt, keys, entry, caller: { ...entry, scopes } };
+    const verified = { name, given, endsAt, keys, entry, caller: { ...entry, ...given } };
     for (const oldest of this.#verified.keys()) {
       if (this.#verified.size < MAX_VERIFIED) break;
       this.#verified.delete(oldest);
@@ -118,7 +118,7 @@ export class JwtCallers implements OnApplicationShutdown {
     if (!entry) return undefined;
     if (entry !== verified.entry) {
       verified.entry = entry;
-      verified.caller = { ...entry, scopes: verified.scopes };
+      verified.caller = { ...entry, ...verified.given };
     }
     return verified.caller;
   }
@@ -167,17 +167,4 @@ function keyIdOf(token: string): string | undefined {
     TYPES.has(typ.toLowerCase().replace(/^application\//, '')) &&
     !FORBIDDEN_HEADERS.some((name) => Object.hasOwn(header, name));
   return fits && typeof kid === 'string' && kid.length <= MAX_KEY_ID ? kid : undefined;
-}
-
-/** The holder's name: the application that the token was issued to, else its subject (RFC 9068 2.2; OpenID Connect Core 2 for `azp`). */
-function nameOf(claims: JWTPayload): string | undefined {
-  // The first claim that is present counts, even if it is not text: then the token is refused, and the next claim is not used.
-  const claim = ['azp', 'client_id', 'sub'].find((each) => Object.hasOwn(claims, each));
-  const name = claim && claims[claim];
-  return typeof name === 'string' ? name : undefined;
-}
-
-/** RFC 8693 4.2: words between spaces. Unknown scopes belong to other services and are ignored. */
-function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {
-  return new Set(typeof scope === 'string' ? scope.split(' ').filter(isScope) : []);
 }

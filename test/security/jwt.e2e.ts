@@ -73,8 +73,24 @@ describe('a token of the issuer', () => {
     ['typ JWT', {}, { typ: 'JWT' }],
     ['typ application/at+jwt', {}, { typ: 'application/AT+JWT' }],
     ['no typ', {}, { typ: undefined }],
-    ['client_id, and no azp', { azp: undefined, client_id: 'portal' }, {}],
-    ['sub, and neither', { azp: undefined, sub: 'portal' }, {}],
+    // As the issuers write them.
+    ['the claims of Keycloak', { scope: 'openid orders:read', realm_access: { roles: ['x'] } }, {}],
+    ['the claims of Auth0', { scope: 'openid orders:read', permissions: [], sub: 'x@clients' }, {}],
+    ['the permissions of Auth0', { scope: undefined, permissions: ['orders:read'] }, {}],
+    [
+      'the claims of Cognito',
+      { azp: undefined, client_id: 'portal', scope: `${AUDIENCE}/orders:read`, token_use: 'access' },
+      { typ: undefined },
+    ],
+    ['the claims of Okta', { azp: undefined, cid: 'portal', scope: undefined, scp: ['orders:read'] }, {}],
+    ['the claims of Entra ID, v2', { scope: undefined, scp: 'orders:read User.Read', roles: ['x'] }, {}],
+    [
+      'the claims of Entra ID, v1, for an application',
+      { azp: undefined, appid: 'portal', appidacr: '1', scope: undefined, roles: ['orders:read'] },
+      { typ: 'JWT' },
+    ],
+    ['the claims of Ping', { azp: undefined, client_id: 'portal', scope: ['openid', 'orders:read'] }, {}],
+    ['sub, and no client', { azp: undefined, sub: 'portal' }, {}],
     ['an audience among others', { aud: ['other', AUDIENCE] }, {}],
     ['a clock that is 8 s ahead', { nbf: now() + 8 }, {}],
   ] as const)('is accepted with %s', async (_, claims, header) => {
@@ -88,12 +104,32 @@ describe('a token of the issuer', () => {
     expect((await send(token, '/v1/enterprises/ent-meridian/assets')).status).toBe(403);
     const members = await send(token, '/v1/enterprises/ent-harbour/members');
     expect(members.body).toMatchObject({ code: 'forbidden', detail: 'The scope members:read is needed.' });
-    for (const scope of [undefined, '', 'ORDERS:READ', ['orders:read'], 'orders:read,members:read']) {
-      expect((await send(await issuer.token({ ...CALLER, scope }))).status).toBe(403);
-    }
     const log = (await gateway.log()).join('\n');
     expect(log).toContain('"caller":"portal"');
     expect(log).not.toContain(token.split('.')[2]);
+  });
+
+  it.each<[what: string, claims: object, why: string]>([
+    ['no claim for scopes', {}, 'has none of the claims `scope`, `scp`, `permissions`, `roles`.'],
+    ['an empty scope, and roles', { scope: '', roles: ['orders:read'] }, 'The claim `scope` of the token'],
+    ['others in scp, and permissions', { scp: ['x'], permissions: ['orders:read'] }, 'The claim `scp`'],
+    ['null for a scope, and scp', { scope: null, scp: 'orders:read' }, 'The claim `scope`'],
+    ['capitals', { scope: 'ORDERS:READ' }, 'The claim `scope`'],
+    ['commas', { scope: 'orders:read,members:read' }, 'The claim `scope`'],
+    ['the audience of another', { scope: 'billing/orders:read' }, 'The claim `scope`'],
+    ['an object in roles', { roles: { 'orders:read': true } }, 'The claim `roles`'],
+    ['lists in scp', { scp: [['orders:read']] }, 'The claim `scp`'],
+  ])('with %s gets 403, which says why', async (_, claims, why) => {
+    const refused = await send(await issuer.token({ azp: 'portal', ...claims }));
+    expect([refused.status, refused.body['code']]).toEqual([403, 'forbidden']);
+    expect(refused.body['detail']).toMatch(/^The scope orders:read is needed\. The /);
+    expect(refused.body['detail']).toContain(why);
+  });
+
+  it('gets no more rights by roles than it was issued for', async () => {
+    const token = await issuer.token({ ...CALLER, roles: ['members:read'], permissions: ['members:read'] });
+    const members = await send(token, '/v1/enterprises/ent-harbour/members');
+    expect(members.body).toMatchObject({ code: 'forbidden', detail: 'The scope members:read is needed.' });
   });
 
   it('follows the callers file, also when the gateway has verified it before', async () => {
@@ -182,6 +218,8 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     ],
     ['a caller that every object has', signed({ azp: 'constructor' })],
     ['no caller', signed({ azp: undefined })],
+    ['an appid of another, before a subject', signed({ azp: undefined, appid: 'stranger', sub: 'portal' })],
+    ['a cid that is no text', signed({ azp: undefined, cid: 5, sub: 'portal' }), '`appid`, `cid`, `sub`'],
     [
       'other claims under the same signature',
       async () => {
