@@ -320,6 +320,26 @@ describe('the command licensing', () => {
       expect(await imported(path)).toMatchObject({ code: 2, err: expect.stringContaining(path) });
   });
 
+  it.each([
+    [
+      'csv',
+      'userName,name\r\nanna@harbour,Anna Berg\r\n\r\n zoe@harbour ,Zoe\r\n',
+      ' zoe@harbour ,Zoe,failed,',
+    ],
+    [
+      'ndjson',
+      '{"userName":"anna@harbour"}\n \n{"userName":"zoe@harbour"}\n',
+      '{"userName":"zoe@harbour","status":',
+    ],
+  ])('keeps the failed rows of an exported file in %s by their numbers', async (ending, rows, kept) => {
+    const path = join(folder, `exported.${ending}`);
+    writeFileSync(path, rows);
+    expect((await imported(path, '--mode', 'upsert')).code).toBe(1);
+    const failed = readFileSync(`${path}.failed.${ending}`, 'utf8');
+    expect(failed).toContain(kept);
+    expect(failed).not.toContain('anna');
+  });
+
   it.each(['csv', 'ndjson'] as const)(
     'takes the failed rows in %s again once they are mended',
     async (ending) => {

@@ -1,10 +1,11 @@
-import type { JWTPayload } from 'jose';
 import { isScope, type Scope } from './scopes.ts';
 
 /**
  * What the claims of a verified token say. Issuers use different names: `azp` and `scope` (Keycloak, Auth0), `client_id` and `scope` (RFC 9068,
  * Cognito, Ping), `appid` or `azp` and `scp` or `roles` (Entra ID), `cid` and `scp` (Okta), `azp` alone (Google).
  */
+
+type Claims = Readonly<Record<string, unknown>>;
 
 /** The application that the token was issued to, else its subject. */
 const CALLER_CLAIMS = ['azp', 'client_id', 'appid', 'cid', 'sub'];
@@ -13,7 +14,7 @@ const SCOPE_CLAIMS = ['scope', 'scp', 'permissions', 'roles'];
 
 export const CALLER_CLAIMS_TEXT = listOf(CALLER_CLAIMS);
 
-export function nameOf(claims: JWTPayload): string | undefined {
+export function nameOf(claims: Claims): string | undefined {
   // The first claim that is present counts, even if it is not text: then the token is refused, and the next claim is not used.
   const claim = CALLER_CLAIMS.find((each) => Object.hasOwn(claims, each));
   const name = claim && claims[claim];
@@ -30,7 +31,7 @@ export interface TokenScopes {
  * The first claim that is present counts alone, so that the roles of a user add nothing to a token that was issued for less. It is a text of
  * words between blanks or a list. Some issuers write the audience before a scope (`gateway/orders:read`). Other words belong to other services.
  */
-export function scopesOf(claims: JWTPayload, audience: string): TokenScopes {
+export function scopesOf(claims: Claims, audience: string): TokenScopes {
   const claim = SCOPE_CLAIMS.find((each) => Object.hasOwn(claims, each));
   if (claim === undefined)
     return { scopes: new Set(), whyNone: `The token has none of the claims ${listOf(SCOPE_CLAIMS)}.` };

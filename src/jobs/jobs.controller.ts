@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Param, Post, Query, Req, Res, type StreamableF
 import { ApiExtraModels, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
-import { NewMemberDto } from '../member/dto/member.dto.ts';
+import { ImportedMemberDto } from '../member/dto/member.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import {
   Call,
@@ -153,7 +153,7 @@ export class JobsController {
     success: [{ status: 202, description: 'The new job', type: JobDto }],
     file: {
       description: 'The rows that failed, corrected, with their passwords: the job does not keep them',
-      item: NewMemberDto,
+      item: ImportedMemberDto,
     },
   })
   async retryJob(

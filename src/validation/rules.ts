@@ -6,6 +6,7 @@ import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { integerText, isJsonText } from '../shared/json.ts';
 import { declareSecretField } from '../shared/secret-fields.ts';
 import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
+import { BLANK_AROUND, hasLength, isIdentifier, isSecret, isText, type Length, tidied } from './texts.ts';
 
 /**
  * The rules of request fields: one decorator declares the check, the text of the fault, and the OpenAPI schema. Values of a body
@@ -81,49 +82,12 @@ export function Clearable<T extends object>(...fields: readonly (keyof T & strin
 const TEXT = 'text';
 const ID = 'id';
 
-/** The bounds of a text in characters (code points), as JSON Schema counts them. Without `max` only the size of the whole body is limited. */
-interface Length {
-  readonly min?: number;
-  readonly max?: number;
-}
-
-function hasLength(value: string, { min = 1, max = Infinity }: Length): boolean {
-  if (value.length < min) return false;
-  return value.length <= max || (value.length <= 2 * max && [...value].length <= max);
-}
-
-/**
- * Names in many scripts need invisible characters: joiners within a word, marks and isolates of the direction. Only these are refused: control
- * characters, except tabs and line ends; and U+202D and U+202E, which no name needs, and which show the letters of a text in another order.
- */
-const UNFIT_IN_TEXT = /[^\P{Cc}\t\n\r]|[\u202d\u202e]/u;
 const TEXT_RULE =
   'none of them a control character (tabs and line ends are allowed) or one that turns letters around (U+202D, U+202E)';
-const UNFIT_IN_SECRET = /\p{Cc}/u;
-const BLANK_AROUND = /^\s|\s$/;
-/** Nearly all text: it has normal form C and no blanks around it, and needs no further check. */
-const SIMPLE_TEXT = /^[!-~](?:[ -~]*[!-~])?$/;
-/** So many marks on one letter are no writing, and putting them in order takes a time that grows with the square of their number. */
-const MANY_MARKS = /(?:^|\P{M})\p{M}{32}/u;
-
-function isTextWithout(unfit: RegExp, value: unknown, length: Length = {}): value is string {
-  return isJsonText(value) && hasLength(value, length) && value.isWellFormed() && !unfit.test(value);
-}
-
-/** Normal form C, without blanks around it. A text that is too long in any form stays unchanged, and is refused. */
-function tidied(value: unknown, max = Infinity): unknown {
-  if (!isJsonText(value) || value.length > 4 * max || SIMPLE_TEXT.test(value)) return value;
-  return (MANY_MARKS.test(value) ? value : value.normalize('NFC')).trim();
-}
-
 function textRule(length: Length): PropertyDecorator {
   const { min = 1, max } = length;
   const size = max === undefined ? `at least ${min} character` : `${min} to ${max} characters`;
-  return rule(
-    'text',
-    (value) => isTextWithout(UNFIT_IN_TEXT, value, length),
-    `must be text of ${size}, ${TEXT_RULE}`,
-  );
+  return rule('text', (value) => isText(value, length), `must be text of ${size}, ${TEXT_RULE}`);
 }
 
 const lengthDoc = ({ min = 1, max }: Length) => ({
@@ -156,8 +120,6 @@ function secretField({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
   };
 }
 
-const isSecret = (value: unknown) => isTextWithout(UNFIT_IN_SECRET, value);
-
 /** Text that is passed on byte for byte and never shown, such as the password of a login. */
 export function SecretText(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
@@ -179,13 +141,7 @@ export function NewPassword(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** Nothing invisible, and no blank around it. Within an id a blank may stand: the platform gives ids no form. */
-const UNFIT_IN_ID = /^\p{Zs}|\p{Zs}$|[\p{C}\p{Zl}\p{Zp}]/u;
-const SIMPLE_ID = /^[!-~]+$/;
 const ID_RULE = 'without control or invisible characters, and without blanks around it';
-const isIdentifier = (value: unknown) =>
-  (typeof value === 'string' && SIMPLE_ID.test(value)) || isTextWithout(UNFIT_IN_ID, value);
-
 /** An id or number of another system in a body or query, compared byte by byte. */
 export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(

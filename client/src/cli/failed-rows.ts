@@ -9,14 +9,15 @@ const REASON = ['status', 'code', 'message'] as const;
 const REASON_FIELDS =
   /\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
 
-/** The rows of the input whose accounts failed. */
+/** The rows of the input that failed, by their numbers. */
 export function failedRows(input: string, format: RowFormat, rows: readonly JobRow[]): string {
-  const failed = new Map(rows.map((row) => [row.account, row]));
+  const failed = new Map(rows.map((row) => [row.row, row]));
   if (format === 'ndjson')
     return input
       .split('\n')
-      .flatMap((line) => {
-        const row = failed.get(accountOf(line));
+      .filter((line) => line.trim() !== '')
+      .flatMap((line, index) => {
+        const row = failed.get(index + 1);
         if (!row) return [];
         const { status, code, message } = row;
         // As text: JSON.parse would round a long department id.
@@ -24,9 +25,8 @@ export function failedRows(input: string, format: RowFormat, rows: readonly JobR
       })
       .join('');
   const { separator, header, records } = csv(input);
-  const at = header.findIndex((name) => name.trim() === 'account');
-  const lines = records.flatMap(({ text, cells }) => {
-    const row = failed.get(cells[at] ?? '');
+  const lines = records.flatMap(({ text }, index) => {
+    const row = failed.get(index + 1);
     return row ? [[text, ...REASON.map((name) => told(row[name], separator))].join(separator)] : [];
   });
   return [[...header.map((name) => cell(name, separator)), ...REASON].join(separator), ...lines, ''].join(
@@ -62,18 +62,10 @@ export function reasonsOnly(rows: readonly JobRow[]): string {
   ].join('\r\n');
 }
 
-function accountOf(line: string): string {
-  try {
-    return String((JSON.parse(line) as { account?: unknown } | null)?.account);
-  } catch {
-    return '';
-  }
-}
-
 interface Csv {
   readonly separator: string;
   readonly header: readonly string[];
-  /** Below the header, without empty lines: the text of each, and its cells without quotes. */
+  /** Below the header, without empty lines, as the gateway counts rows: the text of each, and its cells without quotes. */
   readonly records: readonly { readonly text: string; readonly cells: readonly string[] }[];
 }
 

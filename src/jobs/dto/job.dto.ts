@@ -208,7 +208,7 @@ export class ImportPlanDto {
   /** Accounts of the members to delete. */
   delete!: string[];
 
-  /** Accounts whose rows would fail: with `mode=add`, those that the enterprise has already. */
+  /** Accounts whose rows would fail: with `mode=add`, those that the enterprise has already; else new ones without name or password. */
   fail!: string[];
 }
 

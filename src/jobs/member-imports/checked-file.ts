@@ -1,10 +1,11 @@
 import type { ImportConfig } from '../../config/app-config.ts';
-import { NewMemberDto } from '../../member/dto/member.dto.ts';
+import { ImportedMemberDto, type MemberDto } from '../../member/dto/member.dto.ts';
 import type { RequestFile } from '../../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
 import { MAX_FAULTS, validated } from '../../validation/compiled-validation.ts';
 import {
+  type ImportOptions,
   packed,
   ROWS_PER_CHUNK,
   type RowResult,
@@ -12,15 +13,22 @@ import {
   type WaitingRow,
 } from '../store/job-record.ts';
 import type { StoredChunk } from '../store/job-store.ts';
+import { accountOf } from './account-of.ts';
 import { csvRows, type FileColumns, MAX_NAME, type RowFault } from './csv-rows.ts';
 import { ndjsonRows } from './ndjson-rows.ts';
 
-/** The columns of a file are the fields of a new member. */
-const REQUIRED = ['account', 'password', 'name'];
-const COLUMNS: FileColumns = {
-  known: [...REQUIRED, 'departmentId', 'remark', 'passwordMobile'],
-  required: REQUIRED,
-};
+const COLUMNS = ['account', 'userName', 'password', 'name', 'departmentId', 'remark', 'passwordMobile'];
+/** What an export has besides: a file may be an exported one, with changes. */
+const PASSED_OVER = Object.keys({
+  ...{ memberId: 0, userId: 0, memberGlobalId: 0, enterpriseId: 0, departmentName: 0, assetNums: 0 },
+  ...{ lentLockNum: 0, online: 0, deleted: 0, createdAt: 0, updatedAt: 0, boundUserInfo: 0 },
+} satisfies Record<Exclude<keyof MemberDto, keyof ImportedMemberDto>, 0>);
+
+/** Members who exist need no password and, where nothing of them changes, no name. */
+function columnsOf(mode: ImportOptions['mode']): FileColumns {
+  const ofNew = mode === 'add' ? [['password'], ['name']] : [];
+  return { known: COLUMNS, passedOver: PASSED_OVER, required: [['account', 'userName'], ...ofNew] };
+}
 
 export interface CheckedFile {
   readonly rows: number;
@@ -33,6 +41,7 @@ export interface CheckedFile {
  */
 export async function readFile(
   file: RequestFile,
+  mode: ImportOptions['mode'],
   { maxBytes, maxRows }: ImportConfig,
   wanted?: ReadonlySet<string>,
 ): Promise<CheckedFile> {
@@ -41,6 +50,7 @@ export async function readFile(
   const bytes = limited(file, maxBytes, slices);
   const faults: RequestFault[] = [];
   const rowOf = new Map<string, number>();
+  const columns = columnsOf(mode);
   const chunks: StoredChunk[] = [];
   let open: WaitingRow[] = [];
   let rows = 0;
@@ -48,11 +58,13 @@ export async function readFile(
     if (open.length > 0) chunks.push(chunkOf(open));
     open = [];
   };
-  const all = file.kind === 'csv' ? csvRows(bytes, COLUMNS, slices) : ndjsonRows(bytes);
+  const all = file.kind === 'csv' ? csvRows(bytes, columns, slices) : ndjsonRows(bytes);
   for await (const { row, line, values, faults: unread = [] } of all) {
     rows = row;
     if (row > maxRows) throw tooLarge(`${maxRows} rows`);
-    const { member, found }: Checked = values ? checked(row, values, rowOf, wanted) : { found: unread };
+    const { member, found }: Checked = values
+      ? checked(row, values, columns, rowOf, wanted)
+      : { found: unread };
     faults.push(...found.map((fault) => ({ row, ...fault, ...(line !== undefined && { line }) })));
     if (faults.length >= MAX_FAULTS) break;
     if (member) open.push({ at: (row - 1) % ROWS_PER_CHUNK, member });
@@ -92,15 +104,23 @@ interface Checked {
 function checked(
   row: number,
   values: Record<string, unknown>,
+  { required }: FileColumns,
   rowOf: Map<string, number>,
   wanted: ReadonlySet<string> | undefined,
 ): Checked {
-  const { instance, faults } = validated(NewMemberDto, values);
-  const found: RowFault[] = faults.map(({ path, allowed }) => ({
-    column: path.join('.').slice(0, MAX_NAME),
-    detail: allowed ?? 'is not a known column',
-  }));
-  const { account } = instance;
+  const { instance, faults } = validated(ImportedMemberDto, givenOf(values));
+  const found: RowFault[] = [
+    ...required
+      .filter((columns) => !columns.some((column) => Object.hasOwn(instance, column)))
+      .map(([column = '']) => ({ column, detail: 'is required' })),
+    ...faults.map(({ path, allowed }) => ({
+      column: path.join('.').slice(0, MAX_NAME),
+      detail: allowed ?? 'is not a known column',
+    })),
+  ];
+  const { userName, ...terms } = instance;
+  const account = terms.account ?? (typeof userName === 'string' ? accountOf(userName) : undefined);
+  const named = terms.account === undefined && userName !== undefined ? { userName } : {};
   if (typeof account === 'string') {
     const first = rowOf.get(account);
     if (first === undefined) rowOf.set(account, row);
@@ -109,7 +129,16 @@ function checked(
     else if (wanted && !wanted.has(account))
       found.push({ column: 'account', detail: 'must be the account of a row that failed' });
   }
-  return found.length > 0 ? { found } : { found, member: { ...instance } };
+  return found.length > 0 || account === undefined
+    ? { found }
+    : { found, member: { ...terms, account, ...named } };
+}
+
+/** In a line of JSON, null is nothing, and so is an empty text. Only an empty remark says something: it removes the remark. */
+function givenOf(values: Record<string, unknown>): Record<string, unknown> {
+  const isGiven = ([column, value]: readonly [string, unknown]) =>
+    value !== null && (value !== '' || column === 'remark') && !PASSED_OVER.includes(column);
+  return Object.fromEntries(Object.entries(values).filter(isGiven));
 }
 
 function chunkOf(rows: readonly WaitingRow[]): StoredChunk {

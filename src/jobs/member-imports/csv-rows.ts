@@ -20,11 +20,14 @@ export interface RowFault {
 
 export interface FileColumns {
   readonly known: readonly string[];
-  readonly required: readonly string[];
+  /** Columns that a file may have, and of which nothing is read. */
+  readonly passedOver: readonly string[];
+  /** Of each list the file has at least one. */
+  readonly required: readonly (readonly string[])[];
 }
 
-/** Far more than a row of valid values has: in UTF-8, with quotes and escapes. */
-export const MAX_ROW_BYTES = 16 * 1024;
+/** Far more than a row of valid values has: an exported row may have thousands of asset numbers. */
+export const MAX_ROW_BYTES = 64 * 1024;
 export const TOO_LONG = `must have at most ${MAX_ROW_BYTES} bytes`;
 export const NEW_LINE = 0x0a;
 /** The name of a column that is no field is cut to this length. */
@@ -190,25 +193,31 @@ function tabsIn(head: Buffer, { known }: FileColumns): string | undefined {
   return names.length > 1 && names.some((name) => known.includes(name.trim())) ? TABS : undefined;
 }
 
-function headerFaults(header: readonly string[], { known, required }: FileColumns): RowFault[] {
+function headerFaults(header: readonly string[], { known, passedOver, required }: FileColumns): RowFault[] {
   // The first row of a file that has no header has a password, which the response must not repeat.
   if (!header.some((column) => known.includes(column)))
     return [{ detail: `must be the header line, with the names ${known.join(', ')}` }];
-  const missing = required.filter((column) => !header.includes(column));
+  const missing = required.filter((columns) => !columns.some((column) => header.includes(column)));
   return [
     ...header.flatMap((column, index) => {
-      if (!known.includes(column))
-        return [{ column: column.slice(0, MAX_NAME), detail: `is not one of ${known.join(', ')}` }];
+      if (!known.includes(column) && !passedOver.includes(column)) {
+        const detail = `is not one of ${known.join(', ')}, nor another column of an export`;
+        return [{ column: column.slice(0, MAX_NAME), detail }];
+      }
       return header.indexOf(column) < index ? [{ column, detail: 'must be given once' }] : [];
     }),
-    ...missing.map((column) => ({ column, detail: 'is required' })),
+    ...missing.map(([column = '', ...others]) => ({
+      column,
+      detail: ['is required', ...others].join(', or '),
+    })),
   ];
 }
 
-/** An empty cell is a value that is left out. */
+/** A cell that is empty or blank is a value that is left out. */
 function valuesOf(header: readonly string[], cells: readonly string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  for (const [index, column] of header.entries()) if (cells[index] !== '') values[column] = cells[index];
+  for (const [index, column] of header.entries())
+    if (cells[index]?.trim() !== '') values[column] = cells[index];
   return values;
 }
 

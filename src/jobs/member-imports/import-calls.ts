@@ -17,6 +17,7 @@ import {
   Progress,
 } from '../../upstream/call-context.ts';
 import type { JobDefinition, JobUser, WaitingMember } from '../store/job-record.ts';
+import { accountOf } from './account-of.ts';
 import { callProblem } from './row-outcomes.ts';
 
 /** An import needs this scope for as long as it runs. */
@@ -160,13 +161,15 @@ export class ImportCalls {
   }
 
   async add(members: readonly WaitingMember[]): Promise<AddedRows> {
-    return this.services.adding.addRows(await this.#context(), this.#enterprise, members);
+    const rows = members.map((member) => ({ password: '', name: '', ...member }));
+    return this.services.adding.addRows(await this.#context(), this.#enterprise, rows);
   }
 
   /** The password stays as it is. */
-  async update(memberGlobalId: string, { password: _, ...terms }: WaitingMember): Promise<void> {
+  async update(memberGlobalId: string, member: WaitingMember): Promise<void> {
+    const { password: _, userName: __, name = '', ...terms } = member;
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
-    await this.services.members.updateMember(await this.#context(), ids, terms);
+    await this.services.members.updateMember(await this.#context(), ids, { name, ...terms });
   }
 
   /** Has no effect if there is no such member any more. */
@@ -198,15 +201,9 @@ export class ImportCalls {
   }
 }
 
-/**
- * A member whose account has more than letters and digits was not made by addMembers, and no row of a file can mean it. The interface does
- * not say what is between the account and the enterprise's code. If it is `@`, everything before it belongs to the account.
- */
-const ACCOUNT = /^([A-Za-z0-9]+)(?:@|[^A-Za-z0-9@][^@]*$|$)/;
-
 function add(found: Map<string, KnownMember>, member: MemberDto): void {
   const { memberGlobalId, userName, name, departmentId, remark, passwordMobile, deleted } = member;
-  const account = ACCOUNT.exec(userName ?? '')?.[1];
-  if (userName === null || account === undefined || deleted === true) return;
+  if (userName === null || deleted === true) return;
+  const account = accountOf(userName);
   found.set(account, { memberGlobalId, account, userName, name, departmentId, remark, passwordMobile });
 }

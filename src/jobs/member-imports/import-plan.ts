@@ -8,18 +8,47 @@ import {
   type WaitingMember,
   type WaitingRow,
 } from '../store/job-record.ts';
+import { accountOf, isAccount } from './account-of.ts';
 import type { ImportCalls, KnownMember, MembersByAccount } from './import-calls.ts';
 import { callProblem, type RowOutcome } from './row-outcomes.ts';
 
 const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
+const EXISTS = 'A member with this account exists already.';
+const OTHER = 'The account is there under another user name: the file may be of another enterprise.';
 const COMPARED = ['name', 'departmentId', 'remark', 'passwordMobile'] as const;
 
-/** Whether a row changes the member. What the row leaves out stays, and an empty text is the same as none. */
+/** Whether a row changes the member. What the row leaves out stays. */
 function differs(row: WaitingMember, member: KnownMember): boolean {
   return COMPARED.some(
-    (field) => row[field] !== undefined && (row[field] || null) !== (member[field] || null),
+    (field) => row[field] !== undefined && comparable(row[field]) !== comparable(member[field]),
   );
+}
+
+/** A text as a file brings it back: in normal form C, without blanks around it, and with the line ends of any program. */
+function comparable(text: string | null): string {
+  return (text ?? '').normalize('NFC').trim().replaceAll(/\r\n?/g, '\n');
+}
+
+/** A row with a whole user name means that member, and no other one with the same account: the file may be of another enterprise. */
+function isOther({ userName }: WaitingMember, member: KnownMember): boolean {
+  const isWhole = userName !== undefined && accountOf(userName) !== userName;
+  return isWhole && userName.toLowerCase() !== member.userName.toLowerCase();
+}
+
+/** Why a file cannot do with a member what the row says; undefined where it can. */
+function impossible(row: WaitingMember, member: KnownMember | undefined): string | undefined {
+  if (!isAccount(row.account))
+    return 'The account has other characters than letters and digits: a file can neither add nor change such a member.';
+  if (row.name === undefined)
+    return `The row has no name, which ${member ? 'a change of a member' : 'a new member'} needs.`;
+  return member || row.password !== undefined
+    ? undefined
+    : 'The row has no password, which a new member needs.';
+}
+
+function refusal(message: string) {
+  return { status: 'failed', code: 'validation-failed', message } as const;
 }
 
 /** What is to be done with a row, before anything is sent. It has its result at once if there is nothing to do. */
@@ -30,23 +59,20 @@ export function plannedRow(
 ): RowResult {
   const { account } = row;
   const member = members.get(account);
-  if (!member) return { account, status: 'pending' };
-  const { memberGlobalId } = member;
-  if (mode === 'add')
-    return {
-      account,
-      status: 'failed',
-      code: 'upstream-rejected',
-      message: 'A member with this account exists already.',
-      memberGlobalId,
-    };
-  if (!differs(row, member)) return { account, status: 'unchanged', memberGlobalId };
-  return { account, status: 'pending', was: 'different', memberGlobalId };
+  const reason = impossible(row, member);
+  if (!member) return reason === undefined ? { account, status: 'pending' } : { account, ...refusal(reason) };
+  const known = { account, memberGlobalId: member.memberGlobalId };
+  if (mode === 'add') return { ...known, ...refusal(EXISTS), code: 'upstream-rejected' };
+  if (isOther(row, member)) return { ...known, ...refusal(OTHER) };
+  if (!differs(row, member)) return { ...known, status: 'unchanged' };
+  return reason === undefined
+    ? { ...known, status: 'pending', was: 'different' }
+    : { ...known, ...refusal(reason) };
 }
 
 /**
- * The members who are not in the file, without the acting user and the accounts to keep. Throws `too-many-deletes` if there are more
- * than the request allows. A name that differs only in case protects its member too: the platform does not say whether it tells them
+ * The members who are not in the file, without the acting user, the accounts to keep, and members whom no file can make. Throws
+ * `too-many-deletes` if there are more than the request allows. A name that differs only in case protects its member too: the platform does not say whether it tells them
  * apart, and a deleted member cannot be brought back.
  */
 export function surplus(
@@ -59,7 +85,8 @@ export function surplus(
   const kept = new Set([...accounts, ...deletes.keep].map((account) => account.toLowerCase()));
   const user = actingUser.toLowerCase();
   const found = [...members.values()].filter(
-    ({ account, userName }) => !kept.has(account.toLowerCase()) && userName.toLowerCase() !== user,
+    ({ account, userName }) =>
+      isAccount(account) && !kept.has(account.toLowerCase()) && userName.toLowerCase() !== user,
   );
   if (found.length > deletes.most)
     throw new ProblemException('too-many-deletes', {
@@ -131,7 +158,7 @@ function deletionRows(members: readonly KnownMember[]): ChunkRows {
 
 /** A row that has no values: of a member to delete, or one whose values are gone. */
 export function withoutValues(account: string, at: number): WaitingRow {
-  return { at, member: { account, password: '', name: '' } };
+  return { at, member: { account } };
 }
 
 /** Asks until the platform gives the whole list, or the job may not go on. No members if the job is cancelled meanwhile. */

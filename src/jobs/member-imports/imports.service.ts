@@ -62,7 +62,8 @@ export class ImportsService {
   async importMembers(request: ImportRequest, query: ImportQuery): Promise<JobDto | ImportPlanDto> {
     const options = optionsOf(query);
     const user = await this.users.userOf(request.call, request.sessionId);
-    if (query.validateOnly) return this.#plan(request, await this.#read(request), options, user);
+    if (query.validateOnly)
+      return this.#plan(request, await this.#read(request, options.mode), options, user);
     return this.#accept(request, options, user);
   }
 
@@ -80,7 +81,7 @@ export class ImportsService {
       if (row !== null && AGAIN.has(status)) wanted.add(account);
     const user = await this.users.userOf(request.call, request.sessionId);
     if (request.call.dryRun) {
-      await this.#read({ ...request, enterpriseGlobalId }, wanted);
+      await this.#read({ ...request, enterpriseGlobalId }, mode, wanted);
       request.call.dryRun.stop();
     }
     return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
@@ -100,7 +101,7 @@ export class ImportsService {
     const room: Reservation = { ...named, owner, bytes };
     await this.#reserve(room);
     try {
-      const file = await this.#read(request, wanted);
+      const file = await this.#read(request, options.mode, wanted);
       if (options.deletes) await this.#plan(request, file, options, user);
       await this.#reserve(room);
       const definition: JobDefinition = {
@@ -127,13 +128,17 @@ export class ImportsService {
       throw new ProblemException('overloaded', { detail: FULL[reserved.limit], retryAfter: 10 });
   }
 
-  #read({ file }: ImportRequest, wanted?: ReadonlySet<string>): Promise<CheckedFile> {
+  #read(
+    { file }: ImportRequest,
+    mode: ImportOptions['mode'],
+    wanted?: ReadonlySet<string>,
+  ): Promise<CheckedFile> {
     if (!file)
       throw invalid({
         pointer: '',
         detail: 'must be a file in text/csv or application/x-ndjson, with at least one row',
       });
-    return readFile(file, this.config, wanted);
+    return readFile(file, mode, this.config, wanted);
   }
 
   async #plan(

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Post, Query, Res, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { MemberDto, NewMemberDto } from '../../member/dto/member.dto.ts';
+import { ImportedMemberDto, MemberDto } from '../../member/dto/member.dto.ts';
 import { MemberSearch } from '../../member/member-search.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
 import {
@@ -33,7 +33,7 @@ const EXPORTED = [
 ] satisfies (keyof MemberDto)[];
 
 @ApiTags('Members')
-@ApiExtraModels(MemberDto, NewMemberDto)
+@ApiExtraModels(ImportedMemberDto, MemberDto)
 @Controller('v1/enterprises/:enterpriseGlobalId')
 export class MemberImportsController {
   constructor(
@@ -46,6 +46,8 @@ export class MemberImportsController {
     id: 'importMembers',
     summary: 'Add or update the members of an enterprise from a file, as a job',
     description:
+      'An exported file may be imported again: its further columns are passed over, and `userName` counts where there is no `account`. ' +
+      'With `mode=upsert` only new members need a password. ' +
       'Every row is checked before there is a job: a file with faults is 400 with the first 100 of them, each with row and column, and nothing is sent. ' +
       'The job sends the rows to the platform in calls of 100, two at a time, and survives the end of processes: after a call whose ' +
       'response is lost, the rows are looked up among the members before anything is sent again. An enterprise has one import at a time.',
@@ -63,8 +65,8 @@ export class MemberImportsController {
     ],
     file: {
       description:
-        'The rows: a header line with the names of the fields of `addMembers`, or one JSON object in each line',
-      item: NewMemberDto,
+        'The rows: a header line with the names of the fields of `addMembers` or of an export, or one JSON object in each line',
+      item: ImportedMemberDto,
     },
   })
   async importMembers(

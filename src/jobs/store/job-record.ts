@@ -94,11 +94,13 @@ export interface WaitingRow {
   readonly member: WaitingMember;
 }
 
-/** The stored form: it stays where the DTO of the file changes. */
+/** The stored form: it stays where the DTO of the file changes. A row that is to be added has a password and a name. */
 export interface WaitingMember {
   readonly account: string;
-  readonly password: string;
-  readonly name: string;
+  /** The user name of which the account was read, where the row has no account of its own. */
+  readonly userName?: string;
+  readonly password?: string;
+  readonly name?: string;
   readonly departmentId?: string;
   readonly remark?: string;
   readonly passwordMobile?: string;

@@ -9,6 +9,7 @@ import { Digits, Long, WholeNumberParameter } from '../../validation/scalar-rule
 import { Clearable, ListOf, NewPassword, Optional, PathId, Text, Word } from '../../validation/rules.ts';
 
 const DEFAULT_PAGE_SIZE = 20;
+const MAX_NAME = 30;
 /** The name with the enterprise code must stay under 63 characters (interface section 8). */
 const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
 const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
@@ -32,11 +33,7 @@ export class LeavingMemberPath extends EnterprisePath {
   memberGlobalId!: string;
 }
 
-abstract class MemberTerms {
-  /** The member's own name. */
-  @Text({ example: 'Anna Berg' }, { max: 30 })
-  name!: string;
-
+abstract class OptionalTerms {
   @Optional()
   @Long({
     description: 'Id of the department: a whole number of 64 bits, as digits in a string or as an integer',
@@ -53,6 +50,12 @@ abstract class MemberTerms {
   @Optional()
   @Text({ example: '13800000001' })
   passwordMobile?: string;
+}
+
+abstract class MemberTerms extends OptionalTerms {
+  /** The member's own name. */
+  @Text({ example: 'Anna Berg' }, { max: MAX_NAME })
+  name!: string;
 }
 
 /** Optional fields of a member. In an edit null clears them. */
@@ -81,6 +84,33 @@ export class NewMemberDto extends MemberTerms {
   /** Initial password. */
   @NewPassword()
   password!: string;
+}
+
+@ApiSchema({
+  description:
+    'A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null, and an empty text but that of ' +
+    '`remark`, is a field that is left out. The other columns of `exportMembers` are passed over',
+})
+export class ImportedMemberDto extends OptionalTerms {
+  /** Account name without the enterprise code. */
+  @Optional()
+  @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
+  account?: string;
+
+  /** Account name with the enterprise code, as `exportMembers` writes it; not read where there is `account`. */
+  @Optional()
+  @Text({ example: 'anna@harbour' })
+  userName?: string;
+
+  /** The member's own name. */
+  @Optional()
+  @Text({ example: 'Evan Moss' }, { max: MAX_NAME })
+  name?: string;
+
+  /** Initial password of a new member. That of a member who exists stays as it is. */
+  @Optional()
+  @NewPassword()
+  password?: string;
 }
 
 @ApiSchema({ description: 'Employees to add (docs/platform.md, section 4.2, operation 1)' })
