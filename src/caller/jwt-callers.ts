@@ -8,7 +8,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
 import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
-import { nameOf, scopesOf, type TokenScopes } from './token-claims.ts';
+import { nameInToken, scopesInToken, type TokenScopes } from './token-claims.ts';
 
 /** RFC 7518, 8037 and 9864: all are asymmetric, so that a public key is never used as a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
@@ -99,10 +99,10 @@ export class JwtCallers implements OnApplicationShutdown {
     if (!keys) return 'signature';
     const claims = await this.#claimsOf(token, keys);
     if (typeof claims === 'string') return claims;
-    const name = nameOf(claims);
+    const name = nameInToken(claims);
     const entry = name === undefined ? undefined : this.registry.byName(name);
     if (!name || !entry) return 'caller';
-    const given = scopesOf(claims, this.#trust?.audience ?? '');
+    const given = scopesInToken(claims, this.#trust?.audience ?? '');
     const endsAt = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
     const verified = { name, given, endsAt, keys, entry, caller: { ...entry, ...given } };
     for (const oldest of this.#verified.keys()) {

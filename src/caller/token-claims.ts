@@ -14,7 +14,7 @@ const SCOPE_CLAIMS = ['scope', 'scp', 'permissions', 'roles'];
 
 export const CALLER_CLAIMS_TEXT = listOf(CALLER_CLAIMS);
 
-export function nameOf(claims: Claims): string | undefined {
+export function nameInToken(claims: Claims): string | undefined {
   // The first claim that is present counts, even if it is not text: then the token is refused, and the next claim is not used.
   const claim = CALLER_CLAIMS.find((each) => Object.hasOwn(claims, each));
   const name = claim && claims[claim];
@@ -31,7 +31,7 @@ export interface TokenScopes {
  * The first claim that is present counts alone, so that the roles of a user add nothing to a token that was issued for less. It is a text of
  * words between blanks or a list. Some issuers write the audience before a scope (`gateway/orders:read`). Other words belong to other services.
  */
-export function scopesOf(claims: Claims, audience: string): TokenScopes {
+export function scopesInToken(claims: Claims, audience: string): TokenScopes {
   const claim = SCOPE_CLAIMS.find((each) => Object.hasOwn(claims, each));
   if (claim === undefined)
     return { scopes: new Set(), whyNone: `The token has none of the claims ${listOf(SCOPE_CLAIMS)}.` };

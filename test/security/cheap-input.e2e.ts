@@ -99,7 +99,7 @@ const cheapInputs: Readonly<Record<string, CheapInput>> = {
     accept: 'a/b;q=0,'.repeat(MAX_HEADER / 8),
   }),
   tags: get('/v1/license-orders', 200, { 'if-none-match': 'W/"a",'.repeat(MAX_HEADER / 8) }),
-  'spaces after the type': ofType(`application/x-ndjson${' '.repeat(MAX_HEADER)}; a=b`),
+  'spaces after the type': ofType(`application/x-ndjson${' '.repeat(MAX_HEADER)}; charset=gbk`),
 };
 
 const sandbox = useSandbox();
