@@ -2,7 +2,16 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { plainToInstance, Transform, type TransformFnParams } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import { type ClassOf, type FieldDoc, ListRule, OneOf, rule, type Size, type Test } from './rules.ts';
+import {
+  type ClassOf,
+  type FieldDoc,
+  ListRule,
+  OneOf,
+  rule,
+  type Size,
+  sizeDoc,
+  type Test,
+} from './rules.ts';
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
@@ -89,8 +98,7 @@ export function ListOfKinds(
     ListRule(size),
     ApiProperty({
       type: 'array',
-      minItems: size.min ?? 0,
-      maxItems: size.max,
+      ...sizeDoc(size),
       items: {
         oneOf: paths.map(([, $ref]) => ({ $ref })),
         discriminator: { propertyName: property, mapping: Object.fromEntries(paths) },

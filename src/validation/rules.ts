@@ -120,11 +120,13 @@ function secretField({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
   };
 }
 
+const SECRET_RULE = 'at least 1 character, none of them a control character';
+
 /** Text that is passed on byte for byte and never shown, such as the password of a login. */
 export function SecretText(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     secretField(doc),
-    rule('secret', isSecret, 'must be text of at least 1 character, none of them a control character'),
+    rule('secret', isSecret, `must be text of ${SECRET_RULE}`),
     ApiProperty({ type: String, minLength: 1, format: 'password', ...doc }),
   );
 }
@@ -232,16 +234,21 @@ export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {
   );
 }
 
+/** Without `max` only the number of all values of a body is limited. */
 export interface Size {
   readonly min?: number;
-  readonly max: number;
+  readonly max?: number;
 }
 
-function isListOf(value: unknown, { min = 0, max }: Size, isItem: (item: unknown) => boolean): boolean {
+function isListOf(
+  value: unknown,
+  { min = 0, max = Infinity }: Size,
+  isItem: (item: unknown) => boolean,
+): boolean {
   return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isItem);
 }
 
-export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
+export function IdentifierList(size: Size & { readonly max: number }, doc: FieldDoc = {}): PropertyDecorator {
   const { min = 0, max } = size;
   const test: Test = (value) =>
     isListOf(value, size, isIdentifier) && new Set(value as string[]).size === (value as string[]).length;
@@ -262,18 +269,13 @@ export function IdentifierList(size: Size, doc: FieldDoc = {}): PropertyDecorato
   );
 }
 
-export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
+export function SecretList(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     secretField(doc),
-    rule(
-      'secretList',
-      (value) => isListOf(value, size, isSecret),
-      `must be a list of at most ${size.max} texts`,
-    ),
+    rule('secretList', (value) => isListOf(value, {}, isSecret), `must be a list of texts of ${SECRET_RULE}`),
     ApiProperty({
       type: 'array',
       items: { type: 'string', minLength: 1, format: 'password' },
-      maxItems: size.max,
       ...doc,
     }),
   );
@@ -282,23 +284,24 @@ export function SecretList(size: Size, doc: FieldDoc = {}): PropertyDecorator {
 export type ClassOf<T> = new () => T;
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function ListOf(item: () => ClassOf<object>, size: Size, doc: FieldDoc = {}): PropertyDecorator {
+export function ListOf(item: () => ClassOf<object>, size: Size = {}, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Type(item),
     ValidateNested(),
     ListRule(size),
-    ApiProperty({ type: () => item(), isArray: true, minItems: size.min ?? 0, maxItems: size.max, ...doc }),
+    ApiProperty({ type: () => item(), isArray: true, ...sizeDoc(size), ...doc }),
   );
+}
+
+export function sizeDoc({ min = 0, max }: Size) {
+  return { minItems: min, ...(max !== undefined && { maxItems: max }) };
 }
 
 /** The bounds of a list of objects, where {@link ListOf} is not enough because the items are of several classes. */
 export function ListRule(size: Size): PropertyDecorator {
   const { min = 0, max } = size;
-  return rule(
-    'list',
-    (value) => isListOf(value, size, isObject),
-    `must be a list of ${min} to ${max} objects`,
-  );
+  const count = max === undefined ? '' : `${min} to ${max} `;
+  return rule('list', (value) => isListOf(value, size, isObject), `must be a list of ${count}objects`);
 }
 
 export function Nested(type: () => ClassOf<object>, doc: FieldDoc = {}): PropertyDecorator {

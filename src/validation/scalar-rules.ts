@@ -95,7 +95,7 @@ export function LaterThan(start: string): PropertyDecorator {
 
 /** `y-m-d`, the platform's time expression (interface section 2.4). */
 export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
-  return Word(/^\d{1,4}-\d{1,4}-\d{1,4}$/, 'must be years-months-days such as 1-0-0', {
+  return Word(/^\d+-\d+-\d+$/, 'must be years-months-days such as 1-0-0', {
     example: '1-0-0',
     ...doc,
   });

@@ -9,7 +9,7 @@ import {
 } from '../../upstream/wire/words.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
-import { FlagParameter } from '../../validation/scalar-rules.ts';
+import { FlagParameter, Int32 } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
@@ -20,7 +20,6 @@ import {
   OneOf,
   Optional,
   Text,
-  WholeNumber,
 } from '../../validation/rules.ts';
 import { BoughtAssetDto, MAX_ASSETS, ReducedAssetDto, RevokedAssetDto } from './order-product.dto.ts';
 
@@ -107,7 +106,7 @@ class OrderBranchDto {
 abstract class OrderItemBase {
   /** Number of the item in the order; by default its place, counted from 1. */
   @Optional()
-  @WholeNumber(0, 1_000_000, { example: 1 })
+  @Int32({ example: 1 })
   sequence?: number;
 
   @OneOf(licenseTypes)

@@ -106,7 +106,7 @@ abstract class ProductTerms {
   trialEndsAt?: string;
 
   @Optional()
-  @SecretList({ max: 100 })
+  @SecretList()
   passwords?: string[];
 
   @Optional()
@@ -128,7 +128,7 @@ abstract class ProductTerms {
   srcLicenseOrderId?: string;
 
   @Optional()
-  @ListOf(() => ProductFeatureDto, { max: 200 }, { 'x-upstream': 'productFeatures' })
+  @ListOf(() => ProductFeatureDto, {}, { 'x-upstream': 'productFeatures' })
   features?: ProductFeatureDto[];
 }
 
@@ -181,11 +181,11 @@ abstract class MerchandiseTerms {
 export class MerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()
-  @ListOf(() => MerchandiseDto, { max: 500 })
+  @ListOf(() => MerchandiseDto)
   children?: MerchandiseDto[];
 
   @Optional()
-  @ListOf(() => OrderProductDto, { max: 1_000 }, { 'x-upstream': 'licenseOrderProductList' })
+  @ListOf(() => OrderProductDto, {}, { 'x-upstream': 'licenseOrderProductList' })
   products?: OrderProductDto[];
 }
 
@@ -193,11 +193,11 @@ export class MerchandiseDto extends MerchandiseTerms {
 export class RevokedMerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()
-  @ListOf(() => RevokedMerchandiseDto, { max: 500 })
+  @ListOf(() => RevokedMerchandiseDto)
   children?: RevokedMerchandiseDto[];
 
   @Optional()
-  @ListOf(() => RevokedProductDto, { max: 1_000 }, { 'x-upstream': 'licenseOrderProductList' })
+  @ListOf(() => RevokedProductDto, {}, { 'x-upstream': 'licenseOrderProductList' })
   products?: RevokedProductDto[];
 }
 
@@ -215,7 +215,7 @@ class OrderExtensionDto {
 /** Fields of an asset in an order, without its numbers, products and packages. */
 abstract class AssetTerms {
   @Optional()
-  @ListOf(() => OrderExtensionDto, { max: 100 }, { 'x-upstream': 'assetExtendList' })
+  @ListOf(() => OrderExtensionDto, {}, { 'x-upstream': 'assetExtendList' })
   extensions?: OrderExtensionDto[];
 
   @Optional()
@@ -248,11 +248,11 @@ const HasContent = ObjectRule<{ products?: unknown[]; merchandises?: unknown[] }
 
 abstract class AssetWithProducts extends AssetTerms {
   @Optional()
-  @ListOf(() => OrderProductDto, { max: 1_000 })
+  @ListOf(() => OrderProductDto)
   products?: OrderProductDto[];
 
   @Optional()
-  @ListOf(() => MerchandiseDto, { max: 500 })
+  @ListOf(() => MerchandiseDto)
   merchandises?: MerchandiseDto[];
 }
 
@@ -284,10 +284,10 @@ export class ReducedAssetDto extends AssetTerms {
   assetNums!: string[];
 
   @Optional()
-  @ListOf(() => RevokedProductDto, { max: 1_000 })
+  @ListOf(() => RevokedProductDto)
   products?: RevokedProductDto[];
 
   @Optional()
-  @ListOf(() => RevokedMerchandiseDto, { max: 500 })
+  @ListOf(() => RevokedMerchandiseDto)
   merchandises?: RevokedMerchandiseDto[];
 }

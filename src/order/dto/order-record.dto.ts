@@ -5,17 +5,8 @@ import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
 import { enumeration } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
-import { TimestampParameter } from '../../validation/scalar-rules.ts';
-import {
-  Identifier,
-  InUrl,
-  ListOf,
-  ObjectRule,
-  OneOf,
-  Optional,
-  Text,
-  WholeNumber,
-} from '../../validation/rules.ts';
+import { Int32, TimestampParameter } from '../../validation/scalar-rules.ts';
+import { Identifier, InUrl, ListOf, ObjectRule, OneOf, Optional, Text } from '../../validation/rules.ts';
 import { DeletionEffectDto } from './order-assets.dto.ts';
 
 const settlements = enumeration(
@@ -122,7 +113,7 @@ export class OrderPageDto extends PageDto {
   description: 'An item that the platform placed, as the operator found it (docs/platform.md, section 2.6)',
 })
 export class SettledItemDto {
-  @WholeNumber(0, 1_000_000, { example: 1 })
+  @Int32({ example: 1 })
   sequence!: number;
 
   @Label({ example: '9007199254740993' })
