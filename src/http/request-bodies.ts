@@ -169,7 +169,7 @@ export function unsupportedType(request: FastifyRequest): RequestFault {
     };
   const { 'content-type': type } = request.headers;
   const takes = takesFile(request) ? '`text/csv` or `application/x-ndjson`' : '`application/json`';
-  const form = MEDIA_TYPE.test(type ?? '') ? `is \`${type}\`` : 'has not the form of a type';
+  const form = MEDIA_TYPE.test(type ?? '') ? `is \`${type}\`` : 'is another one';
   return {
     parameter: 'Content-Type',
     detail: `must be ${takes} in UTF-8, and ${type === undefined ? 'is missing' : form}`,

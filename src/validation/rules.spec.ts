@@ -256,7 +256,7 @@ const rows: Row[] = [
     rule: ListOf(() => Inner),
     message: 'must be a list of objects',
     kinds: ['objects'],
-    accepted: [[], Array(2_000).fill({ on: true })],
+    accepted: [[], Array.from({ length: 2_000 }, () => ({ on: true }))],
     refused: ['a', {}, ['a']],
   },
   {

@@ -336,7 +336,11 @@ describe('HTTP', () => {
     for (const headers of [
       {},
       coded,
-      ...['application/json;charset=gbk', 'application/json, text/plain'].map(typed),
+      ...[
+        'application/json;charset=gbk',
+        'application/json, text/plain',
+        'application/json; v="x"; charset=gbk',
+      ].map(typed),
     ]) {
       const body = new Blob(['{"size":1}']);
       const init = { method: 'POST', headers: { ...known(), ...headers }, body };
@@ -358,6 +362,10 @@ describe('HTTP', () => {
         'application/json ;\tcharset = "UTF8" ; profile="a;b"',
         'application/json;',
         'application/json;v=1',
+        'application/json;;charset="utf\\-8"',
+        'application/json; charset=us-ascii',
+        'application/json;CHARSET=Utf-8;',
+        'application/json; boundary=----x',
       ],
     ];
     for (const headers of taken.map(typed))
