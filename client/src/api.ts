@@ -10,7 +10,7 @@ interface components {
         };
         readonly AddMembersInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -217,7 +217,7 @@ interface components {
              */
             readonly enterpriseName: string;
             /**
-             * Format: id
+             * Format: text
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
@@ -230,7 +230,7 @@ interface components {
             readonly assetNums?: readonly string[];
             /**
              * Format: date-time
-             * @description End of validity, where it has one
+             * @description Later than `startsAt`, where both are there
              * @example 2027-01-01T00:00:00.000Z
              */
             readonly endsAt?: string;
@@ -289,7 +289,7 @@ interface components {
         };
         readonly CancelJobInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the job
              */
             readonly jobId: string;
@@ -308,12 +308,12 @@ interface components {
         };
         readonly ChangeMemberAssetNumsInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -468,12 +468,12 @@ interface components {
         };
         readonly DeleteMemberInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -514,7 +514,7 @@ interface components {
         readonly DeleteSessionInput: Record<string, never>;
         readonly DeleteWebhookInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -575,7 +575,7 @@ interface components {
         readonly DeliveryState: "delivered" | "pending" | "failed";
         readonly DisableLocksInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -600,7 +600,7 @@ interface components {
         };
         readonly EnableLocksInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -668,7 +668,7 @@ interface components {
             /** @description Only members of this department */
             readonly departmentId?: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -765,24 +765,24 @@ interface components {
         };
         readonly GetAssetInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the asset
              */
             readonly assetId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
         };
         readonly GetAssetProductsInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the asset
              */
             readonly assetId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -790,7 +790,7 @@ interface components {
         readonly GetCallerInput: Record<string, never>;
         readonly GetJobInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the job
              */
             readonly jobId: string;
@@ -799,7 +799,7 @@ interface components {
             /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
             readonly cells?: components["schemas"]["CellForm"];
             /**
-             * Format: text
+             * Format: id
              * @description Id of the job
              */
             readonly jobId: string;
@@ -809,12 +809,12 @@ interface components {
         readonly GetMaintenanceInput: Record<string, never>;
         readonly GetMemberInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -849,14 +849,14 @@ interface components {
         };
         readonly GetOverviewInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
         };
         readonly GetProblemInput: {
             /**
-             * Format: text
+             * Format: id
              * @description The `code` of the problem.
              */
             readonly slug: string;
@@ -864,7 +864,7 @@ interface components {
         readonly GetSessionInput: Record<string, never>;
         readonly GetWebhookInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -874,11 +874,53 @@ interface components {
          * @enum {string}
          */
         readonly HealthStatus: "ok" | "degraded" | "down";
+        /** @description A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null, and an empty text but that of `remark`, is a field that is left out. The other columns of `exportMembers` are passed over */
+        readonly ImportedMember: {
+            /**
+             * @description Account name without the enterprise code.
+             * @example evan
+             */
+            readonly account?: string;
+            /**
+             * @description Id of the department: a whole number of 64 bits, as digits in a string or as an integer
+             * @example 10
+             */
+            readonly departmentId?: string | number;
+            /**
+             * Format: text
+             * @description The member's own name.
+             * @example Evan Moss
+             */
+            readonly name?: string;
+            /**
+             * Format: password
+             * @description Passed on unchanged. It must not begin or end with a blank
+             */
+            readonly password?: string;
+            /**
+             * Format: text
+             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @example 13800000001
+             */
+            readonly passwordMobile?: string;
+            /**
+             * Format: text
+             * @description Remark on the member. An empty text removes the current one.
+             * @example Second floor
+             */
+            readonly remark?: string;
+            /**
+             * Format: text
+             * @description Account name with the enterprise code, as `exportMembers` writes it; not read where there is `account`.
+             * @example anna@harbour
+             */
+            readonly userName?: string;
+        };
         readonly ImportMembersInput: {
             /** @description Whether members who are not in the file are deleted; with `mode=upsert` only. */
             readonly deleteMissing?: boolean;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -902,7 +944,7 @@ interface components {
             readonly add: number;
             /** @description Accounts of the members to delete. */
             readonly delete: readonly string[];
-            /** @description Accounts whose rows would fail: with `mode=add`, those that the enterprise has already. */
+            /** @description Accounts whose rows would fail: with `mode=add`, those that the enterprise has already; else new ones without name or password. */
             readonly fail: readonly string[];
             /** @description Rows whose members exist and stay as they are */
             readonly unchanged: number;
@@ -1038,12 +1080,12 @@ interface components {
         };
         readonly LendAssetsInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -1089,7 +1131,7 @@ interface components {
         readonly LimitType: "basic" | "feature";
         readonly ListAssetNumsInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -1115,13 +1157,10 @@ interface components {
              * @description Only the asset of this number.
              */
             readonly assetNum?: string;
-            /**
-             * Format: date-time
-             * @description Only assets that end before this time. Assets without an end are left out.
-             */
+            /** @description Only assets that end before this time; those without an end are left out. A date stands for the beginning of that day in UTC */
             readonly endsBefore?: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -1152,7 +1191,7 @@ interface components {
             /** @description Only deliveries in this state */
             readonly state?: components["schemas"]["DeliveryState"];
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -1191,7 +1230,7 @@ interface components {
         };
         readonly ListLentLocksInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -1214,7 +1253,7 @@ interface components {
              */
             readonly departmentId?: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
@@ -1245,15 +1284,9 @@ interface components {
             readonly pageSize?: number;
             /** @description Only orders in this state */
             readonly state?: components["schemas"]["OrderState"];
-            /**
-             * Format: date-time
-             * @description Only orders submitted at this time or later
-             */
+            /** @description Only orders submitted at this time or later. A date stands for the beginning of that day in UTC */
             readonly submittedAfter?: string;
-            /**
-             * Format: date-time
-             * @description Only orders submitted before this time
-             */
+            /** @description Only orders submitted before this time. A date stands for the beginning of that day in UTC */
             readonly submittedBefore?: string;
         };
         readonly ListProblemsInput: Record<string, never>;
@@ -1532,11 +1565,11 @@ interface components {
             readonly name: string;
             /**
              * Format: password
-             * @description Initial password.
+             * @description Passed on unchanged. It must not begin or end with a blank
              */
             readonly password: string;
             /**
-             * Format: id
+             * Format: text
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
@@ -1648,7 +1681,7 @@ interface components {
              */
             readonly enterpriseGlobalId?: string;
             /**
-             * Format: id
+             * Format: text
              * @description The purchaser's mobile number.
              */
             readonly passwordMobile?: string;
@@ -1663,7 +1696,7 @@ interface components {
             readonly code: string;
             /**
              * Format: text
-             * @description Value of the property.
+             * @description Passed on unchanged
              * @example pier-1
              */
             readonly value: string;
@@ -1709,7 +1742,7 @@ interface components {
             readonly crmProductId?: string;
             /**
              * Format: date-time
-             * @description End of validity, where it has one
+             * @description Later than `startsAt`, where both are there
              * @example 2027-01-01T00:00:00.000Z
              */
             readonly endsAt?: string;
@@ -1992,7 +2025,7 @@ interface components {
             readonly trialEndsAt?: string;
             /**
              * Format: text
-             * @description Value of the feature.
+             * @description Passed on unchanged
              * @example on
              */
             readonly value?: string;
@@ -2111,7 +2144,7 @@ interface components {
             /** @description Id of the event, which is its cursor */
             readonly eventId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -2127,7 +2160,7 @@ interface components {
             readonly assetNums: readonly string[];
             /**
              * Format: date-time
-             * @description End of validity, where it has one
+             * @description Later than `startsAt`, where both are there
              * @example 2027-01-01T00:00:00.000Z
              */
             readonly endsAt?: string;
@@ -2193,12 +2226,12 @@ interface components {
         };
         readonly ResetMemberPasswordInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -2207,13 +2240,13 @@ interface components {
         readonly ResetPassword: {
             /**
              * Format: password
-             * @description The new password.
+             * @description Passed on unchanged. It must not begin or end with a blank
              */
             readonly password: string;
         };
         readonly RetryJobInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the job
              */
             readonly jobId: string;
@@ -2231,7 +2264,7 @@ interface components {
             readonly assetNums: readonly string[];
             /**
              * Format: date-time
-             * @description End of validity, where it has one
+             * @description Later than `startsAt`, where both are there
              * @example 2027-01-01T00:00:00.000Z
              */
             readonly endsAt?: string;
@@ -2307,7 +2340,7 @@ interface components {
             readonly crmProductId?: string;
             /**
              * Format: date-time
-             * @description End of validity, where it has one
+             * @description Later than `startsAt`, where both are there
              * @example 2027-01-01T00:00:00.000Z
              */
             readonly endsAt?: string;
@@ -2403,7 +2436,7 @@ interface components {
         };
         readonly RotateWebhookSecretInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -2478,12 +2511,12 @@ interface components {
         readonly SetMaintenanceInput: components["schemas"]["SetMaintenance"];
         readonly SetMemberAssetNumsInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -2585,7 +2618,7 @@ interface components {
         };
         readonly TestWebhookInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -2644,7 +2677,7 @@ interface components {
              */
             readonly name: string;
             /**
-             * Format: id
+             * Format: text
              * @description Mobile number for the recovery of the password; it cannot be used to log in
              * @example 13800000001
              */
@@ -2658,12 +2691,12 @@ interface components {
         };
         readonly UpdateMemberInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the enterprise's main account. Only enterprises granted to the caller.
              */
             readonly enterpriseGlobalId: string;
             /**
-             * Format: text
+             * Format: id
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
@@ -2701,7 +2734,7 @@ interface components {
         };
         readonly UpdateWebhookInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the webhook
              */
             readonly webhookId: string;
@@ -2733,7 +2766,7 @@ interface components {
         };
         readonly WatchJobInput: {
             /**
-             * Format: text
+             * Format: id
              * @description Id of the job
              */
             readonly jobId: string;
@@ -2930,6 +2963,7 @@ export type HealthStatus = components['schemas']['HealthStatus'];
 export type ImportMembersInput = components['schemas']['ImportMembersInput'];
 export type ImportMode = components['schemas']['ImportMode'];
 export type ImportPlan = components['schemas']['ImportPlan'];
+export type ImportedMember = components['schemas']['ImportedMember'];
 export type Job = components['schemas']['Job'];
 export type JobKind = components['schemas']['JobKind'];
 export type JobPage = components['schemas']['JobPage'];
