@@ -5,7 +5,7 @@ import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
 /** What the platform shows of an order: pure functions over what was read. Only what came decides. */
 
 /** Licence orders with the channel's number of this order, by their ids. */
-export type Found = ReadonlyMap<string, readonly Instance[]>;
+export type FoundOrders = ReadonlyMap<string, readonly Instance[]>;
 
 /** Whether the platform shows everything that the deletion names. */
 export function isThere(deletion: Deletion, { assets }: Holdings): boolean {
@@ -55,7 +55,7 @@ function isUnreadable({ licenseOrderId, product }: Instance): boolean {
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /** The licence orders of the order. Those of which anything is older than the order, or has no time, do not count. */
-export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt: number): Found {
+export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt: number): FoundOrders {
   const placed = assets.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
   const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
   orders.delete('');
@@ -82,7 +82,7 @@ export type Evidence =
  * Compares what was bought with the licence orders that were found, by products and nodes. A platform may make one licence order of each purchase,
  * or one of the whole batch.
  */
-export function evidenceOf(purchases: readonly Purchase[], found: Found): Evidence {
+export function evidenceOf(purchases: readonly Purchase[], found: FoundOrders): Evidence {
   if (found.size === 0) return { kind: purchases.length === 0 ? 'all' : 'none', placed: new Map() };
   if (purchases.some(({ bought }) => bought === undefined)) return byNumber(purchases, found);
   const covering = (wanted: readonly Bought[]) =>
@@ -123,7 +123,7 @@ function haveOneEach(
 }
 
 /** For records that do not say what was bought. */
-function byNumber(purchases: readonly Purchase[], found: Found): Evidence {
+function byNumber(purchases: readonly Purchase[], found: FoundOrders): Evidence {
   if (found.size !== purchases.length) return { kind: found.size > purchases.length ? 'twice' : 'part' };
   const [only, ...others] = found.keys();
   const [purchase] = purchases;

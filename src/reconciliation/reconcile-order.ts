@@ -8,7 +8,13 @@ import {
   type OrderedItem,
   type PlacedItem,
 } from '../order-ledger/ledger-record.ts';
-import { type Evidence, evidenceOf, type Found, isGone, ordersIn } from '../order-ledger/order-evidence.ts';
+import {
+  type Evidence,
+  evidenceOf,
+  type FoundOrders,
+  isGone,
+  ordersIn,
+} from '../order-ledger/order-evidence.ts';
 import { Log } from '../observability/log.ts';
 import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -169,7 +175,7 @@ export class OrderReconciler {
 /** An enterprise of an order: what it has, and what of the order is for it. */
 interface Place {
   readonly holdings: Holdings;
-  readonly found: Found;
+  readonly found: FoundOrders;
   /** The sequences of the purchases. */
   readonly bought: readonly number[];
   readonly evidence: Evidence;
