@@ -20,10 +20,14 @@ export class ActingUserGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const { headers, stages } = context.switchToHttp().getRequest<FastifyRequest>();
     const { actsAsUser, looksUpAsUser } = stages.get('authorised').policy;
+    const alias = looksUpAsUser ? headers['x-acting-user'] : undefined;
+    if (!actsAsUser && alias === undefined) {
+      stages.pass('acting', { user: undefined });
+      return true;
+    }
     const { caller } = stages.get('identified');
     if (!actsAsUser) {
-      const alias = looksUpAsUser ? headers['x-acting-user'] : undefined;
-      stages.pass('acting', { user: alias === undefined ? undefined : this.#byAlias(caller, String(alias)) });
+      stages.pass('acting', { user: this.#byAlias(caller, String(alias)) });
       return true;
     }
     return this.#user(headers, caller).then((user) => {

@@ -30,9 +30,9 @@ function deletion(value: Members): Members {
     : { ...without(value, 'allOrders'), srcLicenseOrderId: value['srcLicenseOrderId'] ?? 'lic-1009' };
 }
 
-/** A platform that is not known to take packages in a deletion gets products beside them. */
-function withProducts(asset: Members): Members {
-  return listOf(asset['products']).length > 0 ? asset : { ...asset, products: [{ productUri: 'draft.pro' }] };
+/** A platform that is not known to delete packages gets products only. */
+function productsOnly(asset: Members): Members {
+  return notEmpty(without(asset, 'merchandises'));
 }
 
 /** What ends has begun before. */
@@ -73,7 +73,7 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
   RevokedProduct: (value) =>
     value['strictMatchWhenDelete'] === true ? { ...value, ...TERMS } : inOrder(value),
   DeleteAsset: deletion,
-  DeleteProduct: (value) => ({ ...deletion(value), assets: listOf(value['assets']).map(withProducts) }),
+  DeleteProduct: (value) => ({ ...deletion(value), assets: listOf(value['assets']).map(productsOnly) }),
   PlaceOrder: (value) => ({
     ...value,
     channelCode: notDots(value['channelCode']),
