@@ -22,7 +22,8 @@ export function nothingIfUnknown(
   enterpriseGlobalId: string,
 ): (error: unknown) => Promise<readonly never[]> {
   return async (error) => {
-    if (!mayMeanTheEnterprise(error)) throw error;
+    // What the platform showed a moment ago, it knows.
+    if (!mayMeanTheEnterprise(error) || upstream.served.has(enterpriseGlobalId)) throw error;
     // These calls are the gateway's own, and the log of the caller's request does not have them.
     const caller = { ...call.caller, grants: ALL_GRANTS };
     const own = { ...call, caller, requestId: randomUUID(), authorisedIds: undefined };
@@ -33,7 +34,7 @@ export function nothingIfUnknown(
     const isAlike =
       answer instanceof UpstreamFailure && wordsOf(answer, unknown) === wordsOf(error, enterpriseGlobalId);
     if (!isAlike) throw error;
-    const known = upstream.servedEnterprise;
+    const known = upstream.served.last;
     const isServing = async () => known !== undefined && (await ask(known).catch(asFailure)) === 'served';
     if (!names(error, enterpriseGlobalId) && !(await isServing())) throw error;
     return [];

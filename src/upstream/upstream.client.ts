@@ -15,6 +15,7 @@ import {
   type UpstreamRequest,
 } from './upstream.exchange.ts';
 import { meaningOf, type UpstreamCode } from './problems/upstream-codes.ts';
+import { ServedEnterprises } from './served-enterprises.ts';
 import { UnknownCodes } from './unknown-codes.ts';
 import { ContractViolation, IncompleteResponse, UpstreamFailure } from './upstream-failure.ts';
 import { inBackground } from '../shared/edge.ts';
@@ -38,8 +39,7 @@ type Reason = 'token' | 'userToken' | 'nonce' | 'transient' | 'delay';
  */
 @Injectable()
 export class UpstreamClient {
-  /** An enterprise of which the platform has shown assets. */
-  servedEnterprise: string | undefined;
+  readonly served = new ServedEnterprises();
 
   constructor(
     private readonly exchange: UpstreamExchange,
@@ -158,8 +158,7 @@ export class UpstreamClient {
     if (result.kind === 'success' || isPartial(result, operation)) {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
-      if (operation === operations.listAssets && Array.isArray(result.data) && result.data.length > 0)
-        this.servedEnterprise = request.ids?.['enterpriseGlobalId'];
+      this.#noteServed(operation, request, result.data);
       if (request.last && result.kind === 'success' && result.text !== undefined)
         request.last.known = { text: result.text, result: decoded, notes };
       return decoded;
@@ -167,6 +166,11 @@ export class UpstreamClient {
     this.unknownCodes.met(operation, result.details);
     const details = { ...result.details, actingAs: user?.kind };
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
+  }
+
+  #noteServed(operation: UpstreamOperation, { ids }: UpstreamRequest, data: unknown): void {
+    const id = operation === operations.listAssets ? ids?.['enterpriseGlobalId'] : undefined;
+    if (id !== undefined && Array.isArray(data) && data.length > 0) this.served.add(id);
   }
 
   #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>, notes: ContractNotes): T {
