@@ -12,6 +12,7 @@ import {
   readTerms,
 } from './employee-fields.ts';
 import { createdView } from './views.ts';
+import { holderOf } from './who.ts';
 
 const BODY_FIELDS = new Set(['userList']);
 const ROW_FIELDS = new Set(['userName', 'password', 'departmentId', 'name', 'remark', 'passwordMobile']);
@@ -69,10 +70,11 @@ function sortOut(
       const terms = readTerms(values, enterprise, EMPTY);
       const password = readPassword(values['password'], call.settings);
       const { account } = terms;
-      if (taken.has(account) || call.state.employeeByUserName(account + enterprise.suffix) !== undefined) {
+      const name = call.settings.profile.accountCase === 'two' ? account : account.toLowerCase();
+      if (taken.has(name) || holderOf(call, enterprise, account) !== undefined) {
         failed.push({ userName: account, message: 'the account exists already' });
       } else {
-        taken.add(account);
+        taken.add(name);
         members.push({ ...terms, password });
       }
     } catch (error) {

@@ -41,12 +41,12 @@ export function readTexts(values: Values, name: string): readonly string[] {
   return value;
 }
 
-/** An integer of the query from 1 to `most`. */
-export function readCount(query: URLSearchParams, name: string, most: number): number {
+/** An integer of the query from `least` to `most`. */
+export function readCount(query: URLSearchParams, name: string, most: number, least = 1): number {
   const text = query.get(name) ?? '';
   const value = Number(text);
-  if (!/^\d{1,15}$/.test(text) || value < 1 || value > most) {
-    throw badParameter(`${name} must be an integer from 1 to ${most}`);
+  if (!/^\d{1,15}$/.test(text) || value < least || value > most) {
+    throw badParameter(`${name} must be an integer from ${least} to ${most}`);
   }
   return value;
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts';
 import { emptyLock, unassign } from '../state/lending.ts';
 import { readObject } from './body.ts';
 import { departmentName, type EmptyCodes, readPassword, readTerms } from './employee-fields.ts';
-import { employeeOfPath, isGone } from './who.ts';
+import { employeeOfPath, holderOf, isGone } from './who.ts';
 
 const EDIT_FIELDS = new Set(['userName', 'departmentId', 'name', 'remark', 'passwordMobile']);
 const PASSWORD_FIELDS = new Set(['password']);
@@ -21,7 +21,7 @@ export const editMember: Handler = (call) => {
   const values = readObject(call.body, 'the body', EDIT_FIELDS, settings);
   const { account, departmentId, name, remark, passwordMobile } = readTerms(values, enterprise, EMPTY);
   const userName = account + enterprise.suffix;
-  const holder = state.employeeByUserName(userName);
+  const holder = holderOf(call, enterprise, account);
   if (holder !== undefined && holder.id !== employee.id) {
     throw new Refusal('10003', 'userName is the account of another employee');
   }

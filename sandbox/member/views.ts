@@ -4,19 +4,15 @@ import { exactNumber } from '../json.ts';
 import type { Employee, Enterprise } from '../state/records.ts';
 
 /** Section 2.9. */
-export function createdView(
-  call: Call,
-  { enterpriseId }: Enterprise,
-  employee: Employee,
-): Record<string, unknown> {
+export function createdView(call: Call, enterprise: Enterprise, employee: Employee): Record<string, unknown> {
   return {
     id: memberId(call, employee.id),
     userId: memberId(call, employee.userId),
     globalId: employee.globalId,
-    enterpriseId: memberId(call, enterpriseId),
+    enterpriseId: memberId(call, enterprise.enterpriseId),
     departmentId: departmentId(call, employee),
     departmentName: employee.departmentName,
-    userName: employee.userName,
+    userName: shownUserName(call, enterprise, employee.userName),
     name: employee.name,
     remark: employee.remark,
     deleted: employee.deleted,
@@ -29,23 +25,20 @@ export function createdView(
  * Section 2.10. `assetNums` are the numbers assigned to the employee, `borrowNum` the lent lock that is lent to the employee (the
  * first, where several are) or null.
  */
-export function listView(
-  call: Call,
-  { enterpriseId, globalId: enterpriseGlobalId }: Enterprise,
-  employee: Employee,
-): Record<string, unknown> {
+export function listView(call: Call, enterprise: Enterprise, employee: Employee): Record<string, unknown> {
   const { state } = call;
+  const { globalId: enterpriseGlobalId } = enterprise;
   const assigned = state.assets.by('member', employee.globalId);
   const lent = state.assets.by('lentToMember', employee.globalId);
   return {
     id: memberId(call, employee.id),
     userId: memberId(call, employee.userId),
     globalId: employee.globalId,
-    enterpriseId: memberId(call, enterpriseId),
+    enterpriseId: memberId(call, enterprise.enterpriseId),
     departmentId: departmentId(call, employee),
     departmentName: employee.departmentName,
-    userName: employee.userName,
-    passwordMobile: employee.passwordMobile,
+    userName: shownUserName(call, enterprise, employee.userName),
+    ...shownMobile(call, employee),
     name: employee.name,
     assetNums: assigned
       .filter((asset) => state.enterpriseOf(asset) === enterpriseGlobalId)
@@ -66,4 +59,22 @@ function memberId({ settings }: Call, digits: string): object | string {
 
 function departmentId(call: Call, employee: Employee): object | string | null {
   return employee.departmentId === null ? null : memberId(call, employee.departmentId);
+}
+
+/** The account with the enterprise's code appended, as the profile says. The name for login does not depend on the profile. */
+export function shownUserName({ settings }: Call, { suffix }: Enterprise, userName: string): string {
+  const { accountSuffix } = settings.profile;
+  if (accountSuffix === 'separated' || suffix === '' || !userName.endsWith(suffix)) return userName;
+  const code = suffix.replace(/^[^A-Za-z0-9]+/, '');
+  return userName.slice(0, -suffix.length) + (accountSuffix === 'dotted' ? `.${code}` : code);
+}
+
+function shownMobile({ settings }: Call, { passwordMobile }: Employee): object {
+  const { mobiles } = settings.profile;
+  if (mobiles === 'absent') return {};
+  const shown =
+    mobiles === 'masked' && passwordMobile !== null
+      ? `${passwordMobile.slice(0, 3)}****${passwordMobile.slice(-4)}`
+      : passwordMobile;
+  return { passwordMobile: shown };
 }

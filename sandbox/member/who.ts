@@ -1,7 +1,7 @@
 /** The employee that a member call is about, and the user who makes it. */
 import type { Call } from '../call.ts';
 import { Refusal } from '../errors.ts';
-import type { Employee } from '../state/records.ts';
+import type { Employee, Enterprise } from '../state/records.ts';
 
 /**
  * The acting user's enterprise must have a customer (60017), also when the call is about another enterprise; a user who is no employee
@@ -45,4 +45,16 @@ export function employeeOfPath({ state, parameters }: Call): Employee {
 export function isGone({ state, parameters }: Call): boolean {
   const employees = state.employees.by('globalId', parameters['memberGlobalId'] ?? '');
   return !employees.some(({ enterpriseGlobalId }) => enterpriseGlobalId === parameters['enterpriseGlobalId']);
+}
+
+/** The employee whose account this is; where the profile says so, also one whose account differs in the case of letters. */
+export function holderOf(
+  { state, settings }: Call,
+  { globalId, suffix }: Enterprise,
+  account: string,
+): Employee | undefined {
+  const userName = account + suffix;
+  if (settings.profile.accountCase === 'two') return state.employeeByUserName(userName);
+  const wanted = userName.toLowerCase();
+  return state.employees.by('enterprise', globalId).find((each) => each.userName.toLowerCase() === wanted);
 }

@@ -7,6 +7,7 @@ export type Played = Readings & { readonly isTold: 'no' | 'yes' };
 /** Smaller numbers than any that the story needs. */
 const NUMBERS: Partial<Readonly<Record<ReadingName, readonly number[]>>> = {
   maxPageSize: [1_000, 20, 7],
+  firstPage: [1, 0],
   maxAssetNums: [1_000, 3],
   maxLocksPerCall: [1_000, 2],
   maxOrdersPerBatch: [1_000, 1],
