@@ -32,7 +32,7 @@ export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: Cont
     return { products: [], merchandises: [] };
   }
   return readObject(assetProductsShape, data, notes, (wire) => {
-    if (!wire.has('productInstanceList') && !wire.has('children'))
+    if (!wire.isGiven('productInstanceList') && !wire.isGiven('children'))
       throw new ContractViolation(wire.location, 'an object with one of its lists');
     return {
       products: wire.list('productInstanceList', productShape, trees.product),

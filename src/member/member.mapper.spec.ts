@@ -80,7 +80,7 @@ describe('a page of members', () => {
   it('is what the platform says of it, and what came', () => {
     expect(toMemberPage(page([member], { pageNum: 1, pageSize: 2, isLastPage: true }), 'ms')).toEqual({
       items: [expect.objectContaining({ memberGlobalId: 'g' })],
-      ...{ came: 1, pageNum: 1, pageSize: 2, total: 3, isLast: true },
+      ...{ came: 1, pageNum: 1, pageSize: 2, total: 3, startRow: null, isFirst: null, isLast: true },
     });
   });
 
@@ -89,14 +89,21 @@ describe('a page of members', () => {
     expect([items.map((item) => item?.memberGlobalId), came]).toEqual([['g', undefined, 'g'], 4]);
   });
 
-  it.each([page({}), page('none'), [], null])('is none without a list: %j', (data) => {
-    expect(() => toMemberPage(data, 'ms')).toThrow(ContractViolation);
-  });
+  it.each([page({}), page('none'), [], null, {}, page(null), page(null, { total: null })])(
+    'is none without a list: %j',
+    (data) => {
+      expect(() => toMemberPage(data, 'ms')).toThrow(ContractViolation);
+    },
+  );
 
   it.each([
-    [page(null, { pageSize: 'x' }), { items: [], total: 3, pageSize: null }],
+    [page(null, { total: 0, pageSize: 'x' }), { items: [], total: 0, pageSize: null }],
+    [page([], { startRow: 1, isFirstPage: true, hasPreviousPage: false }), { startRow: 1, isFirst: true }],
+    [page([], { startRow: 21, isFirstPage: true }), { isFirst: null }],
     [page([], { isLastPage: true, hasNextPage: true }), { isLast: true }],
-    [page([], { isLastPage: 'x', hasNextPage: true }), { isLast: false }],
+    [page([], { isLastPage: 0, hasNextPage: '1' }), { isLast: false }],
+    [page([], { isLastPage: 1 }), { isLast: true }],
+    [page([], { isLastPage: 'last', hasNextPage: true }), { isLast: false }],
     [page([], { hasNextPage: false }), { isLast: true }],
     [page([]), { isLast: null }],
   ])('is served where its numbers are odd: %j', (data, shown) => {

@@ -45,7 +45,7 @@ export function readMember(wire: Reader<MemberField>, unit: TimestampUnit): Memb
     assetNums: wire.ids('assetNums'),
     lentLockNum: wire.id('borrowNum'),
     online: wire.boolean('onlineFlag'),
-    deleted: wire.boolean('deleted'),
+    deleted: wire.flag('deleted'),
     createdAt: wire.time('createTime', unit),
     updatedAt: wire.time('updateTime', unit),
     boundUserInfo: wire.opaque('boundUserInfo'),

@@ -162,9 +162,12 @@ export class IdLists {
 
   /** Reads every page, because the platform can search a member only by name or account. */
   async members(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const ask: AskPage<{ memberGlobalId: string }> = (query) =>
+    const ask: AskPage<{ memberGlobalId: string; deleted: boolean | null }> = (query) =>
       this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data) =>
-        readMemberPage(data, (wire) => ({ memberGlobalId: wire.requiredId('globalId') })),
+        readMemberPage(data, (wire) => ({
+          memberGlobalId: wire.requiredId('globalId'),
+          deleted: wire.flag('deleted'),
+        })),
       );
     const found: string[] = [];
     for await (const { items } of this.memberList.all(ask, PAGES_AT_A_TIME))

@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type AskPage, isLastPage, MemberPages, PageLimit, violation } from './member-pages.ts';
+import { type AskPage, isLastPage, MemberPages, violation } from './member-pages.ts';
+import { PageLimit } from './page-limit.ts';
 
 /** A list of more members is no list of an enterprise. */
 const MAX_MEMBERS = 500_000;
 const MAX_CALLS = 10_000;
 
-interface WithId {
+interface Listed {
   readonly memberGlobalId: string;
+  readonly deleted: boolean | null;
 }
 
 /** The members of one page that no earlier page had. */
@@ -15,6 +17,7 @@ export interface Part<T> {
   readonly items: readonly T[];
   /** The position of the page's first member in the list, from 0. */
   readonly at: number;
+  /** Without deleted employees; null while it is not known. */
   readonly total: number | null;
 }
 
@@ -35,7 +38,8 @@ interface Span {
 
 /**
  * The only reader of the platform's list of members (interface section 4.2, operation 5), which is paged. The interface does not say how
- * large a page may be: a platform may cut pages or refuse large ones. So a page is what came, and never what was asked for.
+ * large a page may be: a platform may cut pages or refuse large ones. So a page is what came, and never what was asked for. A platform may also list deleted employees:
+ * they are no members, and are left out.
  */
 @Injectable()
 export class MemberList {
@@ -45,7 +49,7 @@ export class MemberList {
    * Yields every member once. A list that changed while it was read, or was not shown to its end, is read once more, then an error. A list
    * that shows the same members twice, and fewer than it counts, counts some of them twice.
    */
-  async *all<T extends WithId>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
+  async *all<T extends Listed>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
     const seen = new Map<string, boolean>();
     const span = { from: 0, to: Infinity, pagesAtATime };
     const first = yield* this.#pass(ask, { ...span, again: false }, seen);
@@ -62,14 +66,14 @@ export class MemberList {
   }
 
   /** One page in the caller's size. `total` is null where the platform gives none and the end of the list was not seen. */
-  async page<T extends WithId>(
+  async page<T extends Listed>(
     ask: AskPage<T>,
     { page, pageSize }: { readonly page: number; readonly pageSize: number },
   ): Promise<{ items: T[]; total: number | null }> {
     const from = (page - 1) * pageSize;
     let items: T[] = [];
     let total: number | null = null;
-    for (const again of [false, true]) {
+    for (const again of (await this.limit.listsDeleted()) ? [] : [false, true]) {
       items = [];
       const span = { from, to: from + pageSize, again, pagesAtATime: 1 };
       const parts = this.#pass(ask, span, new Map());
@@ -80,26 +84,49 @@ export class MemberList {
       }
       if (part.value !== 'changed') break;
     }
-    return { items, total };
+    // Where a deleted employee stands in the list, the positions of the members can only be counted.
+    return (await this.limit.listsDeleted()) ? this.#counted(ask, from, from + pageSize) : { items, total };
   }
 
-  async count(ask: AskPage<WithId>): Promise<number> {
-    const { total } = await ask({ pageNum: '1', pageSize: '1' }, false);
-    if (total !== null) return total;
+  async count(ask: AskPage<Listed>): Promise<number> {
+    for await (const { total } of this.all(ask)) {
+      if (total !== null && !(await this.limit.listsDeleted())) return total;
+      break;
+    }
     let counted = 0;
     for await (const { items } of this.all(ask)) counted += items.length;
     return counted;
   }
 
+  async #counted<T extends Listed>(
+    ask: AskPage<T>,
+    from: number,
+    to: number,
+  ): Promise<{ items: T[]; total: number | null }> {
+    const found: T[] = [];
+    let counted = 0;
+    for await (const { items } of this.all(ask)) {
+      found.push(...items.slice(Math.max(0, from - counted), Math.max(0, to - counted)));
+      counted += items.length;
+      if (counted > to) return { items: found, total: null };
+    }
+    return { items: found, total: counted };
+  }
+
   /** Reads a span once. `seen` has the members that were yielded, each with the pass that saw it last. */
-  async *#pass<T extends WithId>(
+  async *#pass<T extends Listed>(
     ask: AskPage<T>,
     { from, to, again, pagesAtATime }: Span,
     seen: Map<string, boolean>,
   ): AsyncGenerator<Part<T>, End> {
     const size = Math.min(await this.limit.size(), to - from);
     // A list without a fixed order shows others in pages of another size.
-    const pages = new MemberPages(ask, again, again && to === Infinity ? Math.max(1, size - 1) : size);
+    const pages = new MemberPages(
+      ask,
+      again,
+      again && to === Infinity ? Math.max(1, size - 1) : size,
+      this.limit,
+    );
     let next = from;
     let maxTotal = 0;
     let hasShrunk = false;
@@ -135,7 +162,10 @@ export class MemberList {
       const overlaps = at !== undefined && at < next;
       hasRepeated ||= !overlaps && repeated.length > 0;
       last = ids;
-      const items = fresh.filter(({ memberGlobalId }) => !seen.has(memberGlobalId));
+      if (fresh.some(({ deleted }) => deleted === true)) await this.limit.sawDeleted();
+      const items = fresh.filter(
+        ({ memberGlobalId, deleted }) => deleted !== true && !seen.has(memberGlobalId),
+      );
       for (const { memberGlobalId } of fresh) seen.set(memberGlobalId, again);
       if (fresh.length > 0) nameless += shown.length - named.length;
       if (at !== undefined && fresh.length > 0) {
@@ -146,12 +176,14 @@ export class MemberList {
       const isOver = fresh.length === 0 || isLastPage(page, next, pages.size);
       if (!isOver && next < to && total !== null) pages.readAhead(next, Math.min(total, to), pagesAtATime);
       const counted = isOver ? reached : null;
-      yield { items, at: at ?? next, total: total === null ? counted : Math.max(total, reached ?? 0) };
+      const shownTotal = total === null ? counted : Math.max(total, reached ?? 0);
+      yield { items, at: at ?? next, total: (await this.limit.listsDeleted()) ? null : shownTotal };
       if (!isOver && next < to) continue;
       if (hasShrunk) return 'changed';
       if (total === null) return hasRepeated && to === Infinity ? 'changed' : 'whole';
       if (next < Math.min(total, to)) {
         this.limit.note('data.total');
+        this.limit.beginsWith(undefined);
         return 'short';
       }
       return to === Infinity && seen.size + nameless < total ? 'changed' : 'whole';

@@ -1,21 +1,9 @@
-import { Injectable } from '@nestjs/common';
-import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { environmentName } from '../redis/key-names.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
-import { ContractNotes, UpstreamGaps } from './gaps.ts';
-import { operations } from './operations.ts';
-import { PlatformReadings } from './platform-readings.ts';
+import type { FirstPage, PageLimit } from './page-limit.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { MemberPage } from './wire/member.ts';
 
-/** The gateway asks for large pages, so that they are few. The interface does not say how large a page may be. */
-const MAX_PAGE_SIZE = 200;
-/** After this time a larger page is tried again: the platform may have got another limit. */
-const KEPT_MS = 60 * 60 * 1000;
-/** How long a replica does not see what another one has learned. It learns the same by one call more. */
-const ASK_EVERY_MS = 60 * 1000;
 /** The platform may round a page up to its own size. A list far longer than the requested size is not the page. */
 const PAGE_TOLERANCE = 1.1;
 
@@ -24,63 +12,6 @@ export type AskPage<T> = (
   wanted: { readonly pageNum: string; readonly pageSize: string },
   again: boolean,
 ) => Promise<MemberPage<T>>;
-
-/** How many members the gateway asks for at once: as many as the platform has shown to give. All replicas share it in Redis. */
-@Injectable()
-export class PageLimit {
-  readonly #key: string;
-  #size: Promise<number> | undefined;
-  #until = 0;
-
-  constructor(
-    config: UpstreamConfig,
-    private readonly redis: SharedRedis,
-    private readonly gaps: UpstreamGaps,
-    private readonly readings: PlatformReadings,
-  ) {
-    this.#key = `${environmentName(config.baseUrl)}:member-page-size`;
-  }
-
-  size(): Promise<number> {
-    if (this.#size && performance.now() < this.#until) return this.#size;
-    return this.#keep(this.#shared(), ASK_EVERY_MS);
-  }
-
-  /** The platform has shown that its pages have no more members than that. */
-  async learn(size: number): Promise<void> {
-    this.note('data.pageSize');
-    if (size >= (await this.size())) return;
-    await this.#keep(Promise.resolve(size), this.redis.configured ? ASK_EVERY_MS : KEPT_MS);
-    await this.redis
-      .run((client) => client.set(this.#key, String(size), 'PX', KEPT_MS))
-      .catch(() => undefined);
-  }
-
-  /** A limit of the platform that its interface does not have. */
-  note(path: string): void {
-    const notes = new ContractNotes();
-    notes.add(path, 'limit');
-    this.gaps.add(operations.listMembers, notes);
-  }
-
-  #keep(size: Promise<number>, forMs: number): Promise<number> {
-    this.#until = performance.now() + forMs;
-    return (this.#size = size);
-  }
-
-  /** Where Redis is away, this replica goes on with what it knows. */
-  async #shared(): Promise<number> {
-    const known = this.#size;
-    const largest = Math.min(MAX_PAGE_SIZE, this.readings.of('maxPageSize') ?? MAX_PAGE_SIZE);
-    if (!this.redis.configured) return largest;
-    try {
-      const size = await this.redis.run((client) => client.get(this.#key));
-      return /^[1-9]\d{0,2}$/.test(size ?? '') ? Math.min(largest, Number(size)) : largest;
-    } catch {
-      return (await known) ?? largest;
-    }
-  }
-}
 
 /** The platform's pages, in the largest size that it has shown to have. */
 export class MemberPages<T> {
@@ -91,11 +22,14 @@ export class MemberPages<T> {
   #refusal: unknown;
   /** The size in which a page came full. */
   #full: number | undefined;
+  #isAskedAgain = false;
+  #first: FirstPage | undefined;
 
   constructor(
     private readonly ask: AskPage<T>,
     private readonly again: boolean,
     public size: number,
+    private readonly limit: PageLimit,
   ) {
     this.#maxItems = size * PAGE_TOLERANCE;
   }
@@ -110,12 +44,18 @@ export class MemberPages<T> {
     const { size } = this;
     const number = Math.floor(position / size) + 1;
     try {
-      const page = asNumbered(await (this.#ahead.get(number) ?? this.#ask(number)), number, size);
+      await this.#findFirst(number);
+      const asked = this.#ahead.get(number) ?? this.#ask(number);
       this.#ahead.delete(number);
+      const page = asNumbered(await asked, number, size, this.#numberOf(number));
       if (page.came > this.#maxItems) throw violation();
       const unit = await this.#unitOf(page, number);
       if (unit !== size) this.#resize(unit);
-      else this.isSmaller = false;
+      else {
+        this.isSmaller = false;
+        this.#isAskedAgain = false;
+        this.limit.gave(size);
+      }
       const at = (number - 1) * size;
       const isPart = page.total === null && unit === size;
       return {
@@ -126,10 +66,68 @@ export class MemberPages<T> {
     } catch (error) {
       if (!mayMeanTheSize(error)) throw error;
       this.#refusal ??= error;
-      if (size === 1) throw this.#refusal;
-      this.#resize(Math.floor(size / 2));
+      if (size === 1 || !(await this.#isTheSize())) throw this.#refusal;
       return undefined;
     }
+  }
+
+  /**
+   * Asks once more for a size that the platform has given before: one refusal says nothing about it. After a second one it is the size only
+   * if the platform gives the smallest page. Any other size is halved.
+   */
+  async #isTheSize(): Promise<boolean> {
+    if (this.limit.isGiven(this.size)) {
+      this.#isAskedAgain = !this.#isAskedAgain;
+      if (this.#isAskedAgain) return true;
+      const isGiven = this.ask({ pageNum: String(this.#numberOf(1)), pageSize: '1' }, this.again).then(
+        () => true,
+        () => false,
+      );
+      if (!(await isGiven)) return false;
+    }
+    this.#resize(Math.floor(this.size / 2));
+    return true;
+  }
+
+  /** Finds out which number the first page has. A page that does not say that it is the first one is compared with the page before it. */
+  async #findFirst(wanted: number): Promise<void> {
+    this.#first ??= this.limit.firstPage;
+    if (this.#first !== undefined) return;
+    if (wanted > 1) {
+      const deep = await this.#ask(wanted);
+      if (deep.pageNum === wanted && deep.startRow === (wanted - 1) * this.size + 1) {
+        this.limit.beginsWith((this.#first = 1));
+        this.#ahead.set(wanted, Promise.resolve(deep));
+        return;
+      }
+    }
+    const page = await this.#ask(1);
+    // A platform may answer with the first page where one beyond the end is asked for, which then has another number.
+    const isSaid = page.isFirst === true && (page.pageNum === null || page.pageNum === 1);
+    const first = isSaid ? 1 : await this.#comparedFirst(page);
+    if (first !== undefined) this.limit.beginsWith(first);
+    this.#first = first;
+    if (first !== 0 && wanted === 1) this.#ahead.set(1, Promise.resolve(page));
+  }
+
+  /** Undefined where both pages show the same, and no other page follows: so nothing can be told. */
+  async #comparedFirst(page: MemberPage<T>): Promise<FirstPage | undefined> {
+    const asked = this.ask({ pageNum: '0', pageSize: String(this.size) }, this.again);
+    const before = await asked.catch((error: unknown) => {
+      if (error instanceof UpstreamFailure && (error.kind === 'refused' || mayMeanTheSize(error)))
+        return undefined;
+      throw error;
+    });
+    if (!before || before.came === 0) return page.came === 0 ? undefined : 1;
+    const shown = new Set(before.items.map((item) => JSON.stringify(item)));
+    const again = page.items.filter((item) => shown.has(JSON.stringify(item))).length;
+    // The list may change between the two answers.
+    if (again <= page.came / 2) return 0;
+    return page.isLast === false || (page.total !== null && page.total > page.came) ? 1 : undefined;
+  }
+
+  #numberOf(page: number): number {
+    return page - 1 + (this.#first ?? 1);
   }
 
   /** Begins to read the pages from a position to another one, a few at a time. */
@@ -157,22 +155,24 @@ export class MemberPages<T> {
   }
 
   #ask(number: number): Promise<MemberPage<T>> {
-    return this.ask({ pageNum: String(number), pageSize: String(this.size) }, this.again);
+    const pageNum = String(this.#numberOf(number));
+    return this.ask({ pageNum, pageSize: String(this.size) }, this.again);
   }
 
   #resize(size: number): void {
     this.isSmaller = size < this.size;
+    this.#isAskedAgain = false;
     this.size = size;
     this.#ahead.clear();
   }
 }
 
 /** Some platforms answer with their last page where one beyond the end is asked for. Then the page that was asked for is empty. */
-function asNumbered<T>(page: MemberPage<T>, number: number, size: number): MemberPage<T> {
+function asNumbered<T>(page: MemberPage<T>, number: number, size: number, askedFor: number): MemberPage<T> {
   const { pageNum, total } = page;
   const isBeyond =
     total !== null && number > 1 && (number - 1) * Math.min(size, page.pageSize ?? size) >= total;
-  const isOther = pageNum !== null && pageNum < number;
+  const isOther = pageNum !== null && pageNum < askedFor;
   return isBeyond || isOther ? { ...page, items: [], came: 0 } : page;
 }
 

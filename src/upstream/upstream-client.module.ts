@@ -4,7 +4,7 @@ import { TransportModule } from '../transport/transport.module.ts';
 import { AliasUsers } from './alias-users.ts';
 import { UpstreamGaps } from './gaps.ts';
 import { MemberList } from './member-list.ts';
-import { PageLimit } from './member-pages.ts';
+import { PageLimit } from './page-limit.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { PlatformSearch } from './platform-search.ts';
 import { OperationGroups } from './resilience/operation-groups.ts';

@@ -28,6 +28,7 @@ const EXPORTED = [
   'assetNums',
   'lentLockNum',
   'online',
+  'deleted',
   'createdAt',
   'updatedAt',
 ] satisfies (keyof MemberDto)[];

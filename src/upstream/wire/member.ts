@@ -39,12 +39,12 @@ export const newMemberShape = responseShape(GIVEN, [...NULLABLE, 'assetNums', 'o
 export const addResultShape = responseShape(['succeeded', 'failed']);
 export const addFailureShape = responseShape(['userName', 'message']);
 
-/** The page object (2.10). The gateway reads the first five; the others follow from them. */
+/** The page object (2.10). The gateway reads the first two rows; the others follow from them. */
 const pageShape = responseShape([
   ...['pageSize', 'total', 'isLastPage', 'hasNextPage', 'list'],
-  ...['pageNum', 'size', 'orderBy', 'startRow', 'endRow', 'pages'],
-  ...['firstPage', 'prePage', 'nextPage', 'lastPage', 'isFirstPage'],
-  ...['hasPreviousPage', 'navigatePages', 'navigatepageNums'],
+  ...['pageNum', 'isFirstPage', 'hasPreviousPage', 'startRow'],
+  ...['size', 'orderBy', 'endRow', 'pages', 'firstPage', 'prePage', 'nextPage', 'lastPage'],
+  ...['navigatePages', 'navigatepageNums'],
 ]);
 
 /** A page of members as the platform gave it, which need not be the page that was asked for. */
@@ -57,10 +57,16 @@ export interface MemberPage<T> {
   readonly pageNum: number | null;
   readonly pageSize: number | null;
   readonly total: number | null;
+  /** The position of its first member, from 1; null on an empty page too. */
+  readonly startRow: number | null;
+  readonly isFirst: boolean | null;
   readonly isLast: boolean | null;
 }
 
-/** `read` reads one member, and throws `ContractViolation` where it has no id. */
+/**
+ * `read` reads one member, and throws `ContractViolation` where it has no id. A page without a list is no empty page: it throws, unless the
+ * page counts no members.
+ */
 export function readMemberPage<T>(
   data: unknown,
   read: (member: Reader<MemberField>) => T,
@@ -76,17 +82,34 @@ export function readMemberPage<T>(
   };
   return readObject(pageShape, data, notes, (wire) => {
     const items = wire.requiredList('list', memberShape, member);
-    const isLast = wire.boolean('isLastPage');
-    const hasNext = wire.boolean('hasNextPage');
+    const total = wire.count('total');
+    if (total !== 0 && !wire.has('list')) throw new ContractViolation('data.list', 'a list');
+    const isLast = wire.flag('isLastPage');
+    const hasNext = wire.flag('hasNextPage');
     return {
       items,
       came: wire.lengthOf('list'),
       pageNum: wire.count('pageNum'),
       pageSize: wire.count('pageSize'),
-      total: wire.count('total'),
+      total,
+      ...positionOf(wire),
       isLast: isLast === null && hasNext === null ? null : isLast === true || hasNext === false,
     };
   });
+}
+
+/** `isFirst` is null where the page does not say it, or contradicts itself. */
+function positionOf(
+  page: Reader<FieldOf<typeof pageShape>>,
+): Pick<MemberPage<unknown>, 'startRow' | 'isFirst'> {
+  const startRow = page.count('startRow') || null;
+  const hasPrevious = page.flag('hasPreviousPage');
+  const said = [
+    page.flag('isFirstPage'),
+    hasPrevious === null ? null : !hasPrevious,
+    startRow === null ? null : startRow === 1,
+  ].filter((each) => each !== null);
+  return { startRow, isFirst: said.every((each) => each === said[0]) ? (said[0] ?? null) : null };
 }
 
 export const assetNumShape = responseShape(

@@ -9,12 +9,6 @@ import { idText, longText, plain, readTime, type TimestampUnit } from './scalars
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
-/** What some platforms send in place of booleans. */
-const FLAGS: ReadonlyMap<unknown, boolean> = new Map([
-  [0, false],
-  [1, true],
-]);
-
 /** The location of a value. It is made a text only for a fault. */
 interface Location {
   /** With the numbers of list items: `data.list[3].id`. */
@@ -22,6 +16,12 @@ interface Location {
   /** The same for every item: `data.list[].id`. */
   readonly path: string;
 }
+
+/** What some platforms send in place of booleans. */
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  ...[1, '1', 'true'].map((word) => [word, true] as const),
+  ...[0, '0', 'false'].map((word) => [word, false] as const),
+]);
 
 const DATA: Location = { location: 'data', path: 'data' };
 
@@ -120,6 +120,14 @@ export class Reader<Name extends string> implements Location {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
     this.#not(name, 'wrong-type');
+    return typeof value === 'number' ? (FLAGS.get(value) ?? null) : null;
+  }
+
+  /** A boolean on which a decision depends, also where the platform sends it as 0 or 1, or as text. */
+  flag(name: Name): boolean | null {
+    const value = this.#given(name);
+    if (value === null || typeof value === 'boolean') return value;
+    this.#not(name, 'wrong-type');
     return FLAGS.get(value) ?? null;
   }
 
@@ -198,8 +206,14 @@ export class Reader<Name extends string> implements Location {
     return readList(shape, this.#given(name), this.notes, read, new Field(this, name));
   }
 
-  has(name: Name): boolean {
+  /** Whether the object has the field, also where it is null. */
+  isGiven(name: Name): boolean {
     return this.#fields[name] !== undefined;
+  }
+
+  /** Whether the object has the field, and it is not null. */
+  has(name: Name): boolean {
+    return (this.#fields[name] ?? null) !== null;
   }
 
   /** Whether the platform sent this field with a value that can be read, or with an explicit null. */

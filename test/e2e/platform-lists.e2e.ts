@@ -1,0 +1,203 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { TestGateway } from '../support/gateway.ts';
+import { useSandbox } from '../support/stack.ts';
+
+/** The list of members on platforms that number, fill and search it in other ways. Each gateway knows nothing of the platform yet. */
+
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const sandbox = useSandbox();
+let gateway: TestGateway | undefined;
+afterEach(async () => {
+  await gateway?.stop();
+  gateway = undefined;
+});
+
+interface Employee {
+  readonly id: string;
+  readonly globalId: string;
+  readonly enterpriseGlobalId: string;
+  readonly deleted: boolean;
+}
+
+async function started(
+  profile: object,
+  further = 0,
+  environment: Record<string, string> = {},
+): Promise<TestGateway> {
+  await sandbox.reset();
+  await sandbox.control('PUT', '/profile', profile);
+  if (further > 0) {
+    const state = await sandbox.control<{ employees: object[] }>('GET', '/state');
+    const more = Array.from({ length: further }, (_, index) => ({
+      ...{ id: `${70_000 + index}`, userId: `${80_000 + index}`, globalId: `mem-more-${index}` },
+      ...{ enterpriseGlobalId: 'ent-harbour', userName: `more${index}@harbour`, name: `More ${index}` },
+    }));
+    await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...more] });
+  }
+  gateway = await TestGateway.start(sandbox, environment);
+  return gateway;
+}
+
+/** Those who are members at the platform. */
+async function members(): Promise<string[]> {
+  const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+  return employees
+    .filter((each) => each.enterpriseGlobalId === 'ent-harbour' && !each.deleted)
+    .map(({ globalId }) => globalId);
+}
+
+async function exported(from: TestGateway): Promise<string[]> {
+  const headers = { accept: 'application/x-ndjson' };
+  const { status, text } = await from.get(`${HARBOUR}/members/export`, { headers });
+  expect([status, status === 200 ? '' : text]).toEqual([200, '']);
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => (JSON.parse(line) as { memberGlobalId: string }).memberGlobalId);
+}
+
+async function pages(from: TestGateway, pageSize: number): Promise<{ ids: string[]; totals: unknown[] }> {
+  const ids: string[] = [];
+  const totals: unknown[] = [];
+  for (let page = 1; page < 50; page++) {
+    const { status, body } = await from.get(`${HARBOUR}/members?page=${page}&pageSize=${pageSize}`);
+    expect([page, status]).toEqual([page, 200]);
+    const items = body['items'] as { memberGlobalId: string }[];
+    if (items.length === 0) break;
+    ids.push(...items.map(({ memberGlobalId }) => memberGlobalId));
+    totals.push(body['total']);
+  }
+  return { ids, totals };
+}
+
+describe('a page without a list', () => {
+  const answerWith = (data: unknown) => ({
+    raw: { text: JSON.stringify({ code: 0, message: 'success', data }), contentType: 'application/json' },
+  });
+
+  it.each<[string, unknown]>([
+    ['an empty object', {}],
+    ['no data', null],
+    ['a null list without a total', { list: null, total: null }],
+    ['a null list of some', { list: null, total: 3 }],
+    ['only numbers', { pageNum: 1, pageSize: 200 }],
+  ])('is no empty list: %s', async (_, data) => {
+    const from = await started({});
+    await sandbox.fault({ operation: 'listMembers', action: answerWith(data) });
+    for (const path of ['/members', '/members/export', '/members/mem-nowhere']) {
+      const { status, body } = await from.get(HARBOUR + path);
+      expect([path, status, body['code']]).toEqual([path, 502, 'upstream-contract-violation']);
+    }
+    const { body } = await from.get(`${HARBOUR}/overview`);
+    expect([body['members'], body['unreachable']]).toEqual([
+      null,
+      [{ section: 'members', code: 'upstream-contract-violation' }],
+    ]);
+  });
+
+  it('is empty beside a total of 0', async () => {
+    const from = await started({});
+    const data = { list: null, total: 0, isFirstPage: true };
+    await sandbox.fault({ operation: 'listMembers', action: answerWith(data) });
+    expect(await exported(from)).toEqual([]);
+    const { body } = await from.get(`${HARBOUR}/overview`);
+    expect([body['members'], body['unreachable']]).toEqual([{ total: 0 }, []]);
+  });
+});
+
+describe('the first page', () => {
+  const bare = { isFirstPage: null, hasPreviousPage: null, startRow: null, pageNum: null };
+
+  it.each<[string, object, number, object]>([
+    ['0', {}, 3, {}],
+    ['0, and the list has several pages', {}, 230, {}],
+    ['0, and pages say nothing of it', {}, 230, bare],
+    [
+      '0, and one page says nothing of it',
+      {},
+      3,
+      { ...bare, total: null, isLastPage: null, hasNextPage: null },
+    ],
+    ['0, and no total', { pageTotal: 'absent', pageFlags: 'none' }, 230, {}],
+    ['0, and the last page in place of another one', { pagesBeyond: 'last' }, 230, {}],
+    ['0, and the only page in place of another one', { pagesBeyond: 'last' }, 3, {}],
+    ['0, and pages are cut', { maxPageSize: 50, largerPages: 'cut' }, 230, {}],
+    ['0, and large pages are refused', { maxPageSize: 50 }, 230, {}],
+  ])('has the number %s: every member is shown once', async (_, profile, further, patch) => {
+    const from = await started({ firstPage: 0, ...profile }, further);
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: patch } } });
+    const all = await members();
+    // A page in the middle, before anything else was asked.
+    const { body } = await from.get(`${HARBOUR}/members?page=2&pageSize=5`);
+    const items = body['items'] as { memberGlobalId: string }[];
+    expect(items.map(({ memberGlobalId }) => memberGlobalId)).toEqual(all.slice(5, 10));
+    expect(await exported(from)).toEqual(all);
+    expect((await pages(from, 20)).ids).toEqual(all);
+    expect((await from.get(`${HARBOUR}/overview`)).body['members']).toEqual({ total: all.length });
+    expect((await from.get(`${HARBOUR}/members/${all[0]}`)).status).toBe(200);
+  });
+
+  it('has the number 1, and pages say nothing of it: the page before is asked for once', async () => {
+    const from = await started({}, 230);
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: bare } } });
+    const all = await members();
+    for (let times = 0; times < 3; times++) expect(await exported(from)).toEqual(all);
+    const asked = (await sandbox.journal('listMembers')).map(({ query }) => query['pageNum']);
+    expect(asked.filter((number) => number === '0')).toHaveLength(1);
+  });
+});
+
+describe('deleted employees in the list', () => {
+  it('are members nowhere, and no total counts them', async () => {
+    const from = await started({ deletedMembers: 'listed' }, 230);
+    for (const index of [0, 1, 2, 50, 229]) {
+      const path = `${HARBOUR}/members/mem-more-${index}`;
+      expect((await from.request('DELETE', path)).status).toBe(204);
+    }
+    const all = await members();
+    expect((await from.get(`${HARBOUR}/overview`)).body['members']).toEqual({ total: all.length });
+    expect(await exported(from)).toEqual(all);
+    const { ids, totals } = await pages(from, 20);
+    expect(ids).toEqual(all);
+    expect(totals.every((total) => total === null || total === all.length)).toBe(true);
+    expect((await from.get(`${HARBOUR}/members/mem-more-1`)).status).toBe(404);
+    const { text } = await from.get(`${HARBOUR}/members/export`, { headers: { accept: 'text/csv' } });
+    expect(text).toMatch(/^[^\r]*,deleted,[^\r]*\r\n/);
+  });
+
+  it('may be added again by a file', async () => {
+    const from = await started({ deletedMembers: 'listed' });
+    expect((await from.request('DELETE', `${HARBOUR}/members/mem-harbour-dora`)).status).toBe(204);
+    const plan = await from.request('POST', `${HARBOUR}/member-imports?validateOnly=true&mode=upsert`, {
+      body: 'account,password,name\r\ndora,first-login-1,Dora\r\n',
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(plan.body).toMatchObject({ add: 1, fail: [] });
+  });
+});
+
+describe('one refusal', () => {
+  it('of a size that the platform has given before teaches no smaller pages', async () => {
+    const from = await started({}, 230);
+    const all = await members();
+    expect(await exported(from)).toEqual(all);
+    await sandbox.fault({ operation: 'listMembers', times: 1, action: { code: '40000' } });
+    expect(await exported(from)).toEqual(all);
+    await sandbox.control('DELETE', '/journal');
+    expect(await exported(from)).toEqual(all);
+    const sizes = (await sandbox.journal('listMembers')).map(({ query }) => query['pageSize']);
+    expect(new Set(sizes)).toEqual(new Set(['200']));
+  });
+
+  it('of a keyword, each time, is told to the caller and teaches no smaller pages', async () => {
+    const from = await started({}, 230);
+    const all = await members();
+    await exported(from);
+    const rules = await sandbox.fault({ operation: 'listMembers', action: { code: '40000' } });
+    const { status, body } = await from.get(`${HARBOUR}/members?keyword=anna&pageSize=200`);
+    expect([status, body['code']]).toEqual([422, 'upstream-rejected']);
+    await sandbox.heal(rules);
+    await sandbox.control('DELETE', '/journal');
+    expect(await exported(from)).toEqual(all);
+    const sizes = (await sandbox.journal('listMembers')).map(({ query }) => query['pageSize']);
+    expect(new Set(sizes)).toEqual(new Set(['200']));
+  });
+});
