@@ -20,6 +20,7 @@ export interface ProblemBody {
   readonly requestId: string;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
+  readonly fields?: readonly string[];
   readonly oldest?: string;
   readonly upstream?: UpstreamAnswer;
   readonly upstreamCode?: string;
@@ -59,6 +60,8 @@ export class Problem extends Error {
   readonly errors: readonly RequestFault[];
   /** Of `asset-assigned-twice`: who has the numbers. */
   readonly conflicts: readonly Conflict[];
+  /** Of `edit-would-lose`: the fields to give too. */
+  readonly fields: readonly string[];
   /** Of `events-expired`: the cursor to go on from. */
   readonly oldest: string | undefined;
   readonly upstream: UpstreamAnswer | undefined;
@@ -89,6 +92,7 @@ export class Problem extends Error {
     this.requestId = body.requestId;
     this.errors = body.errors ?? [];
     this.conflicts = body.conflicts ?? [];
+    this.fields = body.fields ?? [];
     this.oldest = body.oldest;
     this.upstream = body.upstream;
     this.upstreamCode = body.upstreamCode;

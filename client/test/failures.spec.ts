@@ -139,6 +139,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       requestId: 'of-the-gateway',
       errors: [],
       conflicts: [],
+      fields: [],
     });
     server.play(problem(410, 'events-expired', { oldest: 'a-cursor' }));
     expect(await failure(licensing.events.list({ after: 'an-older-one' }))).toMatchObject({

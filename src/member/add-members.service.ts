@@ -4,7 +4,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Redactor } from '../observability/redactor.ts';
-import type { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
@@ -27,7 +27,9 @@ import type {
   MemberDto,
   NewMemberDto,
 } from './dto/member.dto.ts';
+import { AccountSuffixes, sameCase, suffixOfAnswer } from './account-suffix.ts';
 import { describe, logPartial, settle } from './member-failure.ts';
+import { isMasked, MASKED } from './mobile-number.ts';
 import { readMember, toMemberTerms } from './member.mapper.ts';
 
 /** The platform accepts no more rows in a call (interface section 8). */
@@ -40,6 +42,8 @@ export interface AddedRows {
   /** By account. */
   readonly added: ReadonlyMap<string, MemberDto>;
   readonly failed: FailedMemberDto[];
+  /** What the platform has appended to each account; undefined where the response does not show it. */
+  readonly suffix: string | undefined;
   /** Whether the response contradicts itself or the request. */
   readonly contradicts: boolean;
 }
@@ -52,6 +56,7 @@ export class AddMembersService {
     private readonly config: UpstreamConfig,
     private readonly metrics: Metrics,
     private readonly log: Log,
+    private readonly suffixes: AccountSuffixes,
   ) {}
 
   /** Where a whole call fails, its rows report the failure. Throws the problem of the calls where all of them fail in the same way. */
@@ -60,6 +65,11 @@ export class AddMembersService {
     enterpriseGlobalId: string,
     { members }: AddMembersDto,
   ): Promise<AddMembersResultDto> {
+    const masked = members.flatMap(({ passwordMobile }, index) => (isMasked(passwordMobile) ? [index] : []));
+    if (masked.length > 0)
+      throw new ProblemException('validation-failed', {
+        errors: masked.map((index) => ({ pointer: `/members/${index}/passwordMobile`, detail: MASKED })),
+      });
     const chunks = chunksOf(members);
     const limit = pLimit(CALLS_AT_A_TIME);
     const results = await limit.map(chunks, (rows, index) =>
@@ -97,6 +107,7 @@ export class AddMembersService {
         operation: 'addMembers',
         what: 'contradiction',
       });
+    if (added.suffix) await this.suffixes.learn(enterpriseGlobalId, added.suffix);
     return added;
   }
 }
@@ -156,10 +167,14 @@ export function toAddedRows(
       open.delete(row);
     }
   }
+  const suffix = suffixOfAnswer(
+    [...open],
+    members.flatMap(({ userName }) => userName ?? []),
+  );
   const added = new Map<string, MemberDto>();
   for (const member of longestFirst(members)) {
     const userName = member.userName ?? '';
-    const row = match(userName, open) ?? match(userName, reasons.keys());
+    const row = match(userName, open, suffix) ?? match(userName, reasons.keys());
     if (row !== undefined && !added.has(row)) {
       added.set(row, member);
       open.delete(row);
@@ -180,6 +195,7 @@ export function toAddedRows(
     succeeded: rows.flatMap(({ account }) => added.get(account) ?? []),
     added,
     failed,
+    suffix,
     contradicts:
       added.size < members.length ||
       reasons.size < failures.length ||
@@ -199,8 +215,10 @@ function longestFirst<T extends { userName?: string | null }>(items: readonly T[
   return items.toSorted((a, b) => (b.userName?.length ?? 0) - (a.userName?.length ?? 0));
 }
 
-/** The account of a row that a user name means: the longest one that it begins with, since the platform appends the enterprise code. */
-function match(userName: string, rows: Iterable<string>): string | undefined {
-  const beginnings = [...rows].filter((row) => userName.startsWith(row));
-  return beginnings.toSorted((a, b) => b.length - a.length)[0];
+/** The account of a row that a user name means, in any case of letters: without the suffix, or else the longest one that it begins with. */
+function match(userName: string, rows: Iterable<string>, suffix?: string): string | undefined {
+  const name = sameCase(userName);
+  const beginnings = [...rows].filter((row) => name.startsWith(sameCase(row)));
+  const exact = beginnings.find((row) => sameCase(row) + suffix === name);
+  return exact ?? beginnings.toSorted((a, b) => b.length - a.length)[0];
 }

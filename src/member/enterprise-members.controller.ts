@@ -108,7 +108,10 @@ export class EnterpriseMembersController {
   @Operation({
     id: 'updateMember',
     summary: 'Change the account, name and other data of a member',
-    description: 'Fields that are left out keep their values. A repeated request has the same effect.',
+    description:
+      'Fields that are left out keep their values. Where the platform may clear them, and does not show them in a form that can be sent again (a ' +
+      'masked mobile number), the response is 409 `edit-would-lose`, and `fields` names them. A repeated request has the same effect.',
+    problems: ['edit-would-lose'],
     effect: 'write',
     scope: 'members:write',
     upstream: 'editMember',

@@ -7,10 +7,18 @@ import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import type { MemberPage } from '../upstream/wire/member.ts';
-import type { EnterpriseMemberPath, ListMembersQuery, MemberDto, MemberPageDto } from './dto/member.dto.ts';
-import { toMemberPage } from './member.mapper.ts';
+import {
+  CLEARABLE,
+  type ClearableField,
+  type EnterpriseMemberPath,
+  type ListMembersQuery,
+  type MemberDto,
+  type MemberPageDto,
+} from './dto/member.dto.ts';
+import { type ListedMember, stillHidden, toListedPage, toMemberPage } from './member.mapper.ts';
 
 const MAX_REMEMBERED = 50_000;
 const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024;
@@ -46,6 +54,44 @@ export class MemberSearch {
     else member = await this.#find(call, ids, true);
     if (!member) throw new ProblemException('member-not-found');
     return member;
+  }
+
+  /**
+   * A member as the platform has it now: by its account, or else in the whole list. Throws `member-not-found`. The keyword proves nothing
+   * where it finds no member: what it matches is not known, the edit may rename the account, and a platform may refuse the keyword.
+   * `fields`: those of which it must be known whether the list hides them.
+   */
+  async find(
+    call: CallContext,
+    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
+    account: string,
+    fields: readonly ClearableField[],
+  ): Promise<ListedMember> {
+    const isWanted = (member: ListedMember) => member.memberGlobalId === memberGlobalId;
+    // One member without a field does not tell whether the list has the field.
+    const isClear = ({ hidden }: ListedMember, mayBeHidden: readonly ClearableField[]) =>
+      fields.every((field) => {
+        const isKnown = field === 'passwordMobile' && this.limit.mobiles === 'absent';
+        return isKnown || !hidden.includes(field) || !mayBeHidden.includes(field);
+      });
+    let found: ListedMember | undefined;
+    try {
+      for await (const { items } of this.allMembers(call, enterpriseGlobalId, { keyword: account }))
+        if ((found = items.find(isWanted))) break;
+    } catch (error) {
+      const problem = asProblem(error);
+      if (!(problem instanceof ProblemException) || problem.body.code !== 'upstream-rejected') throw error;
+    }
+    if (found && isClear(found, CLEARABLE)) return found;
+    let mayBeHidden: readonly ClearableField[] = CLEARABLE;
+    found = undefined;
+    for await (const { items } of this.allMembers(call, enterpriseGlobalId)) {
+      found ??= items.find(isWanted);
+      mayBeHidden = stillHidden(mayBeHidden, items);
+      if (found && isClear(found, mayBeHidden)) break;
+    }
+    if (!found) throw new ProblemException('member-not-found');
+    return { ...found, hidden: found.hidden.filter((field) => mayBeHidden.includes(field)) };
   }
 
   async #find(
@@ -88,7 +134,7 @@ export class MemberSearch {
     enterpriseGlobalId: string,
     filter: MemberFilter = {},
     pagesAtATime?: number,
-  ): AsyncGenerator<Part<MemberDto>> {
+  ): AsyncGenerator<Part<ListedMember>> {
     return this.list.all(this.#uncached(call, enterpriseGlobalId, filter), pagesAtATime);
   }
 
@@ -98,7 +144,8 @@ export class MemberSearch {
     enterpriseGlobalId: string,
     filter: MemberFilter,
   ): AsyncGenerator<MemberDto> {
-    for await (const { items } of this.allMembers(call, enterpriseGlobalId, filter)) yield* items;
+    for await (const { items } of this.allMembers(call, enterpriseGlobalId, filter))
+      for (const { hidden: _, ...member } of items) yield member;
   }
 
   /** How many members the enterprise has now. */
@@ -106,10 +153,13 @@ export class MemberSearch {
     return this.list.count(this.#uncached(call, enterpriseGlobalId, {}));
   }
 
-  #uncached(call: CallContext, enterpriseGlobalId: string, filter: MemberFilter): AskPage<MemberDto> {
+  #uncached(call: CallContext, enterpriseGlobalId: string, filter: MemberFilter): AskPage<ListedMember> {
+    const unit = this.config.timestampUnit;
     return (wanted) => {
-      const { operation, ids, query, decode } = this.#source(enterpriseGlobalId, { ...filter, ...wanted });
-      return this.upstream.call(operation, call, { ids, query }, decode);
+      const request = { ids: { enterpriseGlobalId }, query: { ...filter, ...wanted } };
+      return this.upstream.call('listMembers', call, request, (data, notes) =>
+        toListedPage(data, unit, notes, this.limit.mobiles),
+      );
     };
   }
 

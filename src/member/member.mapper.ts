@@ -1,3 +1,4 @@
+import type { Readings } from '../config/readings.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { type Deciding, type Reader, readList, readWhole, type WholeList } from '../upstream/wire/reader.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type WireMemberTerms,
 } from '../upstream/wire/member.ts';
 import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
-import type { CLEARABLE, MemberDto, UpdateMemberDto } from './dto/member.dto.ts';
+import { CLEARABLE, type ClearableField, type MemberDto, type UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
 /** Converts the responses of the member center to the gateway's DTOs. Throws `ContractViolation` where a response violates the interface. */
@@ -58,6 +59,37 @@ export function toMemberPage(
   notes?: ContractNotes,
 ): MemberPage<MemberDto> {
   return readMemberPage(data, (member) => readMember(member, unit), notes);
+}
+
+/** A member of the list, for decisions of the gateway. */
+export interface ListedMember extends MemberDto {
+  /** The optional fields of which nothing is said, not even that there is none. */
+  readonly hidden: readonly ClearableField[];
+}
+
+export function toListedPage(
+  data: unknown,
+  unit: TimestampUnit,
+  notes: ContractNotes | undefined,
+  mobiles: Readings['mobiles'] | undefined,
+): MemberPage<ListedMember> {
+  const read = (wire: Reader<MemberField>): ListedMember => ({
+    ...readMember(wire, unit),
+    hidden: CLEARABLE.filter((field) =>
+      field === 'passwordMobile' && (mobiles === 'absent' || mobiles === 'shown')
+        ? mobiles === 'absent'
+        : !wire.isGiven(field),
+    ),
+  });
+  return readMemberPage(data, read, notes);
+}
+
+/** A field that one member has is none that the list hides: where it is absent, there is nothing. */
+export function stillHidden(
+  hidden: readonly ClearableField[],
+  members: readonly MemberDto[],
+): readonly ClearableField[] {
+  return hidden.filter((field) => members.every((member) => member[field] === null));
 }
 
 export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {

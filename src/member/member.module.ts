@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
+import { AccountSuffixes } from './account-suffix.ts';
 import { AddMembersService } from './add-members.service.ts';
 import { EnterpriseMembersController } from './enterprise-members.controller.ts';
 import { MemberAssetsController } from './member-assets.controller.ts';
@@ -15,6 +16,7 @@ import { OverviewService } from './overview.service.ts';
   imports: [UpstreamClientModule, OperationModule],
   controllers: [EnterpriseMembersController, MemberAssetsController],
   providers: [
+    AccountSuffixes,
     AddMembersService,
     MemberAssetsService,
     MemberRightsService,
@@ -23,6 +25,6 @@ import { OverviewService } from './overview.service.ts';
     OverviewService,
     UnsettledDeletes,
   ],
-  exports: [AddMembersService, MemberSearch, MemberService],
+  exports: [AccountSuffixes, AddMembersService, MemberSearch, MemberService],
 })
 export class MemberModule {}

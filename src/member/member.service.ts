@@ -6,21 +6,22 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { validated } from '../validation/compiled-validation.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import {
   CLEARABLE,
+  type ClearableField,
   type EnterpriseMemberPath,
   type MemberDto,
   type ResetPasswordDto,
-  type UpdateMemberDto,
+  UpdateMemberDto,
 } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
+import { isMasked, isWhole, MASKED } from './mobile-number.ts';
 
-/** A long on the wire. */
-const LONG = /^(0|[1-9]\d{0,18})$/;
 /** They take about 2 MB. A day has only a few deletes with an unknown outcome. */
 const MAX_REMEMBERED = 10_000;
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -76,34 +77,44 @@ export class MemberService {
     private readonly assets: MemberAssetsService,
   ) {}
 
-  /** Where the platform may clear what an edit leaves out, the gateway reads the member first and sends all of its fields. */
+  /**
+   * Where the platform may clear what an edit leaves out, the gateway reads the member first and sends all of its fields. Throws
+   * `edit-would-lose` where it cannot send one of them.
+   */
   async updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {
     this.readings.assertClears('memberEdit', member);
-    const isWhole = CLEARABLE.every((field) => member[field] !== undefined);
-    const shown =
-      isWhole || this.readings.of('memberEdit') === 'keeps' ? {} : await this.#shown(call, ids, member);
+    if (isMasked(member.passwordMobile))
+      throw new ProblemException('validation-failed', {
+        errors: [{ pointer: '/passwordMobile', detail: MASKED }],
+      });
+    const left = CLEARABLE.filter((field) => member[field] === undefined);
+    const keeps = left.length === 0 || this.readings.of('memberEdit') === 'keeps';
+    const shown = keeps ? {} : await this.#shown(call, ids, member, left);
     const body = toMemberTerms({ ...shown, ...member });
     await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
   }
 
-  /** As the platform has it now: found by its account, or else in the list, where the edit renames it. */
+  /** The fields that the edit leaves out, as the platform has them now. */
   async #shown(
     call: CallContext,
     ids: EnterpriseMemberPath,
-    { account: keyword }: UpdateMemberDto,
-  ): Promise<Pick<MemberDto, (typeof CLEARABLE)[number]>> {
-    const { enterpriseGlobalId, memberGlobalId } = ids;
-    let found: MemberDto | undefined;
-    for await (const { items } of this.search.allMembers(call, enterpriseGlobalId, { keyword }))
-      if ((found = items.find((each) => each.memberGlobalId === memberGlobalId))) break;
-    const { departmentId, remark, passwordMobile } =
-      found ?? (await this.search.getMember({ ...call, fresh: true }, ids));
-    if (departmentId !== null && !LONG.test(departmentId))
-      throw new ProblemException('upstream-contract-violation', {
-        outcome: 'not_processed',
-        detail: 'The department of the member cannot be sent again: it is no number of 64 bits. Name one.',
+    { account, name }: UpdateMemberDto,
+    left: readonly ClearableField[],
+  ): Promise<Partial<Pick<MemberDto, ClearableField>>> {
+    const member = await this.search.find(call, ids, account, left);
+    const shown = Object.fromEntries(left.map((field) => [field, member[field] ?? undefined]));
+    const { faults } = validated(UpdateMemberDto, { account, name, ...shown });
+    const refused = new Set(faults.map(({ path: [field] }) => field));
+    const fields = left.filter((field) => {
+      const isPart = field === 'passwordMobile' && !isWhole(member.passwordMobile);
+      return isPart || member.hidden.includes(field) || refused.has(field);
+    });
+    if (fields.length > 0)
+      throw new ProblemException('edit-would-lose', {
+        fields,
+        detail: `The edit would lose what the platform has in ${fields.join(', ')}, which it does not show in a form that can be sent again. Give these fields too.`,
       });
-    return { departmentId, remark, passwordMobile };
+    return shown;
   }
 
   resetPassword(call: CallContext, ids: EnterpriseMemberPath, { password }: ResetPasswordDto): Promise<void> {

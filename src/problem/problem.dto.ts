@@ -103,6 +103,13 @@ export class ProblemDto {
   conflicts?: ConflictDto[];
 
   @ApiProperty({
+    type: [String],
+    required: false,
+    description: 'Of `edit-would-lose`: the fields whose values the edit would lose',
+  })
+  fields?: string[];
+
+  @ApiProperty({
     required: false,
     description: 'Of `events-expired`: the cursor from which nothing is missed',
   })

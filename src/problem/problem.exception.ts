@@ -43,6 +43,8 @@ export interface ProblemBody {
   readonly upstreamCode?: string;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
+  /** The fields that an edit would lose. */
+  readonly fields?: readonly string[];
   /** The oldest cursor of events from which nothing is missed. */
   readonly oldest?: string;
   /** When the budget of the next month begins. */
@@ -59,6 +61,7 @@ interface ProblemDetails {
   readonly upstreamCode?: string | undefined;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
+  readonly fields?: readonly string[];
   readonly oldest?: string;
   readonly resetsAt?: string;
   /** Seconds, for `Retry-After`. */
@@ -92,6 +95,7 @@ export class ProblemException extends HttpException {
       upstreamCode: details.upstreamCode,
       errors: details.errors,
       conflicts: details.conflicts,
+      fields: details.fields,
       oldest: details.oldest,
       resetsAt: details.resetsAt,
     };

@@ -18,14 +18,19 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 /** Items that repeat the value of an earlier item of their list: found when the list is read, reported by {@link Unrepeated}. */
 const repeats = new WeakSet<object>();
 
-/** A list whose items differ in `field`, which has {@link Unrepeated}; the fault points to the second of two equal items. */
+/**
+ * A list whose items differ in `field`, a text in any case of letters, which has {@link Unrepeated}; the fault points to the second of two
+ * equal items.
+ */
 export function DifferentBy(field: string): PropertyDecorator {
   return Transform(({ value }) => {
     if (!Array.isArray(value)) return value as unknown;
     const seen = new Set<unknown>();
     for (const item of (value as unknown[]).filter(isObject) as Record<string, unknown>[]) {
-      if (seen.has(item[field])) repeats.add(item);
-      seen.add(item[field]);
+      const given = item[field];
+      const key = typeof given === 'string' ? given.toLowerCase() : given;
+      if (seen.has(key)) repeats.add(item);
+      seen.add(key);
     }
     return value as unknown;
   });
@@ -33,7 +38,7 @@ export function DifferentBy(field: string): PropertyDecorator {
 
 export function Unrepeated(): PropertyDecorator {
   const test: Test = (value, item) => value === undefined || !repeats.has(item);
-  return rule('unrepeated', test, 'must not be given twice');
+  return rule('unrepeated', test, 'must not be given twice, in any case of letters');
 }
 
 type Classes = Readonly<Record<string, ClassOf<object>>>;

@@ -84,7 +84,7 @@ function failed(thrown: unknown): number {
   const advice = thrown instanceof Advised ? thrown.advice : undefined;
   const error = thrown instanceof Advised ? thrown.cause : thrown;
   if (isProblem(error)) {
-    const { code, title, detail, outcome, retryable, requestId, errors, conflicts, oldest } = error;
+    const { code, title, detail, outcome, retryable, requestId, errors, conflicts, fields, oldest } = error;
     if (json)
       tell(
         JSON.stringify({
@@ -96,6 +96,7 @@ function failed(thrown: unknown): number {
           requestId,
           errors,
           conflicts,
+          fields,
           oldest,
           advice,
         }),

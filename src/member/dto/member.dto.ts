@@ -60,11 +60,12 @@ abstract class MemberTerms extends OptionalTerms {
 
 /** Optional fields of a member. In an edit null clears them. */
 export const CLEARABLE = ['departmentId', 'remark', 'passwordMobile'] as const;
+export type ClearableField = (typeof CLEARABLE)[number];
 
 @Clearable<UpdateMemberDto>(...CLEARABLE)
 @ApiSchema({
   description:
-    'New data of a member; optional fields that are left out stay as they are. `null` clears one, where the profile of the platform says that it ' +
+    'New data of a member; optional fields that are left out stay as they are, or the edit is 409 `edit-would-lose`. `null` clears one, where the profile of the platform says that it ' +
     'can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2)',
 })
 export class UpdateMemberDto extends MemberTerms {

@@ -142,6 +142,7 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
       slug === 'asset-assigned-twice'
         ? [{ assetNum: '8000001002', memberGlobalId: 'mem-harbour-anna' }]
         : undefined,
+    fields: slug === 'edit-would-lose' ? ['passwordMobile'] : undefined,
     resetsAt: slug === 'budget-exhausted' ? '2026-12-01T00:00:00.000Z' : undefined,
     oldest: slug === 'events-expired' ? '001779264000000-0000000000' : undefined,
   }).bodyFor('example-1');

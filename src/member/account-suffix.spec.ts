@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { suffixFor, suffixOfAnswer, suffixOfList } from './account-suffix.ts';
+
+const list = (suffix: string, ...accounts: string[]) => accounts.map((account) => account + suffix);
+const file = (...accounts: string[]) => new Set(accounts);
+const MANY = ['anna', 'bo', 'chen', 'dora', 'emil', 'fay', 'gus', 'hanna', 'ivo', 'june'];
+
+describe('the suffix in an answer', () => {
+  it.each<[string, string[], string[], string | undefined]>([
+    ['one member', ['anna'], ['annaacme'], 'acme'],
+    ['in another case of letters', ['Anna'], ['annaACME'], 'acme'],
+    ['one account begins with the other', ['ann', 'anna'], ['annaacme', 'annacme'], 'acme'],
+    ['only one of two came, which may be either', ['ann', 'anna'], ['annaacme'], undefined],
+    ['only one of two came, which can be one only', ['bo', 'anna'], ['annaacme'], 'acme'],
+    ['no account', ['anna'], ['boacme'], undefined],
+    ['nothing came', ['anna'], [], undefined],
+    ['several suffixes', ['anna', 'bo'], ['annaacme', 'bopier'], undefined],
+  ])('is what follows the accounts: %s', (_, sent, came, suffix) => {
+    expect(suffixOfAnswer(sent, came)).toBe(suffix);
+  });
+
+  it('is the true one, or is not told, whatever the accounts are', () => {
+    const account = fc.stringMatching(/^[ab1]{1,4}$/);
+    const some = fc.uniqueArray(account, { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(some, fc.nat(7), fc.constantFrom('@a', 'a', 'ab1', '.b', '1'), (accounts, last, suffix) => {
+        const came = list(suffix, ...accounts.slice(0, last + 1));
+        expect([suffix, undefined]).toContain(suffixOfAnswer(accounts, came));
+      }),
+    );
+  });
+});
+
+describe('the suffix in a list', () => {
+  it.each<[string, string[], ReadonlySet<string>, string | undefined]>([
+    ['behind an @, of one member', list('@acme', 'anna'), file(), '@acme'],
+    [
+      'behind an @, where one account is odd',
+      [...list('@acme', 'anna', 'bo'), 'boss'],
+      file('boss'),
+      '@acme',
+    ],
+    ['behind two kinds of @', ['anna@acme', 'bo@pier'], file('anna'), undefined],
+    ['behind a dot', list('.acme', 'anna', 'bo'), file(), '.acme'],
+    ['behind a dot, where all end in the same letter', list('.acme', 'anna', 'dora'), file(), undefined],
+    ['behind a dot, where the file names one', list('.acme', 'anna', 'dora'), file('anna'), '.acme'],
+    ['with a dot in the code', list('acme.eu', 'anna', 'bo'), file('anna', 'bo'), 'acme.eu'],
+    ['without a separator', list('acme', ...MANY), file('anna'), 'acme'],
+    ['without a separator, of few members', list('acme', 'anna', 'bo'), file('anna', 'bo'), 'acme'],
+    ['without a separator, of few members, one of them', list('acme', 'anna', 'bo'), file('bo'), undefined],
+    ['two who end in the same letters', list('acme', 'anna', 'hanna'), file('anna', 'hanna'), 'acme'],
+    [
+      'two who end in the same letters, and the rest of one',
+      list('acme', 'anna', 'hanna'),
+      file('h'),
+      undefined,
+    ],
+    ['no code at all', ['anna', 'hanna', 'johanna'], file('anna', 'hanna'), ''],
+    ['all end in the same letters', list('hracme', ...MANY), file('annahr', 'bohr'), 'acme'],
+    [
+      'all end in the same letters, and the file has both',
+      list('hracme', ...MANY),
+      file('annahr', 'anna'),
+      undefined,
+    ],
+    ['nobody of the file is there', list('acme', ...MANY), file('zoe', 'yara'), undefined],
+    [
+      'one has no code, and the file names it',
+      ['admin', ...list('acme', ...MANY)],
+      file('admin', 'anna'),
+      undefined,
+    ],
+    ['one has no code', ['admin', ...list('acme', ...MANY)], file('anna', 'bo'), undefined],
+    ['nobody', [], file('anna'), undefined],
+  ])('is certain or not known: %s', (_, names, accounts, suffix) => {
+    expect(suffixOfList(names, accounts)).toBe(suffix);
+  });
+
+  it('is the one that an answer has shown, as long as most members have it', () => {
+    expect(suffixFor(list('acme', 'anna', 'hanna'), file('h'), 'acme')).toBe('acme');
+    expect(suffixFor(['anna', 'bo', 'roacme'], file('anna', 'bo'), 'acme')).toBe('');
+    expect(suffixFor(list('@pier', 'anna'), file(), 'acme')).toBe('@pier');
+  });
+
+  it('never makes a person of a file a stranger, where accounts and code are any', () => {
+    const account = fc.stringMatching(/^[ab1]{1,4}$/);
+    const some = fc.uniqueArray(account, { minLength: 2, maxLength: 12 });
+    const code = fc.constantFrom('@a', 'acme', '.b', '');
+    fc.assert(
+      fc.property(some, code, (accounts, suffix) => {
+        // The file has the people who are there.
+        const found = suffixOfList(list(suffix, ...accounts), new Set(accounts));
+        expect([suffix, undefined]).toContain(found);
+      }),
+    );
+  });
+});

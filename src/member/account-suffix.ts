@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { environmentName, sha256 } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+
+/**
+ * The platform appends the code of the enterprise to every account, and its interface does not say whether something stands between: so
+ * `userName` is `anna@acme`, `anna.acme` or `annaacme`. What is appended is the suffix of the enterprise. Accounts are compared in lower case.
+ */
+
+/** What the platform has shown counts for a day: an enterprise may get another code. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const MAX_REMEMBERED = 10_000;
+/** So many members do not end in the same letters by chance. */
+const MIN_MEMBERS = 10;
+const ODD = /[^a-z0-9]/;
+/** Interface section 8. */
+const MAX_USER_NAME = 62;
+
+export function sameCase(account: string): string {
+  return account.toLowerCase();
+}
+
+/** The suffixes that answers of `addMembers` have shown, by enterprise. All replicas share them in Redis. */
+@Injectable()
+export class AccountSuffixes {
+  readonly #known = new LRUCache<string, string>({ max: MAX_REMEMBERED, ttl: KEPT_MS });
+  readonly #prefix: string;
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+  ) {
+    this.#prefix = `${environmentName(config.baseUrl)}:account-suffix:`;
+  }
+
+  async of(enterpriseGlobalId: string): Promise<string | undefined> {
+    const key = this.#keyOf(enterpriseGlobalId);
+    const shared = await this.redis.run((client) => client.get(key)).catch(() => null);
+    return shared ?? this.#known.get(key);
+  }
+
+  async learn(enterpriseGlobalId: string, suffix: string): Promise<void> {
+    const key = this.#keyOf(enterpriseGlobalId);
+    this.#known.set(key, suffix);
+    await this.redis.run((client) => client.set(key, suffix, 'PX', KEPT_MS)).catch(() => undefined);
+  }
+
+  #keyOf(enterpriseGlobalId: string): string {
+    return this.#prefix + sha256(enterpriseGlobalId);
+  }
+}
+
+/**
+ * The suffix in an answer of `addMembers`, which shows both sides: each user name that came is an account that was sent, with the suffix.
+ * Undefined where several suffixes explain the answer, or none does.
+ */
+export function suffixOfAnswer(
+  accounts: readonly string[],
+  userNames: readonly string[],
+): string | undefined {
+  const sent = new Set(accounts.map(sameCase));
+  const [first, ...others] = [...new Set(userNames.map(sameCase))];
+  if (first === undefined) return undefined;
+  const found = [...sent]
+    .filter((account) => first.startsWith(account))
+    .map((account) => first.slice(account.length))
+    .filter((suffix) =>
+      others.every(
+        (other) => other.endsWith(suffix) && sent.has(other.slice(0, other.length - suffix.length)),
+      ),
+    );
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/**
+ * The suffix that all members of an enterprise have, by their user names in lower case. `accounts`: those that a file names.
+ *
+ * What all user names end in need not be the suffix: `anna` and `hanna` end in `anna` too. So it counts only where it begins with a
+ * separator, which no account has, or where accounts of the file are there with it, and with nothing else. Undefined where it is not certain.
+ */
+export function suffixOfList(
+  userNames: readonly string[],
+  accounts: ReadonlySet<string>,
+): string | undefined {
+  const byAt = new Set(
+    userNames.flatMap((name) => (name.includes('@') ? [name.slice(name.indexOf('@'))] : [])),
+  );
+  if (byAt.size > 0) {
+    const [suffix = ''] = byAt;
+    const ending = userNames.filter((name) => name.endsWith(suffix)).length;
+    return byAt.size === 1 && 2 * ending >= userNames.length ? suffix : undefined;
+  }
+  const common = commonEnding(userNames);
+  // No account has the separator, and the letters before it differ.
+  if (userNames.length > 1 && userNames.every((name) => name.search(ODD) === name.length - common.length))
+    return common;
+  const rests = [...restsOf(userNames, accounts)].toSorted(([, one], [, other]) => other - one);
+  const [best, ...others] = rests;
+  if (best === undefined || !common.endsWith(best[0])) return undefined;
+  const [suffix, times] = best;
+  const isSeparated = suffix.search(ODD) === 0;
+  const isCommon = suffix === common && userNames.length >= MIN_MEMBERS;
+  const isContradicted = others.some(([other, count]) => count === times || common.endsWith(other));
+  return (times > 1 || isSeparated || isCommon) && !isContradicted ? suffix : undefined;
+}
+
+/** The suffix that decides: what an answer has shown, as long as the list agrees with it, else what the list shows. */
+export function suffixFor(
+  userNames: readonly string[],
+  accounts: ReadonlySet<string>,
+  known: string | undefined,
+): string | undefined {
+  const agreeing = known === undefined ? 0 : userNames.filter((name) => name.endsWith(known)).length;
+  return 2 * agreeing > userNames.length ? known : suffixOfList(userNames, accounts);
+}
+
+/** What follows the accounts in the user names that begin with one, and how often. */
+function restsOf(userNames: readonly string[], accounts: ReadonlySet<string>): Map<string, number> {
+  const rests = new Map<string, number>();
+  for (const name of userNames)
+    for (let length = Math.min(name.length, MAX_USER_NAME); length > 0; length--) {
+      const rest = name.slice(length);
+      if (accounts.has(name.slice(0, length))) rests.set(rest, (rests.get(rest) ?? 0) + 1);
+    }
+  return rests;
+}
+
+function commonEnding([first = '', ...others]: readonly string[]): string {
+  let common = first;
+  for (const name of others) while (!name.endsWith(common)) common = common.slice(1);
+  return common;
+}

@@ -1,0 +1,249 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
+import { until } from '../support/redis.ts';
+import { useStack } from '../support/stack.ts';
+
+/** Edits of members on platforms that mask or hide what an edit would have to send again. */
+
+const folder = mkdtempSync(join(tmpdir(), 'edits-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const PLATFORM_PROFILE_FILE = join(folder, 'platform-profile.json');
+
+function write(readings: object): void {
+  writeFileSync(`${PLATFORM_PROFILE_FILE}.new`, JSON.stringify({ version: 1, readings }));
+  renameSync(`${PLATFORM_PROFILE_FILE}.new`, PLATFORM_PROFILE_FILE);
+}
+write({});
+
+const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE } });
+
+/** The sandbox plays `played`; the gateway knows `readings` of it. */
+async function know(readings: object, played: object): Promise<void> {
+  await sandbox.control('PUT', '/profile', played);
+  const reloaded = gateway.logged('profile-reloaded');
+  write(readings);
+  await reloaded;
+}
+
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+const DORA = `${MEMBERS}/mem-harbour-dora`;
+const EDIT = { account: 'dora', name: 'Dora Two' };
+const NONE = { departmentId: null, remark: null, passwordMobile: null };
+const KEPT = { departmentId: '10', remark: 'at the pier', passwordMobile: '13800000007' };
+
+interface Employee {
+  readonly id: string;
+  readonly globalId: string;
+  readonly enterpriseGlobalId: string;
+  readonly userName: string;
+  readonly name: string;
+  readonly remark: string | null;
+  readonly passwordMobile: string | null;
+}
+
+async function employee(globalId = 'mem-harbour-dora'): Promise<Employee> {
+  const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+  return employees.find((each) => each.globalId === globalId) as Employee;
+}
+
+async function edits(): Promise<unknown[]> {
+  return (await sandbox.journal('editMember')).map(({ body }) => body);
+}
+
+const patch = (body: object) => gateway.request('PATCH', DORA, { body });
+const wouldLose = (...fields: string[]) => [
+  409,
+  {
+    code: 'edit-would-lose',
+    outcome: 'not_processed',
+    fields,
+    detail: expect.stringContaining(fields[0] ?? ''),
+  },
+];
+
+beforeEach(async () => {
+  const { id } = await employee();
+  await sandbox.control('PATCH', `/state/employees/${id}`, KEPT);
+});
+
+describe.each(['masked', 'absent'])('where mobile numbers are %s', (mobiles) => {
+  it.each<[string, object]>([
+    ['while it is not known what an edit clears', {}],
+    ['where the platform clears what is left out', { memberEdit: 'clears' }],
+    ['where all of it is known', { memberEdit: 'clears', mobiles }],
+  ])('an edit that would lose one is refused, %s', async (_, told) => {
+    await know(told, { memberEdit: 'clears', mobiles });
+    const { status, body } = await patch(EDIT);
+    expect([status, body]).toMatchObject(wouldLose('passwordMobile'));
+    expect(await edits()).toEqual([]);
+    const given = await patch({ ...EDIT, passwordMobile: '13800000008' });
+    expect(given.status).toBe(204);
+    expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Two', passwordMobile: '13800000008' });
+  });
+
+  it('an edit sends the changes only, where the platform keeps the rest', async () => {
+    await know({ memberEdit: 'keeps' }, { memberEdit: 'keeps', mobiles });
+    expect((await patch(EDIT)).status).toBe(204);
+    expect(await edits()).toEqual([{ userName: 'dora', name: 'Dora Two' }]);
+    expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Two' });
+  });
+
+  it('a dry run of an edit says the same', async () => {
+    await know({}, { mobiles });
+    const { status, body } = await gateway.request('PATCH', `${DORA}?validateOnly=true`, { body: EDIT });
+    expect([status, body]).toMatchObject(wouldLose('passwordMobile'));
+  });
+});
+
+describe('where mobile numbers are shown', () => {
+  it('an edit of a member who has none is sent', async () => {
+    const { id } = await employee();
+    await sandbox.control('PATCH', `/state/employees/${id}`, { passwordMobile: null });
+    for (const mobiles of ['shown', 'masked']) {
+      await know({}, { memberEdit: 'clears', mobiles });
+      expect((await patch({ ...EDIT, name: mobiles })).status).toBe(204);
+      expect(await employee()).toMatchObject({ ...KEPT, passwordMobile: null, name: mobiles });
+    }
+  });
+
+  it('a member without the field has none, where others show theirs', async () => {
+    await know({}, { memberEdit: 'clears' });
+    const { id } = await employee();
+    await sandbox.control('PATCH', `/state/employees/${id}`, { passwordMobile: null });
+    const page = await gateway.get(`${MEMBERS}?keyword=dora`);
+    const at = (page.body['items'] as object[]).length - 1;
+    const odd = { pointer: `/data/list/${at}/passwordMobile` };
+    await sandbox.fault({ operation: 'listMembers', times: 1, action: { odd } });
+    const state = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    const anna = state.employees.find(({ userName }) => userName === 'anna@harbour') as Employee;
+    await sandbox.control('PATCH', `/state/employees/${anna.id}`, { passwordMobile: '13800000009' });
+    expect((await patch(EDIT)).status).toBe(204);
+  });
+});
+
+it('an edit that would lose a field that the list does not have at all names it', async () => {
+  await know({}, { memberEdit: 'clears' });
+  const item = { globalId: 'mem-harbour-dora', userName: 'dora@harbour', name: 'Dora', passwordMobile: null };
+  const list = { list: [item], total: 1, isFirstPage: true };
+  const text = JSON.stringify({ code: 0, message: 'success', data: list });
+  await sandbox.fault({
+    operation: 'listMembers',
+    action: { raw: { text, contentType: 'application/json' } },
+  });
+  const { status, body } = await patch(EDIT);
+  expect([status, body]).toMatchObject(wouldLose('departmentId', 'remark'));
+  expect(await edits()).toEqual([]);
+});
+
+describe('a value that the platform would not take back', () => {
+  it.each<[string, unknown, string]>([
+    ['a department that is no number', 'design', 'departmentId'],
+    ['a remark that is too long', 'r'.repeat(201), 'remark'],
+  ])('is never sent: %s', async (_, value, field) => {
+    await know({}, { memberEdit: 'clears' });
+    const patchOf = {
+      data: {
+        list: [
+          { ...NONE, globalId: 'mem-harbour-dora', userName: 'dora@harbour', name: 'Dora', [field]: value },
+        ],
+        total: 1,
+      },
+    };
+    await sandbox.fault({ operation: 'listMembers', action: { patch: patchOf } });
+    const { status, body } = await patch({ ...EDIT, passwordMobile: '13800000007' });
+    expect([status, body]).toMatchObject(wouldLose(field));
+    expect(await edits()).toEqual([]);
+    const given = await patch({
+      ...EDIT,
+      passwordMobile: '13800000007',
+      departmentId: '10',
+      remark: 'short',
+    });
+    expect(given.status).toBe(204);
+  });
+
+  it('is no value of a request either', async () => {
+    await know({ memberEdit: 'keeps' }, { mobiles: 'masked' });
+    const edit = await patch({ ...EDIT, passwordMobile: '138****0007' });
+    expect([edit.status, edit.body['errors']]).toMatchObject([400, [{ pointer: '/passwordMobile' }]]);
+    const member = { account: 'zoe', name: 'Zoe', password: newSecret('m'), passwordMobile: '138****0007' };
+    const added = await gateway.post(MEMBERS, { members: [member] });
+    expect([added.status, added.body['errors']]).toMatchObject([
+      400,
+      [{ pointer: '/members/0/passwordMobile' }],
+    ]);
+    expect(await sandbox.journal('addMembers')).toEqual([]);
+    expect(await edits()).toEqual([]);
+  });
+});
+
+describe('rows of a file', () => {
+  async function imported(rows: readonly string[]) {
+    const file = ['account,password,name,passwordMobile', ...rows, ''].join('\r\n');
+    const headers = { 'content-type': 'text/csv' };
+    const path = MEMBERS.replace('members', 'member-imports?mode=upsert');
+    const answer = await gateway.request('POST', path, { body: file, headers });
+    expect(answer.status).toBe(202);
+    const job = answer.headers.get('location') ?? '';
+    await until('the job has ended', async () => (await gateway.get(job)).body['finishedAt'] !== null);
+    const { text } = await gateway.get(`${job}/rows`, { headers: { accept: 'application/x-ndjson' } });
+    const lines = text.split('\n').filter((line) => line !== '');
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+  const dora = (name: string, mobile: string) => `dora,${newSecret('m')},${name},${mobile}`;
+
+  it.each(['masked', 'absent'])('with the numbers that are %s rewrite nobody', async (mobiles) => {
+    await know({}, { memberEdit: 'clears', mobiles });
+    const { name } = await employee();
+    const [row] = await imported([dora(name, KEPT.passwordMobile)]);
+    const message = expect.stringContaining('not compared');
+    expect(row).toMatchObject({ status: 'unchanged', message });
+    expect(await edits()).toEqual([]);
+    // As an export has it.
+    expect(await imported([dora(name, mobiles === 'masked' ? '138****0007' : '')])).toMatchObject([
+      { status: 'unchanged', message: null },
+    ]);
+  });
+
+  it('that contradict a mask are written', async () => {
+    await know({}, { memberEdit: 'clears', mobiles: 'masked' });
+    const { name } = await employee();
+    expect(await imported([dora(name, '13900000001')])).toMatchObject([{ status: 'updated' }]);
+    expect(await employee()).toMatchObject({ ...KEPT, passwordMobile: '13900000001' });
+  });
+
+  it.each(['masked', 'absent'])('that would lose a %s number fail, and the others go on', async (mobiles) => {
+    await know({}, { memberEdit: 'clears', mobiles });
+    const rows = await imported([
+      dora('Dora Three', ''),
+      `anna,${newSecret('m')},Anna Two,13800000001`,
+      `zoe,${newSecret('m')},Zoe,13800000002`,
+      `yara,${newSecret('m')},Yara,138****0002`,
+    ]);
+    expect(rows).toMatchObject([
+      {
+        account: 'dora',
+        status: 'failed',
+        code: 'edit-would-lose',
+        message: expect.stringContaining('passwordMobile'),
+      },
+      { account: 'anna', status: 'updated' },
+      { account: 'zoe', status: 'added' },
+      { account: 'yara', status: 'failed', code: 'validation-failed' },
+    ]);
+    expect(await employee()).toMatchObject(KEPT);
+    expect(await employee('mem-harbour-anna')).toMatchObject({
+      name: 'Anna Two',
+      passwordMobile: '13800000001',
+    });
+  });
+
+  it('that have a mask leave the number alone', async () => {
+    await know({ memberEdit: 'keeps' }, { mobiles: 'masked' });
+    expect(await imported([dora('Dora Three', '138****0007')])).toMatchObject([{ status: 'updated' }]);
+    expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Three' });
+  });
+});
