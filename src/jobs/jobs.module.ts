@@ -12,6 +12,7 @@ import { JobsController } from './jobs.controller.ts';
 import { JobsService } from './jobs.service.ts';
 import { ImportCallServices, JobUsers } from './member-imports/import-calls.ts';
 import { ImportsService } from './member-imports/imports.service.ts';
+import { MemberDirectory } from './member-imports/member-directory.ts';
 import { MemberImportsController } from './member-imports/member-imports.controller.ts';
 import { JOB_STORE, type JobStore } from './store/job-store.ts';
 import { MemoryJobStore } from './store/memory-job-store.ts';
@@ -28,6 +29,7 @@ import { RedisJobStore } from './store/redis-job-store.ts';
     JobUsers,
     JobWatch,
     JobsService,
+    MemberDirectory,
     {
       provide: JOB_STORE,
       inject: [OrderStoreRedis, MemoryMoveLog],

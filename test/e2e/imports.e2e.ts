@@ -405,7 +405,7 @@ describe('the file of an import', () => {
         'row 4, line 8, account: is required',
         'row 4, line 8, password: is required',
         'row 4, line 8, name: is required',
-        'row 5, line 9, account: must not be given twice: row 1 has it too',
+        'row 5, line 9, account: must not be given twice, in any case of letters: row 1 has it too',
         'row 6, line 10: must have 6 cells, like the header',
         'row 7, line 11: must have 6 cells, like the header',
       ],

@@ -169,7 +169,9 @@ export class JobDto {
   @Count('Rows that had no effect')
   failed!: number;
 
-  @Count('Rows that may have had an effect: the list of members could not be read for a day')
+  @Count(
+    'Rows that may have had an effect, or whose member may have been there before: their `code` and `message` say why',
+  )
   unknown!: number;
 
   @Time()

@@ -1,4 +1,5 @@
 import type { ImportConfig } from '../../config/app-config.ts';
+import { sameCase } from '../../member/account-suffix.ts';
 import { ImportedMemberDto, type MemberDto } from '../../member/dto/member.dto.ts';
 import type { RequestFile } from '../../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
@@ -100,7 +101,7 @@ interface Checked {
   readonly found: readonly RowFault[];
 }
 
-/** `rowOf` has the row of each account so far. */
+/** `rowOf` has the row of each account so far, in lower case, as `wanted` has them. */
 function checked(
   row: number,
   values: Record<string, unknown>,
@@ -122,11 +123,15 @@ function checked(
   const account = terms.account ?? (typeof userName === 'string' ? accountOf(userName) : undefined);
   const named = terms.account === undefined && userName !== undefined ? { userName } : {};
   if (typeof account === 'string') {
-    const first = rowOf.get(account);
-    if (first === undefined) rowOf.set(account, row);
+    const name = sameCase(account);
+    const first = rowOf.get(name);
+    if (first === undefined) rowOf.set(name, row);
     if (first !== undefined)
-      found.push({ column: 'account', detail: `must not be given twice: row ${first} has it too` });
-    else if (wanted && !wanted.has(account))
+      found.push({
+        column: 'account',
+        detail: `must not be given twice, in any case of letters: row ${first} has it too`,
+      });
+    else if (wanted && !wanted.has(name))
       found.push({ column: 'account', detail: 'must be the account of a row that failed' });
   }
   return found.length > 0 || account === undefined

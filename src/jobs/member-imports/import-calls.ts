@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../../caller/caller.registry.ts';
 import { type AddedRows, AddMembersService } from '../../member/add-members.service.ts';
-import type { MemberDto } from '../../member/dto/member.dto.ts';
-import { MemberSearch } from '../../member/member-search.ts';
+import { isMasked } from '../../member/mobile-number.ts';
 import { MemberService } from '../../member/member.service.ts';
 import { newTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
@@ -17,19 +16,13 @@ import {
   Progress,
 } from '../../upstream/call-context.ts';
 import type { JobDefinition, JobUser, WaitingMember } from '../store/job-record.ts';
-import { accountOf } from './account-of.ts';
+import type { KnownMembers } from './known-members.ts';
+import { MemberDirectory } from './member-directory.ts';
 import { callProblem } from './row-outcomes.ts';
 
 /** An import needs this scope for as long as it runs. */
 const SCOPE = 'members:write';
 const NOTHING: ReadonlySet<string> = new Set();
-/** Enough to halve the time, and few enough for the platform to serve other requests too. */
-const PAGES_AT_A_TIME = 2;
-
-type KnownField = 'memberGlobalId' | 'name' | 'departmentId' | 'remark' | 'passwordMobile';
-export type KnownMember = Readonly<Pick<MemberDto, KnownField> & { account: string; userName: string }>;
-export type MembersByAccount = ReadonlyMap<string, KnownMember>;
-
 /** The user and the rights that a job acts with, long after its request. */
 @Injectable()
 export class JobUsers {
@@ -95,24 +88,12 @@ export class JobUsers {
 @Injectable()
 export class ImportCallServices {
   constructor(
-    readonly search: MemberSearch,
     readonly members: MemberService,
     readonly adding: AddMembersService,
     readonly users: JobUsers,
+    readonly directory: MemberDirectory,
     readonly generations: Generations,
   ) {}
-}
-
-/** All members of an enterprise as the platform has them now (member #5). The read cache is not used. */
-export async function membersByAccount(
-  search: MemberSearch,
-  call: CallContext,
-  enterpriseGlobalId: string,
-): Promise<MembersByAccount> {
-  const found = new Map<string, KnownMember>();
-  const parts = search.allMembers(call, enterpriseGlobalId, undefined, PAGES_AT_A_TIME);
-  for await (const { items } of parts) for (const item of items) add(found, item);
-  return found;
 }
 
 /** The calls of one import to the platform. Each has the user and the rights that the job has at that moment. */
@@ -131,33 +112,16 @@ export class ImportCalls {
     this.#authorisedIds.add('member', memberGlobalIds);
   }
 
-  async all(): Promise<MembersByAccount> {
-    const call = await this.#context();
-    return this.#authorised(await membersByAccount(this.services.search, call, this.#enterprise));
+  /** `accounts`: those that the file names. */
+  async all(accounts: Iterable<string>): Promise<KnownMembers> {
+    const { directory } = this.services;
+    return this.#authorised(await directory.all(await this.#context(), this.#enterprise, accounts));
   }
 
-  /** The members of these accounts: by their accounts, or by the whole list if that takes fewer calls. */
-  async find(accounts: readonly string[]): Promise<MembersByAccount> {
-    const { search } = this.services;
-    const call = await this.#context();
-    const found = new Map<string, KnownMember>();
-    const first = await search.allMembers(call, this.#enterprise).next();
-    if (first.done) return found;
-    const { items, total } = first.value;
-    for (const item of items) add(found, item);
-    if (items.length === total || accounts.every((account) => found.has(account)))
-      return this.#authorised(found);
-    if (total === null || total / Math.max(1, items.length) <= accounts.length)
-      return this.#authorised(await membersByAccount(search, call, this.#enterprise));
-    for (const account of accounts) {
-      if (found.has(account)) continue;
-      // A short account may be a part of many names.
-      for await (const part of search.allMembers(call, this.#enterprise, { keyword: account })) {
-        for (const item of part.items) add(found, item);
-        if (found.has(account)) break;
-      }
-    }
-    return this.#authorised(found);
+  /** Shows the members of these accounts, and of these ids. */
+  async find(accounts: readonly string[], ids: readonly string[] = []): Promise<KnownMembers> {
+    const { directory } = this.services;
+    return this.#authorised(await directory.find(await this.#context(), this.#enterprise, accounts, ids));
   }
 
   async add(members: readonly WaitingMember[]): Promise<AddedRows> {
@@ -165,11 +129,13 @@ export class ImportCalls {
     return this.services.adding.addRows(await this.#context(), this.#enterprise, rows);
   }
 
-  /** The password stays as it is. */
+  /** The password stays as it is, and so does a number of which the file has only a part. */
   async update(memberGlobalId: string, member: WaitingMember): Promise<void> {
-    const { password: _, userName: __, name = '', ...terms } = member;
+    const { password: _, userName: __, passwordMobile, name = '', ...row } = member;
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
-    await this.services.members.updateMember(await this.#context(), ids, { name, ...terms });
+    const isSent = passwordMobile !== undefined && !isMasked(passwordMobile);
+    const terms = { ...row, name, ...(isSent && { passwordMobile }) };
+    await this.services.members.updateMember(await this.#context(), ids, terms);
   }
 
   /** Has no effect if there is no such member any more. */
@@ -195,15 +161,8 @@ export class ImportCalls {
     return this.services.users.contextOf(this.definition, this.#authorisedIds);
   }
 
-  #authorised(found: MembersByAccount): MembersByAccount {
-    this.authorise([...found.values()].map(({ memberGlobalId }) => memberGlobalId));
+  #authorised(found: KnownMembers): KnownMembers {
+    this.authorise(found.all().map(({ memberGlobalId }) => memberGlobalId));
     return found;
   }
-}
-
-function add(found: Map<string, KnownMember>, member: MemberDto): void {
-  const { memberGlobalId, userName, name, departmentId, remark, passwordMobile, deleted } = member;
-  if (userName === null || deleted === true) return;
-  const account = accountOf(userName);
-  found.set(account, { memberGlobalId, account, userName, name, departmentId, remark, passwordMobile });
 }

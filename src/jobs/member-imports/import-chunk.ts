@@ -4,7 +4,8 @@ import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import type { RowResult, WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
-import { foundOutcome } from './import-plan.ts';
+import { asKnown, foundOutcome, plannedRow } from './import-plan.ts';
+import type { KnownMembers } from './known-members.ts';
 import {
   callProblem,
   isFinal,
@@ -14,6 +15,7 @@ import {
   UNKNOWN,
   UNREADABLE,
   UNREADABLE_CODES,
+  UNTOLD,
 } from './row-outcomes.ts';
 
 const SAVE_EVERY_MS = 1_000;
@@ -96,7 +98,11 @@ export class ImportChunk {
 
   async #lookUp(): Promise<void> {
     const rows = this.#waiting();
-    const found = await this.calls.find(rows.map(({ member }) => member.account));
+    const ids = rows.flatMap(({ at }) => this.#result(at).memberGlobalId ?? []);
+    const found = await this.calls.find(
+      rows.map(({ member }) => member.account),
+      ids,
+    );
     for (const { at, member } of rows) this.#settle(at, foundOutcome(member, this.#result(at), found));
     this.#isDoubtful = false;
     if (this.#unreadable >= MAX_UNREADABLE) for (const at of this.#open.keys()) this.#settle(at, UNREADABLE);
@@ -104,7 +110,7 @@ export class ImportChunk {
 
   /** If the platform refuses a call as a whole, a single row may be the reason: so each half is sent by itself, as long as that helps. */
   async #add(): Promise<ProblemException | undefined> {
-    const rows = this.#waiting().filter(({ at }) => this.#result(at).was === undefined);
+    const rows = this.#waiting().filter(({ at }) => !isChange(this.#result(at)));
     if (rows.length === 0) return undefined;
     const { refusedWhole } = this.calls;
     const parts = [rows];
@@ -162,14 +168,37 @@ export class ImportChunk {
     return undefined;
   }
 
-  /** The platform refuses an account that is taken. An earlier call of ours may have taken it. */
+  /**
+   * The platform refuses an account that is taken: an earlier call of ours may have taken it, or a member had it already whose account could
+   * not be told from the suffix.
+   */
   async #refuse(refusals: ReadonlyMap<number, RowOutcome>): Promise<void> {
-    const accounts = [...refusals.keys()].map((at) => this.#result(at).account);
-    const found = this.#wasDoubtful && accounts.length > 0 ? await this.calls.find(accounts) : undefined;
+    const looked = [...refusals.keys()].filter(
+      (at) => this.#wasDoubtful || this.#result(at).was === 'perhaps',
+    );
+    const found =
+      looked.length > 0 ? await this.calls.find(looked.map((at) => this.#result(at).account)) : undefined;
+    const { mode } = this.held.job.definition;
     for (const [at, refusal] of refusals) {
-      const member = found?.get(this.#result(at).account);
-      this.#settle(at, member ? { status: 'added', memberGlobalId: member.memberGlobalId } : refusal);
+      const { account, was } = this.#result(at);
+      const row = this.#open.get(at);
+      const [member] = found?.of(account) ?? [];
+      // It may be ours, or have been there before.
+      const isUntold = looked.includes(at) && found?.mayHave(account) === true;
+      if (member && was === undefined && this.#wasDoubtful)
+        this.#settle(at, { status: 'added', memberGlobalId: member.memberGlobalId });
+      else if (found && member && row && mode === 'upsert') this.#plan(row, found);
+      else this.#settle(at, isUntold && (this.#wasDoubtful || mode === 'upsert') ? UNTOLD : refusal);
     }
+  }
+
+  /** The suffix is known now, so it is known which member has the account. */
+  #plan(row: WaitingRow, found: KnownMembers): void {
+    const { at } = row;
+    const planned = plannedRow(row.member, found, this.held.job.definition.mode);
+    this.#results[at] = planned;
+    if (planned.status === 'pending') this.#open.set(at, asKnown(row, found));
+    else this.#open.delete(at);
   }
 
   /** Updates and deletes members. A repeated call has the same effect. */
@@ -177,7 +206,7 @@ export class ImportChunk {
     const { held } = this;
     let last: ProblemException | undefined;
     for (const row of this.#waiting()) {
-      if (this.#result(row.at).was === undefined) continue;
+      if (!isChange(this.#result(row.at))) continue;
       if (held.isCancelled || held.over.aborted) return undefined;
       try {
         this.#settle(row.at, await this.#change(row));
@@ -233,4 +262,9 @@ export class ImportChunk {
     await this.held.save(this.chunk, { results: this.#results, waiting });
     this.#savedAt = performance.now();
   }
+}
+
+/** A row of a member who was there before. */
+function isChange({ was }: RowResult): boolean {
+  return was === 'different' || was === 'surplus';
 }

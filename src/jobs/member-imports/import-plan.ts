@@ -1,4 +1,8 @@
+import { sameCase } from '../../member/account-suffix.ts';
+import { CLEARABLE } from '../../member/dto/member.dto.ts';
+import { isMasked, isWhole, MASKED, mayBe } from '../../member/mobile-number.ts';
 import { inOwnTrace } from '../../observability/tracing.ts';
+import type { ProblemSlug } from '../../problem/catalogue.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import {
@@ -9,20 +13,34 @@ import {
   type WaitingRow,
 } from '../store/job-record.ts';
 import { accountOf, isAccount } from './account-of.ts';
-import type { ImportCalls, KnownMember, MembersByAccount } from './import-calls.ts';
+import type { ImportCalls } from './import-calls.ts';
+import { type KnownMember, KnownMembers, type MeantMember } from './known-members.ts';
 import { callProblem, type RowOutcome } from './row-outcomes.ts';
 
 const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 const EXISTS = 'A member with this account exists already.';
 const OTHER = 'The account is there under another user name: the file may be of another enterprise.';
-const COMPARED = ['name', 'departmentId', 'remark', 'passwordMobile'] as const;
+const NO_SUFFIX =
+  'The row names its member by the user name, and the code of the enterprise that the platform appends to accounts is not known. Name the account.';
+const COMPARED = ['name', ...CLEARABLE] as const;
+type Compared = (typeof COMPARED)[number];
 
 /** Whether a row changes the member. What the row leaves out stays. */
-function differs(row: WaitingMember, member: KnownMember): boolean {
-  return COMPARED.some(
-    (field) => row[field] !== undefined && comparable(row[field]) !== comparable(member[field]),
-  );
+function differs(row: WaitingMember, member: MeantMember): boolean {
+  return COMPARED.some((field) => !isSame(row, member, field) && isComparable(row, member, field));
+}
+
+function isSame(row: WaitingMember, member: MeantMember, field: Compared): boolean {
+  return row[field] === undefined || comparable(row[field]) === comparable(member[field]);
+}
+
+/** False for a field that the platform does not show, and for a number of which it shows a part, unless that part is of another number. */
+function isComparable(row: WaitingMember, { hidden, ...shown }: MeantMember, field: Compared): boolean {
+  if (field !== 'passwordMobile') return field === 'name' || !hidden.includes(field);
+  const { passwordMobile = '' } = row;
+  if (hidden.includes(field) || isMasked(passwordMobile)) return false;
+  return isWhole(shown.passwordMobile) || !mayBe(passwordMobile, shown.passwordMobile ?? '');
 }
 
 /** A text as a file brings it back: in normal form C, without blanks around it, and with the line ends of any program. */
@@ -31,14 +49,20 @@ function comparable(text: string | null): string {
 }
 
 /** A row with a whole user name means that member, and no other one with the same account: the file may be of another enterprise. */
-function isOther({ userName }: WaitingMember, member: KnownMember): boolean {
-  const isWhole = userName !== undefined && accountOf(userName) !== userName;
-  return isWhole && userName.toLowerCase() !== member.userName.toLowerCase();
+function isOther({ userName }: WaitingMember, member: MeantMember): boolean {
+  const isWholeName = userName !== undefined && accountOf(userName) !== userName;
+  return isWholeName && sameCase(userName) !== sameCase(member.userName);
 }
 
-/** Why a file cannot do with a member what the row says; undefined where it can. */
-function impossible(row: WaitingMember, member: KnownMember | undefined): string | undefined {
-  if (!isAccount(row.account))
+/** Why a file cannot add or change the member of a row; undefined where it can. */
+function impossible(
+  row: WaitingMember,
+  members: KnownMembers,
+  member: MeantMember | undefined,
+): string | undefined {
+  const account = members.accountOf(row);
+  if (account === undefined) return NO_SUFFIX;
+  if (!isAccount(account))
     return 'The account has other characters than letters and digits: a file can neither add nor change such a member.';
   if (row.name === undefined)
     return `The row has no name, which ${member ? 'a change of a member' : 'a new member'} needs.`;
@@ -47,47 +71,62 @@ function impossible(row: WaitingMember, member: KnownMember | undefined): string
     : 'The row has no password, which a new member needs.';
 }
 
-function refusal(message: string) {
-  return { status: 'failed', code: 'validation-failed', message } as const;
-}
-
 /** What is to be done with a row, before anything is sent. It has its result at once if there is nothing to do. */
 export function plannedRow(
   row: WaitingMember,
-  members: MembersByAccount,
+  members: KnownMembers,
   mode: ImportOptions['mode'],
 ): RowResult {
-  const { account } = row;
-  const member = members.get(account);
-  const reason = impossible(row, member);
-  if (!member) return reason === undefined ? { account, status: 'pending' } : { account, ...refusal(reason) };
-  const known = { account, memberGlobalId: member.memberGlobalId };
-  if (mode === 'add') return { ...known, ...refusal(EXISTS), code: 'upstream-rejected' };
-  if (isOther(row, member)) return { ...known, ...refusal(OTHER) };
-  if (!differs(row, member)) return { ...known, status: 'unchanged' };
-  return reason === undefined
-    ? { ...known, status: 'pending', was: 'different' }
-    : { ...known, ...refusal(reason) };
+  const [member, twin] = members.meantBy(row);
+  if (twin)
+    return failed(
+      row.account,
+      'member-ambiguous',
+      `The platform has two members with this account, which differ in the case of letters only: ${member?.userName} and ${twin.userName}.`,
+    );
+  const account = members.accountOf(row) ?? row.account;
+  const reason = impossible(row, members, member);
+  if (!member) {
+    if (reason !== undefined) return failed(account, 'validation-failed', reason);
+    if (isMasked(row.passwordMobile)) return failed(account, 'validation-failed', `passwordMobile ${MASKED}`);
+    return { account, status: 'pending', ...(members.mayHave(account) && { was: 'perhaps' }) };
+  }
+  const { memberGlobalId } = member;
+  if (mode === 'add') return { ...failed(account, 'upstream-rejected', EXISTS), memberGlobalId };
+  if (isOther(row, member)) return { ...failed(account, 'validation-failed', OTHER), memberGlobalId };
+  if (differs(row, member))
+    return reason === undefined
+      ? { account, status: 'pending', was: 'different', memberGlobalId }
+      : { ...failed(account, 'validation-failed', reason), memberGlobalId };
+  const open = COMPARED.filter((field) => !isSame(row, member, field));
+  const message = `The platform does not show all of ${open.join(', ')}, so it was not compared.`;
+  return { account, status: 'unchanged', memberGlobalId, ...(open.length > 0 && { message }) };
+}
+
+function failed(account: string, code: ProblemSlug, message: string): RowResult {
+  return { account, status: 'failed', code, message };
 }
 
 /**
  * The members who are not in the file, without the acting user, the accounts to keep, and members whom no file can make. Throws
- * `too-many-deletes` if there are more than the request allows. A name that differs only in case protects its member too: the platform does not say whether it tells them
- * apart, and a deleted member cannot be brought back.
+ * `too-many-deletes` if there are more than the request allows, and `suffix-unknown`. A name that differs only in case protects its member
+ * too: the platform does not say whether it tells them apart, and a deleted member cannot be brought back.
  */
 export function surplus(
-  members: MembersByAccount,
-  accounts: ReadonlySet<string>,
+  members: KnownMembers,
+  accounts: Iterable<string>,
   { deletes }: ImportOptions,
   actingUser: string,
 ): readonly KnownMember[] {
   if (!deletes) return [];
-  const kept = new Set([...accounts, ...deletes.keep].map((account) => account.toLowerCase()));
-  const user = actingUser.toLowerCase();
-  const found = [...members.values()].filter(
-    ({ account, userName }) =>
-      isAccount(account) && !kept.has(account.toLowerCase()) && userName.toLowerCase() !== user,
-  );
+  members.assertSuffix();
+  const kept = new Set([...accounts, ...deletes.keep, actingUser].map(sameCase));
+  // The user may log in with another form of the name than the list shows.
+  const user = lettersOf(actingUser);
+  const found = members.all().filter(({ account, userName }) => {
+    const isKept = kept.has(sameCase(account)) || kept.has(sameCase(userName));
+    return !isKept && lettersOf(userName) !== user;
+  });
   if (found.length > deletes.most)
     throw new ProblemException('too-many-deletes', {
       detail: `${found.length} members are not in the file, and maxDeletes allows to delete ${deletes.most}.`,
@@ -95,18 +134,24 @@ export function surplus(
   return found;
 }
 
+function lettersOf(name: string): string {
+  return sameCase(name).replace(/[^\p{L}\p{N}]/gu, '');
+}
+
 /** What became of a row whose call may have been carried out, as the members show it. */
 export function foundOutcome(
   row: WaitingMember,
-  { was, memberGlobalId }: RowResult,
-  members: MembersByAccount,
+  { was, memberGlobalId = '' }: RowResult,
+  members: KnownMembers,
 ): RowOutcome {
-  const member = members.get(row.account);
+  const [member] = members.meantBy(row);
   switch (was) {
     case undefined:
       return member && { status: 'added', memberGlobalId: member.memberGlobalId };
+    case 'perhaps':
+      return undefined;
     case 'surplus':
-      return member?.memberGlobalId === memberGlobalId ? undefined : { status: 'deleted' };
+      return members.has(memberGlobalId) ? undefined : { status: 'deleted' };
     case 'different':
       return member && !differs(row, member)
         ? { status: 'updated', memberGlobalId: member.memberGlobalId }
@@ -114,20 +159,37 @@ export function foundOutcome(
   }
 }
 
+/** The accounts that a file names. */
+export class NamedAccounts {
+  readonly all = new Set<string>();
+  /** Those that are accounts for certain: an account that was read from a user name may have the suffix. */
+  readonly given = new Set<string>();
+
+  add({ account, userName }: WaitingMember): void {
+    this.all.add(account);
+    if (userName === undefined) this.given.add(account);
+  }
+}
+
 /** Adds chunks with the members to delete, and resolves to the number of chunks. May be repeated as long as nothing was sent. */
 export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
   const { definition, total } = held.job;
-  const members = await readMembers(held, calls);
-  const accounts = new Set<string>();
+  const named = new NamedAccounts();
   let isComplete = true;
   for (let chunk = 0; chunk < held.job.chunks; chunk++) {
     const rows = await held.chunk(chunk);
-    for (const { account } of rows?.results ?? []) accounts.add(account);
+    for (const { account } of rows?.results ?? []) named.all.add(account);
+    for (const { member } of rows?.waiting ?? []) named.add(member);
+    isComplete &&= rows !== undefined;
+  }
+  const members = await readMembers(held, calls, named.given);
+  for (let chunk = 0; chunk < held.job.chunks; chunk++) {
+    const rows = await held.chunk(chunk);
     if (rows) await planChunk(held, chunk, rows, members);
     else isComplete = false;
   }
   // Without every row it is not known who is missing from the file.
-  const deletions = isComplete ? surplus(members, accounts, definition, definition.user.username) : [];
+  const deletions = isComplete ? surplus(members, named.all, definition, definition.user.username) : [];
   let { chunks } = held.job;
   for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK)
     await held.save(chunks++, deletionRows(deletions.slice(from, from + ROWS_PER_CHUNK)));
@@ -139,14 +201,21 @@ async function planChunk(
   held: HeldJob,
   chunk: number,
   { results, waiting }: ChunkRows,
-  members: MembersByAccount,
+  members: KnownMembers,
 ): Promise<void> {
   const planned = [...results];
   for (const { at, member } of waiting) planned[at] = plannedRow(member, members, held.job.definition.mode);
   // The chunk says already that a row is new.
   if (planned.every(({ status, was }) => status === 'pending' && was === undefined)) return;
   const open = waiting.filter(({ at }) => planned[at]?.status === 'pending');
-  await held.save(chunk, { results: planned, waiting: open });
+  await held.save(chunk, { results: planned, waiting: open.map((row) => asKnown(row, members)) });
+}
+
+/** With the account as the platform has it, in its case of letters: a row renames no account. */
+export function asKnown(row: WaitingRow, members: KnownMembers): WaitingRow {
+  const account =
+    members.meantBy(row.member)[0]?.account ?? members.accountOf(row.member) ?? row.member.account;
+  return { ...row, member: { ...row.member, account } };
 }
 
 function deletionRows(members: readonly KnownMember[]): ChunkRows {
@@ -162,17 +231,21 @@ export function withoutValues(account: string, at: number): WaitingRow {
 }
 
 /** Asks until the platform gives the whole list, or the job may not go on. No members if the job is cancelled meanwhile. */
-async function readMembers(held: HeldJob, calls: ImportCalls): Promise<MembersByAccount> {
+async function readMembers(
+  held: HeldJob,
+  calls: ImportCalls,
+  accounts: ReadonlySet<string>,
+): Promise<KnownMembers> {
   for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     held.assertHeld();
     try {
-      return await inOwnTrace('import', () => calls.all(), held.job.definition.trace);
+      return await inOwnTrace('import', () => calls.all(accounts), held.job.definition.trace);
     } catch (error) {
       const problem = callProblem(error);
       const { outcome, status } = problem.body;
       if (held.isOverdue || outcome !== 'not_processed' || status < 500) throw problem;
       await held.pause(pauseMs);
-      if ((await held.read()).isCancelled) return new Map();
+      if ((await held.read()).isCancelled) return new KnownMembers([], [], undefined);
     }
   }
 }

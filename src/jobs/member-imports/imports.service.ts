@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { ImportConfig } from '../../config/app-config.ts';
-import { MemberSearch } from '../../member/member-search.ts';
+import { sameCase } from '../../member/account-suffix.ts';
 import type { RequestFile } from '../../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { inBackground } from '../../shared/edge.ts';
@@ -27,8 +27,9 @@ import {
 } from '../store/job-record.ts';
 import { JOB_STORE, type JobStore, type Reservation } from '../store/job-store.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
-import { JobUsers, membersByAccount } from './import-calls.ts';
-import { plannedRow, surplus } from './import-plan.ts';
+import { JobUsers } from './import-calls.ts';
+import { NamedAccounts, plannedRow, surplus } from './import-plan.ts';
+import { MemberDirectory } from './member-directory.ts';
 
 const ID_BYTES = 16;
 /** The rows are packed, so they take at most this part of their file in the store. */
@@ -55,7 +56,7 @@ export class ImportsService {
     @Inject(JOB_STORE) private readonly store: JobStore,
     private readonly dispatcher: JobDispatcher,
     private readonly users: JobUsers,
-    private readonly search: MemberSearch,
+    private readonly directory: MemberDirectory,
     private readonly config: ImportConfig,
   ) {}
 
@@ -78,7 +79,7 @@ export class ImportsService {
     const wanted = new Set<string>();
     // A row without a number is no row of the file, but a member who was to be deleted.
     for await (const { row, account, status } of rows)
-      if (row !== null && AGAIN.has(status)) wanted.add(account);
+      if (row !== null && AGAIN.has(status)) wanted.add(sameCase(account));
     const user = await this.users.userOf(request.call, request.sessionId);
     if (request.call.dryRun) {
       await this.#read({ ...request, enterpriseGlobalId }, mode, wanted);
@@ -147,15 +148,18 @@ export class ImportsService {
     options: ImportOptions,
     { username }: JobUser,
   ): Promise<ImportPlanDto> {
-    const members = await membersByAccount(this.search, call, enterpriseGlobalId);
-    const accounts = new Set<string>();
+    const slices = new Slices();
+    const named = new NamedAccounts();
+    for (const { waiting } of chunks) {
+      await slices.rest();
+      for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) named.add(member);
+    }
+    const members = await this.directory.all(call, enterpriseGlobalId, named.given);
     const plan = { add: 0, update: 0, unchanged: 0 };
     const failing: string[] = [];
-    const slices = new Slices();
     for (const { waiting } of chunks) {
       await slices.rest();
       for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
-        accounts.add(member.account);
         const { status, was } = plannedRow(member, members, options.mode);
         if (was === 'different') plan.update++;
         else if (status === 'pending') plan.add++;
@@ -163,7 +167,7 @@ export class ImportsService {
         else plan.unchanged++;
       }
     }
-    const deleted = surplus(members, accounts, options, username);
+    const deleted = surplus(members, named.all, options, username);
     return { ...plan, delete: deleted.map(({ account }) => account), fail: failing };
   }
 

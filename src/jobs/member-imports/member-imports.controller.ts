@@ -59,7 +59,7 @@ export class MemberImportsController {
     later: 'addMembers',
     idempotency: 'key',
     locationOf: jobLocation,
-    problems: ['import-in-progress', 'too-many-deletes'],
+    problems: ['import-in-progress', 'suffix-unknown', 'too-many-deletes'],
     success: [
       { status: 202, description: 'The job', type: JobDto },
       { status: 200, description: 'What the import would do (`validateOnly=true`)', type: ImportPlanDto },

@@ -47,6 +47,14 @@ export const UNKNOWN: RowOutcome = {
   message: 'The row was sent, and the list of members could not be read for a day.',
 };
 
+/** The platform refused to add the account, as it does where a member has it. */
+export const UNTOLD: RowOutcome = {
+  status: 'unknown',
+  code: 'suffix-unknown',
+  message:
+    'The platform refused to add this account, and a member may have it: its account cannot be told yet from the code of the enterprise. Add one new member, then send the row again.',
+};
+
 /** The store has lost the row, or no key of this gateway opens it. */
 export const GONE = {
   status: 'unknown',

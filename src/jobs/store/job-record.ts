@@ -83,8 +83,11 @@ export interface RowResult {
   readonly code?: string;
   readonly message?: string;
   readonly memberGlobalId?: string;
-  /** Before anything was sent, the member had other data (`different`), or is to be deleted (`surplus`). Absent: there was no member. */
-  readonly was?: 'different' | 'surplus';
+  /**
+   * Before anything was sent, the member had other data (`different`), or is to be deleted (`surplus`), or it was not known whether a member
+   * has the account (`perhaps`). Absent: there was no member.
+   */
+  readonly was?: 'different' | 'surplus' | 'perhaps';
 }
 
 /** A row that waits, with its password. */

@@ -1,0 +1,119 @@
+import { ProblemException } from '../../problem/problem.exception.ts';
+import { sameCase, suffixFor } from '../../member/account-suffix.ts';
+import { CLEARABLE } from '../../member/dto/member.dto.ts';
+import { type ListedMember, stillHidden } from '../../member/member.mapper.ts';
+import type { WaitingMember } from '../store/job-record.ts';
+import { isAccount } from './account-of.ts';
+
+/** A member whom a row of a file can mean. */
+export interface KnownMember extends Pick<
+  ListedMember,
+  'memberGlobalId' | 'name' | 'departmentId' | 'remark' | 'passwordMobile' | 'hidden'
+> {
+  /** As the platform has it, without the suffix. */
+  readonly account: string;
+  readonly userName: string;
+}
+
+/** A member whom a row means by its user name. Its account is null where the suffix is not known. */
+export type MeantMember = Omit<KnownMember, 'account'> & { readonly account: string | null };
+
+/**
+ * The members of an enterprise by their accounts, in any case of letters. While the suffix of the accounts is not known, a member may belong
+ * to every account that its user name begins with.
+ */
+export class KnownMembers {
+  readonly #byAccount = new Map<string, KnownMember[]>();
+  readonly #byUserName = new Map<string, MeantMember[]>();
+  readonly #ids = new Set<string>();
+  readonly #suffix: string | undefined;
+  /** In lower case, sorted. */
+  readonly #open: string[] = [];
+
+  /**
+   * @param members those of the list that was read to its end
+   * @param accounts those that the file names
+   * @param suffix the one that the platform has shown
+   */
+  constructor(members: readonly ListedMember[], accounts: Iterable<string>, suffix: string | undefined) {
+    const names = members.flatMap(({ userName }) => (userName === null ? [] : [sameCase(userName)]));
+    const known = suffixFor(names, new Set([...accounts].map(sameCase)), suffix);
+    this.#suffix = known;
+    const hidden = stillHidden(CLEARABLE, members);
+    for (const member of members) {
+      this.#ids.add(member.memberGlobalId);
+      this.#add({ ...member, hidden: member.hidden.filter((field) => hidden.includes(field)) }, known);
+    }
+    this.#open.sort();
+  }
+
+  /** Several where the accounts of members differ in the case of letters only. */
+  of(account: string): readonly KnownMember[] {
+    return this.#byAccount.get(sameCase(account)) ?? [];
+  }
+
+  /** The members whom a row means: by the whole user name, where the row has one and the platform too, else by the account. */
+  meantBy(row: WaitingMember): readonly MeantMember[] {
+    const { userName } = row;
+    const named = userName === undefined ? undefined : this.#byUserName.get(sameCase(userName));
+    return named ?? this.of(this.accountOf(row) ?? row.account);
+  }
+
+  /** The account that a row names; undefined where it has a user name and nobody knows what is appended in it. */
+  accountOf({ account, userName }: WaitingMember): string | undefined {
+    if (userName === undefined || account !== userName) return account;
+    const suffix = this.#suffix;
+    if (suffix === undefined) return isAccount(userName) ? undefined : userName;
+    return sameCase(userName).endsWith(suffix)
+      ? userName.slice(0, userName.length - suffix.length)
+      : userName;
+  }
+
+  /** Whether a member may have the account: certain only where {@link of} shows it. */
+  mayHave(account: string): boolean {
+    const beginning = sameCase(account);
+    let low = 0;
+    for (let high = this.#open.length; low < high;) {
+      const middle = (low + high) >>> 1;
+      if ((this.#open[middle] ?? '') < beginning) low = middle + 1;
+      else high = middle;
+    }
+    return this.of(account).length > 0 || this.#open[low]?.startsWith(beginning) === true;
+  }
+
+  has(memberGlobalId: string): boolean {
+    return this.#ids.has(memberGlobalId);
+  }
+
+  /** Those whose account is known. */
+  all(): readonly KnownMember[] {
+    return [...this.#byAccount.values()].flat();
+  }
+
+  /** Throws `suffix-unknown`: without the suffix it cannot be told who is missing from a file. */
+  assertSuffix(): void {
+    if (this.#open.length > 0)
+      throw new ProblemException('suffix-unknown', {
+        detail:
+          `The accounts of ${this.#open.length} members cannot be told from the code of the enterprise that the platform appends to them, ` +
+          'so nobody is deleted. Add one member of this enterprise with addMembers or an import without deleteMissing: its answer shows the code. Then send the request again.',
+      });
+  }
+
+  #add(member: ListedMember, suffix: string | undefined): void {
+    const { userName } = member;
+    if (userName === null) return;
+    const ending = suffix ?? (userName.includes('@') ? userName.slice(userName.indexOf('@')) : undefined);
+    const account =
+      ending !== undefined && sameCase(userName).endsWith(sameCase(ending))
+        ? userName.slice(0, userName.length - ending.length)
+        : null;
+    const named = this.#byUserName.get(sameCase(userName)) ?? [];
+    this.#byUserName.set(sameCase(userName), [...named, { ...member, account, userName }]);
+    if (ending === undefined) return void this.#open.push(sameCase(userName));
+    // Such a member was not made by addMembers, and no row of a file can mean it by its account.
+    if (account === null || !isAccount(account)) return;
+    const known = this.#byAccount.get(sameCase(account)) ?? [];
+    this.#byAccount.set(sameCase(account), [...known, { ...member, account, userName }]);
+  }
+}

@@ -1,0 +1,305 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { type Start, type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { useSandbox } from '../support/stack.ts';
+
+/** Accounts whose end is the code of the enterprise, on platforms that append it in different ways. */
+
+const HARBOUR = '/v1/enterprises/ent-harbour';
+const IMPORTS = `${HARBOUR}/member-imports`;
+const CSV = { 'content-type': 'text/csv' };
+
+const sandbox = useSandbox();
+let gateway: TestGateway;
+afterEach(() => gateway.stop());
+
+interface Employee {
+  readonly id: string;
+  readonly globalId: string;
+  readonly enterpriseGlobalId: string;
+  readonly userName: string;
+  readonly name: string;
+  readonly deleted: boolean;
+}
+interface Row {
+  readonly account: string;
+  readonly status: string;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+/** The only members of the enterprise are these people and the acting user; the gateway knows nothing of the platform. */
+async function started(
+  profile: object,
+  people: readonly string[],
+  environment: Record<string, string> = {},
+  start?: Start,
+): Promise<void> {
+  await sandbox.reset();
+  await sandbox.control('PUT', '/profile', profile);
+  const state = await sandbox.control<{ employees: Employee[]; assets: object[] }>('GET', '/state');
+  const others = state.employees.filter(
+    ({ enterpriseGlobalId, userName }) =>
+      enterpriseGlobalId !== 'ent-harbour' || userName === 'admin@harbour',
+  );
+  const own = people.map((account, index) => ({
+    ...{ id: `${70_000 + index}`, userId: `${80_000 + index}`, globalId: `mem-own-${index}` },
+    ...{ enterpriseGlobalId: 'ent-harbour', userName: `${account}@harbour`, name: `Name ${account}` },
+  }));
+  const assets = state.assets.map((asset) => ({
+    ...asset,
+    memberGlobalId: null,
+    lentToMember: null,
+    lentInto: null,
+  }));
+  await sandbox.control('PUT', '/state', { ...state, assets, employees: [...others, ...own] });
+  gateway = new TestGateway();
+  await gateway.open(sandbox, environment, start);
+}
+
+async function accounts(): Promise<string[]> {
+  const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+  return employees
+    .filter(({ enterpriseGlobalId, deleted }) => enterpriseGlobalId === 'ent-harbour' && !deleted)
+    .map(({ userName }) => userName.replace('@harbour', ''))
+    .filter((account) => account !== 'admin');
+}
+
+function rowsFor(all: readonly string[], name = (account: string) => `Name ${account}`): string {
+  const rows = all.map((account) => `${account},${newSecret('m')},${name(account)}`);
+  return ['account,password,name', ...rows, ''].join('\r\n');
+}
+
+function post(query: string, body: string): Promise<TestAnswer> {
+  return gateway.request('POST', IMPORTS + query, { body, headers: CSV });
+}
+
+async function ended(path: string): Promise<Row[]> {
+  await until('the job has ended', async () => (await gateway.get(path)).body['finishedAt'] !== null);
+  const answer = await gateway.get(`${path}/rows`, { headers: { accept: 'application/x-ndjson' } });
+  const lines = answer.text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Row);
+}
+
+async function imported(query: string, body: string): Promise<{ job: Record<string, unknown>; rows: Row[] }> {
+  const { status, text, headers } = await post(query, body);
+  expect([status, status === 202 ? '' : text]).toEqual([202, '']);
+  const path = headers.get('location') ?? '';
+  const rows = await ended(path);
+  return { job: (await gateway.get(path)).body, rows };
+}
+
+const PEOPLE = [
+  ...['anna', 'bo', 'chen', 'dora', 'emil', 'fay', 'gus', 'hanna', 'ivo', 'june'],
+  ...['kofi', 'lars', 'mia', 'nils', 'ola', 'pia', 'quin', 'rosa', 'sven', 'tove'],
+];
+const DELETING = '?mode=upsert&deleteMissing=true&maxDeletes=100';
+
+describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (accountSuffix) => {
+  it('are those of the file: an upsert of the same people changes nobody and deletes nobody', async () => {
+    await started({ accountSuffix }, PEOPLE);
+    const { job } = await imported(DELETING, rowsFor(PEOPLE));
+    expect(job).toMatchObject({ state: 'succeeded', unchanged: 20, deleted: 0, failed: 0, unknown: 0 });
+    expect(await accounts()).toEqual(PEOPLE);
+  });
+
+  it('are told from the code: who is missing is deleted, and nobody else', async () => {
+    await started({ accountSuffix }, PEOPLE);
+    const query = `${DELETING}&keep=SVEN`;
+    const { body } = await post(`${query}&validateOnly=true`, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
+    expect(body).toMatchObject({ add: 1, unchanged: 15, fail: [] });
+    expect((body['delete'] as string[]).toSorted()).toEqual(['pia', 'quin', 'rosa', 'tove']);
+    const { job } = await imported(query, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
+    expect(job).toMatchObject({ state: 'succeeded', succeeded: 1, unchanged: 15, deleted: 4 });
+    expect(await accounts()).toEqual([...PEOPLE.slice(0, 15), 'sven', 'zoe']);
+    // The acting user, who logs in under another form of the name.
+    const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    expect(employees.find(({ userName }) => userName === 'admin@harbour')?.deleted).toBe(false);
+  });
+
+  it('are found after a lost answer: every row has its true result', async () => {
+    await started({ accountSuffix }, PEOPLE);
+    const lost = { operation: 'addMembers', phase: 'after', times: 1, action: { reset: 'before-headers' } };
+    await sandbox.fault(lost);
+    const fresh = Array.from({ length: 10 }, (_, index) => `fresh${index}`);
+    const { job } = await imported('', rowsFor(fresh));
+    expect(job).toMatchObject({ state: 'succeeded', succeeded: 10, failed: 0, unknown: 0 });
+    expect(await accounts()).toEqual([...PEOPLE, ...fresh]);
+  });
+
+  it('are learnt from the answer of addMembers, also of few people', async () => {
+    await started({ accountSuffix }, ['anna', 'hanna']);
+    const added = await gateway.request('POST', `${HARBOUR}/members`, {
+      body: { members: [{ account: 'bo', name: 'Bo', password: newSecret('m') }] },
+    });
+    expect(added.status).toBe(201);
+    const { job } = await imported(DELETING, rowsFor(['hanna', 'bo']));
+    expect(job).toMatchObject({ state: 'succeeded', deleted: 1 });
+    expect(await accounts()).toEqual(['hanna', 'bo']);
+  });
+});
+
+describe('an import whose process is killed', () => {
+  let redis: RunningRedis;
+  beforeAll(async () => {
+    redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  });
+  afterAll(() => redis.stop());
+
+  it('ends with true rows where accounts have no separator', async () => {
+    const environment = {
+      ...{ REDIS_URL: redis.url, ORDER_REDIS_URL: redis.url },
+      ENCRYPTION_KEYS: newEncryptionKey(),
+    };
+    let running: GatewayProcess | undefined;
+    const begin: Start = async (all) => (running = await startGatewayProcess(all));
+    await started({ accountSuffix: 'joined' }, ['anna', 'hanna'], environment, begin);
+    const fresh = Array.from({ length: 300 }, (_, index) => `fresh${index}`);
+    const rules = await sandbox.fault({
+      operation: 'addMembers',
+      skip: 1,
+      phase: 'after',
+      action: { hang: true },
+    });
+    const { headers, status } = await post(
+      '?mode=upsert',
+      rowsFor(['anna', ...fresh], (name) => `New ${name}`),
+    );
+    expect(status).toBe(202);
+    await until('calls are under way', async () => (await sandbox.journal('addMembers')).length > 2);
+    running?.child.kill('SIGKILL');
+    await running?.ended;
+    await sandbox.heal(rules);
+    await gateway.open(sandbox, environment, begin);
+    const rows = await ended(headers.get('location') ?? '');
+    expect(Map.groupBy(rows, (row) => row.status).get('added')).toHaveLength(300);
+    expect(rows[0]).toMatchObject({ account: 'anna', status: 'updated' });
+    expect(new Set(await accounts())).toEqual(new Set(['anna', 'hanna', ...fresh]));
+  });
+});
+
+describe('while the suffix is not known', () => {
+  it.each<[string, string[], string[]]>([
+    ['one member, who is missing', ['anna'], ['zoe']],
+    ['one member, who is there', ['anna'], ['anna']],
+    ['a file of other people', PEOPLE, ['zoe', 'yara']],
+    ['two members who end in the same letters', ['anna', 'hanna'], ['zoe']],
+    ['an account that is the beginning of all', ['anna', 'hanna'], ['h']],
+    ['accounts as the list shows them', ['anna', 'hanna'], ['annaharbour']],
+  ])('nobody is deleted: %s', async (_, there, inFile) => {
+    await started({ accountSuffix: 'joined' }, there);
+    for (const query of [DELETING, `${DELETING}&validateOnly=true`]) {
+      const { status, body } = await post(query, rowsFor(inFile));
+      expect([status, body['code'], body['outcome']]).toEqual([409, 'suffix-unknown', 'not_processed']);
+      expect(body['detail']).toContain('addMembers');
+    }
+    expect(await accounts()).toEqual(there);
+  });
+
+  it('a member whose list shows another form leaves the suffix of the others alone', async () => {
+    await started({ accountSuffix: 'joined' }, PEOPLE);
+    const state = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    const bare = state.employees.find(({ userName }) => userName === 'tove@harbour') as Employee;
+    await sandbox.control('PATCH', `/state/employees/${bare.id}`, { userName: 'tove' });
+    const { status, body } = await post(DELETING, rowsFor(PEOPLE));
+    expect([status, body['code']]).toEqual([409, 'suffix-unknown']);
+  });
+
+  it('no row is told as failed whose member is there', async () => {
+    await started({ accountSuffix: 'joined' }, ['anna', 'hanna']);
+    const { rows } = await imported(
+      '?mode=upsert',
+      rowsFor(['anna'], () => 'Renamed'),
+    );
+    expect(rows).toMatchObject([{ account: 'anna', status: 'unknown', code: 'suffix-unknown' }]);
+    expect(await accounts()).toEqual(['anna', 'hanna']);
+  });
+
+  it('a new row shows the suffix, and the others are then updated', async () => {
+    await started({ accountSuffix: 'joined' }, ['anna', 'hanna']);
+    const { job, rows } = await imported(
+      '?mode=upsert',
+      rowsFor(['anna', 'zoe'], () => 'Renamed'),
+    );
+    expect(rows.map(({ account, status }) => [account, status])).toEqual([
+      ['anna', 'updated'],
+      ['zoe', 'added'],
+    ]);
+    expect(job).toMatchObject({ state: 'succeeded' });
+    const { employees } = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    expect(employees.find(({ userName }) => userName === 'anna@harbour')?.name).toBe('Renamed');
+  });
+});
+
+describe('the case of letters', () => {
+  it('makes no second person: two rows of a file are a fault that names the other row', async () => {
+    await started({}, PEOPLE);
+    const { status, body } = await post('', rowsFor(['zoe', 'ZOE']));
+    expect([status, body['errors']]).toEqual([
+      400,
+      [{ row: 2, line: 3, column: 'account', detail: expect.stringContaining('row 1 has it too') }],
+    ]);
+    const members = ['zoe', 'ZOE'].map((account) => ({ account, name: account, password: newSecret('m') }));
+    const added = await gateway.request('POST', `${HARBOUR}/members`, { body: { members } });
+    expect([added.status, added.body['errors']]).toMatchObject([400, [{ pointer: '/members/1/account' }]]);
+  });
+
+  it.each(['two', 'one'])(
+    'of a row does not matter, where the platform makes %s of them',
+    async (accountCase) => {
+      await started({ accountCase }, PEOPLE);
+      const plan = await post(
+        '?mode=upsert&validateOnly=true',
+        rowsFor(['ANNA'], () => 'Renamed'),
+      );
+      expect(plan.body).toMatchObject({ add: 0, update: 1 });
+      const { rows } = await imported(
+        '?mode=upsert',
+        rowsFor(['ANNA'], () => 'Renamed'),
+      );
+      expect(rows).toMatchObject([{ account: 'ANNA', status: 'updated' }]);
+      expect(await accounts()).toEqual(PEOPLE);
+      const added = await imported('', rowsFor(['Bo']));
+      expect(added.rows).toMatchObject([{ status: 'failed', code: 'upstream-rejected' }]);
+      expect(await accounts()).toEqual(PEOPLE);
+    },
+  );
+
+  it('that makes two members of one account is a fault of the row, which names them', async () => {
+    await started({}, [...PEOPLE, 'ANNA']);
+    const { rows } = await imported(DELETING, rowsFor(['anna', 'bo']));
+    const [row] = rows;
+    expect(row).toMatchObject({ account: 'anna', status: 'failed', code: 'member-ambiguous' });
+    expect(row?.message).toMatch(/anna@harbour and ANNA@harbour/);
+    expect(await accounts()).toEqual(['anna', 'bo', 'ANNA']);
+  });
+});
+
+describe.each(['part', 'whole', 'beginning', 'account'])('a keyword that matches the %s', (keyword) => {
+  it('proves nothing where it finds nobody: a new row of a lost answer is told as added', async () => {
+    const many = Array.from({ length: 500 }, (_, index) => `many${index}`);
+    await started({ keyword }, many);
+    await imported('', rowsFor(['known']));
+    const lost = { operation: 'addMembers', phase: 'after', times: 1, action: { reset: 'before-headers' } };
+    await sandbox.fault(lost);
+    const { rows } = await imported('', rowsFor(['zoe']));
+    expect(rows).toMatchObject([{ account: 'zoe', status: 'added' }]);
+    const { body } = await gateway.get(`${HARBOUR}/members?keyword=zoe@harbour`);
+    const [zoe] = body['items'] as { memberGlobalId: string }[];
+    const path = `${HARBOUR}/members/${zoe?.memberGlobalId}`;
+    expect((await gateway.request('PATCH', path, { body: { account: 'zoe', name: 'Zoe' } })).status).toBe(
+      204,
+    );
+  });
+
+  it('and is refused each time teaches no smaller pages and ends no edit', async () => {
+    await started({ keyword }, PEOPLE);
+    await sandbox.fault({ operation: 'listMembers', skip: 1, times: 3, action: { code: '40000' } });
+    await gateway.get(`${HARBOUR}/members`, { headers: { 'cache-control': 'no-cache' } });
+    const path = `${HARBOUR}/members/mem-own-0`;
+    const { status } = await gateway.request('PATCH', path, { body: { account: 'anna', name: 'Anna' } });
+    expect(status).toBe(204);
+  });
+});
