@@ -293,13 +293,18 @@ describe.each(['part', 'whole', 'beginning', 'account'])('a keyword that matches
       204,
     );
   });
+});
 
-  it('and is refused each time teaches no smaller pages and ends no edit', async () => {
-    await started({ keyword }, PEOPLE);
-    await sandbox.fault({ operation: 'listMembers', skip: 1, times: 3, action: { code: '40000' } });
-    await gateway.get(`${HARBOUR}/members`, { headers: { 'cache-control': 'no-cache' } });
-    const path = `${HARBOUR}/members/mem-own-0`;
-    const { status } = await gateway.request('PATCH', path, { body: { account: 'anna', name: 'Anna' } });
-    expect(status).toBe(204);
-  });
+it('a keyword that is refused in every size ends no edit, and teaches no smaller pages', async () => {
+  await started({}, PEOPLE);
+  await gateway.get(`${HARBOUR}/members`);
+  // All that are sent with the keyword.
+  await sandbox.fault({ operation: 'listMembers', times: 7, action: { code: '40000' } });
+  const path = `${HARBOUR}/members/mem-own-0`;
+  const { status } = await gateway.request('PATCH', path, { body: { account: 'anna', name: 'Anna' } });
+  expect(status).toBe(204);
+  const asked = await sandbox.journal('listMembers');
+  const refused = asked.filter(({ query }) => query['keyword'] !== undefined);
+  expect(refused.map(({ code }) => code)).toEqual(Array.from({ length: 7 }, () => '40000'));
+  expect(asked.at(-1)?.query).toMatchObject({ pageSize: '200' });
 });

@@ -116,7 +116,11 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
   [form(`\\{${E}\\}:tok:endpoint:.+`), 'no token: the health of the token endpoint'],
   [form(`${E}:rate:[\\w.-]+`), 'the caller'],
   [form(`${E}:del:[0-9a-f]{64}`), 'the enterprise and the member'],
-  [form(`${E}:(member-page-size|gaps|order-store)`), 'no data of callers: what all need to know'],
+  [form(`${E}:account-suffix:[0-9a-f]{64}`), 'no data of callers: the enterprise'],
+  [
+    form(`${E}:(member-page-size|member-list-deleted|gaps|order-store)`),
+    'no data of callers: what all need to know',
+  ],
   [form(`${E}:attempts:[0-9a-f]{32}:\\d+`), "the order's channel, number and time"],
   [form(`${E}:reserved:[0-9a-f]{64}`), 'the caller', true],
   [form(`${E}:reserved:\\{[0-9a-f]{64}\\}:.+`), 'the caller, then the number'],
