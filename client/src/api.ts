@@ -997,7 +997,7 @@ interface components {
             readonly total: number;
             /** @description Rows whose members were the same already */
             readonly unchanged: number;
-            /** @description Rows that may have had an effect: the list of members could not be read for a day */
+            /** @description Rows that may have had an effect, or whose member may have been there before: their `code` and `message` say why */
             readonly unknown: number;
             /** @description Rows whose members were updated */
             readonly updated: number;
@@ -1938,6 +1938,8 @@ interface components {
             readonly detail?: string;
             /** @description One entry for each fault of the request */
             readonly errors?: readonly components["schemas"]["RequestFault"][];
+            /** @description Of `edit-would-lose`: the fields whose values the edit would lose */
+            readonly fields?: readonly string[];
             /** @description Of `events-expired`: the cursor from which nothing is missed */
             readonly oldest?: string;
             /** @description What is known about the effect on the platform; `not_processed` means that provably nothing happened */
@@ -1972,7 +1974,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "edit-would-lose" | "suffix-unknown" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -2658,7 +2660,7 @@ interface components {
              */
             readonly crmCustomerId: string;
         } & components["schemas"]["UpdateCustomer"];
-        /** @description New data of a member; optional fields that are left out stay as they are. `null` clears one, where the profile of the platform says that it can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2) */
+        /** @description New data of a member; optional fields that are left out stay as they are, or the edit is 409 `edit-would-lose`. `null` clears one, where the profile of the platform says that it can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2) */
         readonly UpdateMember: {
             /**
              * @description Account name without the enterprise code; a new name renames the account.
