@@ -116,11 +116,11 @@ export function suffixFor(
   return 2 * agreeing > userNames.length ? known : suffixOfList(userNames, accounts);
 }
 
-/** What follows the accounts in the user names that begin with one, and how often. A file may have whole user names as accounts. */
+/** What follows the accounts in the user names that begin with one, and how often. */
 function restsOf(userNames: readonly string[], accounts: ReadonlySet<string>): Map<string, number> {
   const rests = new Map<string, number>();
   for (const name of userNames)
-    for (let length = Math.min(name.length - 1, MAX_USER_NAME); length > 0; length--) {
+    for (let length = Math.min(name.length, MAX_USER_NAME); length > 0; length--) {
       const rest = name.slice(length);
       if (accounts.has(name.slice(0, length))) rests.set(rest, (rests.get(rest) ?? 0) + 1);
     }

@@ -129,6 +129,31 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
     expect(await accounts()).toEqual([...PEOPLE, ...fresh]);
   });
 
+  it('come back from an export as they are: nobody is renamed, and nobody deleted', async () => {
+    await started({ accountSuffix }, PEOPLE);
+    const headers = { accept: 'text/csv' };
+    const { text } = await gateway.get(`${HARBOUR}/members/export`, { headers });
+    const same = await imported('?mode=upsert', text);
+    expect(same.job).toMatchObject({ state: 'succeeded', unchanged: PEOPLE.length + 1, failed: 0 });
+    const isUnknown = accountSuffix === 'joined';
+    const deleting = await post(DELETING, text);
+    expect(deleting.status).toBe(isUnknown ? 409 : 202);
+    if (isUnknown) expect(deleting.body['code']).toBe('suffix-unknown');
+    else await ended(deleting.headers.get('location') ?? '');
+    const changed = text.replace('Name bo', 'Name Bo');
+    const { rows } = await imported('?mode=upsert', changed);
+    expect(rows.filter(({ status }) => status !== 'unchanged')).toMatchObject([
+      isUnknown ? { status: 'failed', code: 'validation-failed' } : { account: 'bo', status: 'updated' },
+    ]);
+    expect(await accounts()).toEqual(PEOPLE);
+    // Now the platform shows both sides.
+    const body = { members: [{ account: 'zoe', name: 'Zoe', password: newSecret('m') }] };
+    expect((await gateway.request('POST', `${HARBOUR}/members`, { body })).status).toBe(201);
+    const again = await imported('?mode=upsert', changed.replace('Name chen', 'Name Chen'));
+    expect(again.job).toMatchObject({ updated: isUnknown ? 2 : 1, failed: 0, succeeded: 0 });
+    expect(await accounts()).toEqual([...PEOPLE, 'zoe']);
+  });
+
   it('are learnt from the answer of addMembers, also of few people', async () => {
     await started({ accountSuffix }, ['anna', 'hanna']);
     const added = await gateway.request('POST', `${HARBOUR}/members`, {

@@ -173,7 +173,7 @@ describe('a file for mode=upsert', () => {
       ['nickname', expect.stringContaining('nor another column of an export')],
     ]);
     expect(await refused('', 'userName\nzoe@harbour\nzoe\n')).toEqual([
-      ['account', 'must not be given twice: row 1 has it too'],
+      ['account', 'must not be given twice, in any case of letters: row 1 has it too'],
     ]);
   });
 });

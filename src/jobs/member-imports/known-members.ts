@@ -64,9 +64,9 @@ export class KnownMembers {
     if (userName === undefined || account !== userName) return account;
     const suffix = this.#suffix;
     if (suffix === undefined) return isAccount(userName) ? undefined : userName;
-    return sameCase(userName).endsWith(suffix)
-      ? userName.slice(0, userName.length - suffix.length)
-      : userName;
+    if (!sameCase(userName).endsWith(suffix)) return userName;
+    const named = userName.slice(0, userName.length - suffix.length);
+    return isAccount(named) ? named : userName;
   }
 
   /** Whether a member may have the account: certain only where {@link of} shows it. */
