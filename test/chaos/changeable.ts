@@ -7,6 +7,7 @@ const CHANGED = [
   'events/events.service',
   'jobs/member-imports/import-calls',
   'jobs/member-imports/imports.service',
+  'jobs/member-imports/known-members',
   'jobs/store/redis-job-store',
   'order-ledger/ledger-record',
   'order-ledger/redis-order-ledger',

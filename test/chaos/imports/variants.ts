@@ -3,6 +3,7 @@
  * CHAOS_VARIANT. A run that passes with one of them proves nothing.
  */
 import type * as Calls from '../../../src/jobs/member-imports/import-calls.ts';
+import type * as Known from '../../../src/jobs/member-imports/known-members.ts';
 import type * as Imports from '../../../src/jobs/member-imports/imports.service.ts';
 import type * as Store from '../../../src/jobs/store/redis-job-store.ts';
 import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
@@ -23,7 +24,8 @@ export const variants = {
     act: 'lost-responses',
     apply: async () => {
       const { ImportCalls } = await changed<typeof Calls>('jobs/member-imports/import-calls');
-      around(ImportCalls.prototype, 'find', () => Promise.resolve(new Map()));
+      const { KnownMembers } = await changed<typeof Known>('jobs/member-imports/known-members');
+      around(ImportCalls.prototype, 'find', () => Promise.resolve(new KnownMembers([], [], undefined)));
     },
   },
   'passwords-kept': {
