@@ -1,6 +1,8 @@
-/** Characters in place of digits that a platform does not show. */
-const MASK = /[*＊•●∗]/;
+/** What stands in place of digits that a platform does not show. */
+const MASK = /[*＊•●∗]|x{2,}|#{2,}/i;
 const NO_DIGIT = /\D/g;
+/** What people write between digits. */
+const SEPARATORS = /[\s().+/-]/g;
 /** No mobile number is shorter. */
 const MIN_DIGITS = 6;
 
@@ -13,15 +15,17 @@ export function isMasked(mobile: string | undefined | null): boolean {
 
 /** Whether the platform shows all of a number, or that there is none. */
 export function isWhole(shown: string | null): boolean {
-  return shown === null || (!isMasked(shown) && shown.replace(NO_DIGIT, '').length >= MIN_DIGITS);
+  if (shown === null) return true;
+  const digits = shown.replace(SEPARATORS, '');
+  return digits.length >= MIN_DIGITS && !digits.match(NO_DIGIT);
 }
 
 /** Whether a number may be the one of which the platform shows only a part: its beginning, its end, or both. */
 export function mayBe(number: string, shown: string): boolean {
-  if (number === shown) return true;
   const digits = number.replace(NO_DIGIT, '');
-  const parts = shown.split(MASK).map((part) => part.replace(NO_DIGIT, ''));
-  const [beginning = '', end = ''] = [parts[0], parts.at(-1)];
+  const part = shown.replace(SEPARATORS, '');
+  const [beginning = ''] = /^\d*/.exec(part) ?? [];
+  const [end = ''] = /\d*$/.exec(part) ?? [];
   // The platform may leave out the code of the country.
   return digits !== '' && digits.endsWith(end) && digits.includes(beginning);
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../../caller/caller.registry.ts';
 import { type AddedRows, AddMembersService } from '../../member/add-members.service.ts';
-import { isMasked } from '../../member/mobile-number.ts';
 import { MemberService } from '../../member/member.service.ts';
 import { newTrace } from '../../observability/tracing.ts';
 import { ProblemException } from '../../problem/problem.exception.ts';
@@ -129,12 +128,11 @@ export class ImportCalls {
     return this.services.adding.addRows(await this.#context(), this.#enterprise, rows);
   }
 
-  /** The password stays as it is, and so does a number of which the file has only a part. */
+  /** The password stays as it is. */
   async update(memberGlobalId: string, member: WaitingMember): Promise<void> {
-    const { password: _, userName: __, passwordMobile, name = '', ...row } = member;
+    const { password: _, userName: __, name = '', ...row } = member;
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
-    const isSent = passwordMobile !== undefined && !isMasked(passwordMobile);
-    const terms = { ...row, name, ...(isSent && { passwordMobile }) };
+    const terms = { ...row, name };
     await this.services.members.updateMember(await this.#context(), ids, terms);
   }
 

@@ -211,11 +211,19 @@ async function planChunk(
   await held.save(chunk, { results: planned, waiting: open.map((row) => asKnown(row, members)) });
 }
 
-/** With the account as the platform has it, in its case of letters: a row renames no account. */
+/**
+ * With the account as the platform has it, in its case of letters: a row renames no account. Without a number that is only the part which
+ * the platform shows.
+ */
 export function asKnown(row: WaitingRow, members: KnownMembers): WaitingRow {
-  const account =
-    members.meantBy(row.member)[0]?.account ?? members.accountOf(row.member) ?? row.member.account;
-  return { ...row, member: { ...row.member, account } };
+  const [known] = members.meantBy(row.member);
+  const { passwordMobile, ...rest } = row.member;
+  const account = known?.account ?? members.accountOf(row.member) ?? rest.account;
+  const isPart =
+    known !== undefined &&
+    (isMasked(passwordMobile) || (!isWhole(known.passwordMobile) && passwordMobile === known.passwordMobile));
+  const isSent = passwordMobile !== undefined && !isPart;
+  return { ...row, member: { ...rest, account, ...(isSent && { passwordMobile }) } };
 }
 
 function deletionRows(members: readonly KnownMember[]): ChunkRows {
