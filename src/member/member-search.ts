@@ -5,7 +5,7 @@ import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, Progress } from '../upstream/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
-import type { AskPage } from '../upstream/member-pages.ts';
+import { type AskPage, violation } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -138,14 +138,21 @@ export class MemberSearch {
     return this.list.all(this.#uncached(call, enterpriseGlobalId, filter), pagesAtATime);
   }
 
-  /** All members one by one. The platform is asked for the next page when the reader has taken the last one. */
+  /**
+   * All members one by one. The platform is asked for the next page when the reader has taken the last one. Throws at the end where a member
+   * came without an id: a file without that member is not whole.
+   */
   async *export(
     call: CallContext,
     enterpriseGlobalId: string,
     filter: MemberFilter,
   ): AsyncGenerator<MemberDto> {
-    for await (const { items } of this.allMembers(call, enterpriseGlobalId, filter))
-      for (const { hidden: _, ...member } of items) yield member;
+    let nameless = 0;
+    for await (const part of this.allMembers(call, enterpriseGlobalId, filter)) {
+      nameless += part.nameless;
+      for (const { hidden: _, ...member } of part.items) yield member;
+    }
+    if (nameless > 0) throw violation('Members came without an id, so the file does not have them.');
   }
 
   /** How many members the enterprise has now. */

@@ -19,6 +19,8 @@ export interface Part<T> {
   readonly at: number;
   /** Without deleted employees; null while it is not known. */
   readonly total: number | null;
+  /** How many members of the page came without an id, so that nothing can be shown of them. */
+  readonly nameless: number;
 }
 
 /**
@@ -167,7 +169,8 @@ export class MemberList {
         ({ memberGlobalId, deleted }) => deleted !== true && !seen.has(memberGlobalId),
       );
       for (const { memberGlobalId } of fresh) seen.set(memberGlobalId, again);
-      if (fresh.length > 0) nameless += shown.length - named.length;
+      const lost = shown.length - named.length;
+      if (fresh.length > 0) nameless += lost;
       if (at !== undefined && fresh.length > 0) {
         if (isSmaller) await this.limit.learn(asked);
         next = Math.max(next, until);
@@ -177,7 +180,12 @@ export class MemberList {
       if (!isOver && next < to && total !== null) pages.readAhead(next, Math.min(total, to), pagesAtATime);
       const counted = isOver ? reached : null;
       const shownTotal = total === null ? counted : Math.max(total, reached ?? 0);
-      yield { items, at: at ?? next, total: (await this.limit.listsDeleted()) ? null : shownTotal };
+      yield {
+        items,
+        at: at ?? next,
+        total: (await this.limit.listsDeleted()) ? null : shownTotal,
+        nameless: lost,
+      };
       if (!isOver && next < to) continue;
       if (hasShrunk) return 'changed';
       if (total === null) return hasRepeated && to === Infinity ? 'changed' : 'whole';

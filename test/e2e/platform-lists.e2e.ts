@@ -103,6 +103,24 @@ describe('a page without a list', () => {
   });
 });
 
+it('a member without an id breaks an export off, and the last line says why', async () => {
+  const from = await started({});
+  await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/list/2/globalId' } } });
+  const response = await fetch(`${from.url}${HARBOUR}/members/export`, {
+    headers: { 'x-api-key': from.key, accept: 'text/csv' },
+  });
+  const decoder = new TextDecoder();
+  let text = '';
+  const read = async () => {
+    for await (const chunk of response.body ?? [])
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+  };
+  await expect(read()).rejects.toThrow();
+  expect(text.trim().split('\r\n').at(-1)).toMatch(/^#incomplete,upstream-contract-violation,/);
+  // What is shown page by page leaves the member out.
+  expect((await from.get(`${HARBOUR}/members`)).body['items']).toHaveLength((await members()).length - 1);
+});
+
 describe('the first page', () => {
   const bare = { isFirstPage: null, hasPreviousPage: null, startRow: null, pageNum: null };
 
