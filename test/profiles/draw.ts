@@ -11,7 +11,6 @@ const NUMBERS: Partial<Readonly<Record<ReadingName, readonly number[]>>> = {
   maxAssetNums: [1_000, 3],
   maxLocksPerCall: [1_000, 2],
   maxOrdersPerBatch: [1_000, 1],
-  firstPage: [1, 0],
 };
 /** What no gateway can find out by itself, so that every gateway is told: the form of what it sends. */
 export const ALWAYS_TOLD: readonly ReadingName[] = ['nonceForm', 'clientToken', 'userToken', 'tokenScope'];

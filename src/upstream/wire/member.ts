@@ -83,7 +83,9 @@ export function readMemberPage<T>(
   return readObject(pageShape, data, notes, (wire) => {
     const items = wire.requiredList('list', memberShape, member);
     const total = wire.count('total');
-    if (total !== 0 && !wire.has('list')) throw new ContractViolation('data.list', 'a list');
+    // Null is an empty list where the page says itself that nothing is on it.
+    const isEmpty = total === 0 || wire.count('size') === 0;
+    if (!isEmpty && !wire.has('list')) throw new ContractViolation('data.list', 'a list');
     const isLast = wire.flag('isLastPage');
     const hasNext = wire.flag('hasNextPage');
     return {
