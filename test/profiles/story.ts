@@ -107,6 +107,7 @@ class Story {
     // Before a gateway is killed, which takes with it what it has not shared yet.
     await this.#gaps();
     await this.#imports();
+    await this.#deletesMissing();
     await this.#orders();
     await this.#numbersAndLocks();
     return this.#wrong;
@@ -364,6 +365,32 @@ class Story {
       ({ status, code }) => status === 'failed' && !(this.#wouldLose && code === 'edit-would-lose'),
     );
     this.#expect('no row of a list that stands still fails', this.#isMoving || failed.length === 0, failed);
+  }
+
+  /** Of the members who are not in the file only that one goes, or nobody where accounts are not known for certain. */
+  async #deletesMissing(): Promise<void> {
+    const all = await this.#members();
+    const missing = 'more7';
+    const kept = [...all].filter(([account]) => account !== missing);
+    const body = ['account,name', ...kept.map(([account, { name }]) => `${account},${name}`), ''].join(
+      '\r\n',
+    );
+    const path = `${HARBOUR}/member-imports?mode=upsert&deleteMissing=true&maxDeletes=100`;
+    const headers = { 'content-type': 'text/csv' };
+    const begun = await this.gateway.request('POST', path, { body, headers });
+    const refused = this.played.accountSuffix === 'joined' ? [409] : [];
+    const isAnswered = [202, ...refused, ...(this.#isMoving ? [503] : [])].includes(begun.status);
+    this.#expect('an import that deletes is accepted', isAnswered, begun.body);
+    if (begun.status === 202) {
+      const job = `/v1/jobs/${String(begun.body['jobId'])}`;
+      const ended = async () => (await this.gateway.get(job)).body['finishedAt'] !== null;
+      await until('the import that deletes has ended', ended);
+    }
+    const now = await this.#members();
+    const gone = [...all.keys()].filter((account) => !now.has(account));
+    const isRight =
+      begun.status !== 202 || this.#isMoving ? [missing, ''].includes(gone.join()) : gone.join() === missing;
+    this.#expect('only who is missing from the file is deleted', isRight, gone);
   }
 
   async #orders(): Promise<void> {
