@@ -5,7 +5,7 @@ import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { nothing, type WholeList } from '../upstream/wire/reader.ts';
+import { type CameList, nothing, type WholeList, wholeOf } from '../upstream/wire/reader.ts';
 import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
@@ -19,7 +19,7 @@ import type {
   ListLentLocksQuery,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
-import { isFree, toAssetNums, toLentLocks, toWholeAssetNums, toWholeLentLocks } from './member.mapper.ts';
+import { type CameAssetNums, isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
 
 @Injectable()
 export class MemberAssetsService {
@@ -64,47 +64,53 @@ export class MemberAssetsService {
     );
   }
 
-  /** All asset numbers of an enterprise, to show them: fetched once for all filters and pages. */
-  allAssetNums(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetNumDto[]> {
-    const ids = { enterpriseGlobalId };
-    return this.cache.read({ operation: 'listAssetNums', ids, decode: toAssetNums }, call);
+  /** All asset numbers of an enterprise, to show them. */
+  async allAssetNums(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetNumDto[]> {
+    return (await this.#assetNums(call, enterpriseGlobalId)).items;
   }
 
   /**
    * All asset numbers of an enterprise, to decide by them. `fresh` bypasses the cache. `withLent`: what is free decides, so each number has to
    * say whether it is lent.
    */
-  wholeAssetNums(
+  async wholeAssetNums(
     call: CallContext,
     enterpriseGlobalId: string,
     { fresh, withLent = false }: { readonly fresh?: boolean; readonly withLent?: boolean } = {},
   ): Promise<WholeList<AssetNumDto>> {
-    const lent = withLent ? (['borrowedFlag'] as const) : [];
-    const deciding = this.readings.deciding('assetNum', 'cloudAccountGlobalId', ...lent);
-    const source: Source<WholeList<AssetNumDto>> = {
+    const { items, isWhole, saysLent } = await this.#assetNums(call, enterpriseGlobalId, fresh);
+    return wholeOf({ items, isWhole: isWhole && (saysLent || !withLent) });
+  }
+
+  /** All lent locks of an enterprise, to show them. */
+  async allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
+    return (await this.#lentLocks(call, enterpriseGlobalId)).items;
+  }
+
+  /** All lent locks of an enterprise, to decide by them. */
+  async wholeLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<LentLockDto>> {
+    return wholeOf(await this.#lentLocks(call, enterpriseGlobalId));
+  }
+
+  /** Fetched once for all filters, pages and decisions. */
+  #assetNums(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<CameAssetNums> {
+    const source: Source<CameAssetNums> = {
       operation: 'listAssetNums',
-      result: withLent ? 'wholeAssetNumsWithLent' : 'wholeAssetNums',
+      result: 'assetNums',
       ids: { enterpriseGlobalId },
-      decode: (data, notes) => toWholeAssetNums(data, deciding, notes),
+      decode: (data, notes) => toAssetNums(data, notes, this.readings.nullIsEmpty),
     };
     return this.cache.read(source, call, fresh);
   }
 
-  /** All lent locks of an enterprise, to decide by them. */
-  wholeLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<LentLockDto>> {
-    const deciding = this.readings.deciding('assetNum');
-    const source: Source<WholeList<LentLockDto>> = {
+  #lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<CameList<LentLockDto>> {
+    const source: Source<CameList<LentLockDto>> = {
       operation: 'listLentLocks',
-      result: 'wholeLentLocks',
+      result: 'lentLocks',
       ids: { enterpriseGlobalId },
-      decode: (data, notes) => toWholeLentLocks(data, deciding, notes),
+      decode: (data, notes) => toLentLocks(data, notes, this.readings.nullIsEmpty),
     };
     return this.cache.read(source, call);
-  }
-
-  allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
-    const ids = { enterpriseGlobalId };
-    return this.cache.read({ operation: 'listLentLocks', ids, decode: toLentLocks }, call);
   }
 
   getAssetProducts(call: CallContext, { enterpriseGlobalId, assetId }: AssetPath): Promise<AssetProductsDto> {

@@ -1,8 +1,7 @@
 import type { Readings } from '../config/readings.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
-import { type Deciding, type Reader, readList, readWhole, type WholeList } from '../upstream/wire/reader.ts';
+import { type CameList, readDeciding, type Reader } from '../upstream/wire/reader.ts';
 import {
-  type AssetNumField,
   assetNumShape,
   type LentLockField,
   lentLockShape,
@@ -92,49 +91,48 @@ export function stillHidden(
   return hidden.filter((field) => members.every((member) => member[field] === null));
 }
 
-export function toAssetNums(data: unknown, notes?: ContractNotes): AssetNumDto[] {
-  return readList(assetNumShape, data, notes, readAssetNum);
+export interface CameAssetNums extends CameList<AssetNumDto> {
+  /** Whether each number says if it is lent. */
+  readonly saysLent: boolean;
 }
 
-/** All asset numbers with their members. Throws where a number, or the member who has it, may be missing. */
-export function toWholeAssetNums(
+/** `nullIsEmpty`: null is how the platform sends an empty list. */
+export function toAssetNums(data: unknown, notes?: ContractNotes, nullIsEmpty = false): CameAssetNums {
+  const deciding = { fields: ['assetNum', 'cloudAccountGlobalId'], nullIsEmpty } as const;
+  let saysLent = true;
+  const came = readDeciding(
+    assetNumShape,
+    data,
+    deciding,
+    (wire) => {
+      saysLent &&= wire.came('borrowedFlag');
+      return {
+        assetNum: wire.requiredId('assetNum'),
+        assetId: wire.id('assetId'),
+        memberGlobalId: wire.id('cloudAccountGlobalId'),
+        lent: wire.boolean('borrowedFlag'),
+        online: wire.boolean('onlineFlag'),
+      };
+    },
+    notes,
+  );
+  return { ...came, saysLent };
+}
+
+/** `nullIsEmpty`: as for {@link toAssetNums}. */
+export function toLentLocks(
   data: unknown,
-  deciding: Deciding<AssetNumField>,
   notes?: ContractNotes,
-): WholeList<AssetNumDto> {
-  return readWhole(assetNumShape, data, deciding, readAssetNum, notes);
-}
-
-function readAssetNum(wire: Reader<AssetNumField>): AssetNumDto {
-  return {
-    assetNum: wire.requiredId('assetNum'),
-    assetId: wire.id('assetId'),
-    memberGlobalId: wire.id('cloudAccountGlobalId'),
-    lent: wire.boolean('borrowedFlag'),
-    online: wire.boolean('onlineFlag'),
-  };
-}
-
-export function toLentLocks(data: unknown, notes?: ContractNotes): LentLockDto[] {
-  return readList(lentLockShape, data, notes, readLentLock);
-}
-
-/** All lent locks. Throws where one, or its number, may be missing. */
-export function toWholeLentLocks(
-  data: unknown,
-  deciding: Deciding<LentLockField>,
-  notes?: ContractNotes,
-): WholeList<LentLockDto> {
-  return readWhole(lentLockShape, data, deciding, readLentLock, notes);
-}
-
-function readLentLock(wire: Reader<LentLockField>): LentLockDto {
-  return {
+  nullIsEmpty = false,
+): CameList<LentLockDto> {
+  const deciding = { fields: ['assetNum'], nullIsEmpty } as const;
+  const read = (wire: Reader<LentLockField>): LentLockDto => ({
     assetId: wire.requiredId('assetId'),
     assetNum: wire.id('assetNum'),
     lent: wire.boolean('borrowedFlag'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
-  };
+  });
+  return readDeciding(lentLockShape, data, deciding, read, notes);
 }
 
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {

@@ -5,8 +5,8 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { assetShape } from '../upstream/wire/order.ts';
-import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { type Deciding, type FieldOf, readWhole, type WholeList } from '../upstream/wire/reader.ts';
+import { type Deciding, PlatformReadings } from '../upstream/platform-readings.ts';
+import { type FieldOf, readWhole, type WholeList } from '../upstream/wire/reader.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';
 import {

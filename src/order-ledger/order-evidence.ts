@@ -67,7 +67,7 @@ export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt:
   );
 }
 
-/** A purchase of the order, with what it buys; undefined in records of earlier versions. */
+/** A purchase of the order, with what it buys; undefined or empty where that is not known, as in records of earlier versions. */
 export interface Purchase {
   readonly sequence: number;
   readonly bought: readonly Bought[] | undefined;
@@ -84,16 +84,15 @@ export type Evidence =
  */
 export function evidenceOf(purchases: readonly Purchase[], found: FoundOrders): Evidence {
   if (found.size === 0) return { kind: purchases.length === 0 ? 'all' : 'none', placed: new Map() };
-  if (purchases.some(({ bought }) => bought === undefined)) return byNumber(purchases, found);
+  // An item of which it is not known what it buys can be told from others by its number only.
+  if (purchases.some(({ bought = [] }) => bought.length === 0)) return byNumber(purchases, found);
   const covering = (wanted: readonly Bought[]) =>
     [...found].filter(([, instances]) => covers(instances, wanted)).map(([licenseOrderId]) => licenseOrderId);
   const wholes = purchases.length > 1 ? covering(purchases.flatMap(({ bought = [] }) => bought)) : [];
   const [whole] = wholes;
   if (wholes.length > 1) return { kind: 'twice' };
-  if (whole !== undefined) {
-    const placed = new Map(purchases.map(({ sequence }) => [sequence, whole]));
-    return { kind: found.size > purchases.length ? 'twice' : 'all', placed };
-  }
+  if (whole !== undefined && found.size === 1)
+    return { kind: 'all', placed: new Map(purchases.map(({ sequence }) => [sequence, whole])) };
   const candidates = purchases.map(({ sequence, bought = [] }) => ({
     sequence,
     orders: covering(bought),

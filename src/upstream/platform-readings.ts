@@ -6,7 +6,14 @@ import { SettingsFileError } from '../config/settings-file.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { Deciding } from './wire/reader.ts';
+
+/** What a list needs in order to decide. */
+export interface Deciding<Name extends string> {
+  /** The fields of an item that decide. */
+  readonly fields: readonly Name[];
+  /** Whether null is how the platform sends an empty list (reading `emptyLists` of its profile). */
+  readonly nullIsEmpty: boolean;
+}
 
 /** What is known of the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
 @Injectable()

@@ -248,7 +248,7 @@ describe('operations', () => {
       place.getByRole('region', { name: 'Fields of placeOrder' }),
       place.locator('textarea'),
     ];
-    expect(await fields.innerText()).toMatch(/channelOrderId string, 1 to 128 required\s+The order's number/);
+    expect(await fields.innerText()).toMatch(/channelOrderId string, 1 to 255 required\s+The order's number/);
     expect(await fields.innerText()).toContain('Only for delete_asset, delete_product.');
     const [left, right] = [await body.boundingBox(), await fields.boundingBox()];
     expect(right?.x).toBeGreaterThanOrEqual((left?.x ?? 0) + (left?.width ?? 0));
@@ -276,7 +276,7 @@ describe('operations', () => {
     await schema.getByText('PlaceOrder').first().waitFor();
     expect(await schema.innerText()).not.toContain('\\u');
     await place.locator('.opblock-summary-control').click();
-    expect(await page.locator('.info').innerText()).toContain('A string of the format id has no white space');
+    expect(await page.locator('.info').innerText()).toContain('A string of the format id has no control or invisible characters');
     for (const [fold, word] of [
       ['Words', 'lent lock'],
       ['Problems of any operation', 'too-many-requests'],

@@ -7,7 +7,7 @@ import { type GatewayInProcess, startInProcess } from '../support/gateway-in-pro
 import type { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import '../support/quick-reconciliation.ts';
+import { AGAIN, quick } from '../support/quick-reconciliation.ts';
 import { attemptsOf } from '../support/reconciliation-attempts.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -25,7 +25,10 @@ beforeAll(async () => {
   sandbox = await TestSandbox.start({ asyncOrderMs: ASYNC_ORDER_MS });
   elsewhere = await startInProcess(sandbox);
 });
-beforeEach(() => sandbox.reset());
+beforeEach(() => {
+  quick.times = AGAIN;
+  return sandbox.reset();
+});
 afterAll(async () => {
   await elsewhere.stop();
   await sandbox.close();
@@ -66,6 +69,10 @@ const recordOf = async (gateway: TestGateway, { channelOrderId }: Body) =>
 const stateOf = async (gateway: TestGateway, body: Body) => (await recordOf(gateway, body))['state'];
 const isFound = (gateway: TestGateway, body: Body) =>
   until('it is found', async () => (await stateOf(gateway, body)) === 'succeeded');
+const expectFound = async (gateway: TestGateway, body: Body) => {
+  await isFound(gateway, body);
+  expect((await recordOf(gateway, body))['reason']).toMatch(/^found at the platform/);
+};
 const place = (gateway: TestGateway, body: Body, headers: Record<string, string> = {}) =>
   onceServed(() => gateway.post(ORDERS, body, { headers }));
 
@@ -173,14 +180,14 @@ describe('the user as whom the gateway looks for an order', () => {
     const gateway = await withUsers(users({ enterprises: ['ent-meridian'] }));
     const lost = body();
     await lose(gateway, 'after', lost);
-    await isFound(gateway, lost);
+    await expectFound(gateway, lost);
   });
 
   it('is the one whom the order names', async () => {
     const gateway = await withUsers(users());
     const lost = body();
     await lose(gateway, 'after', lost, { 'x-acting-user': 'beta' });
-    await isFound(gateway, lost);
+    await expectFound(gateway, lost);
     const refused = await place(gateway, body(), { 'x-acting-user': 'nobody' });
     expect([refused.status, refused.body['code']]).toEqual([403, 'forbidden']);
   });
@@ -202,7 +209,7 @@ describe('the user as whom the gateway looks for an order', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'warn', used: 'beta', passedOver: 'gamma' });
     const lost = body();
     await lose(gateway, 'after', lost);
-    await isFound(gateway, lost);
+    await expectFound(gateway, lost);
   });
 
   it('is refused in the file where its enterprises are no list', async () => {

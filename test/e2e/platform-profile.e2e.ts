@@ -137,7 +137,10 @@ describe('C33 packages in a deletion of products', () => {
     await know({});
     for (const path of [orders, `${orders}?validateOnly=true`]) {
       const { status, body } = await gateway.post(path, deletion('SO-P1', { merchandises: packages }));
-      const errors = [{ pointer: '/items/0/assets/0/products', detail: expect.stringContaining('packages') }];
+      const errors = ['products', 'merchandises'].map((field) => ({
+        pointer: `/items/0/assets/0/${field}`,
+        detail: expect.stringContaining('packages'),
+      }));
       expect([path, status, body]).toMatchObject([path, 400, { code: 'validation-failed', errors }]);
     }
     expect((await gateway.get(`${orders}/crm/SO-P1`)).status).toBe(404);

@@ -27,11 +27,11 @@ const refusal = (status: number, code: string): Expected => ({
   attempts: 1,
 });
 
-/** A page of members that may have been refused for its size is asked for in smaller sizes, down to a single member. */
+/** A size of pages that was given before is asked again, and then a page of a single member: if that is refused too, it is not the size. */
 const maySayTooLarge = ['13004', '40000', '12345'];
 const smallerPages: Readonly<Record<string, number>> = {
-  listMembers: [20, 10, 5, 2, 1].length,
-  getMember: [200, 100, 50, 25, 12, 6, 3, 1].length,
+  listMembers: [20, 20, 1].length,
+  getMember: [200, 200, 1].length,
 };
 
 /** What a code means after an operation. */

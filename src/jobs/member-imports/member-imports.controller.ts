@@ -47,11 +47,8 @@ export class MemberImportsController {
     id: 'importMembers',
     summary: 'Add or update the members of an enterprise from a file, as a job',
     description:
-      'An exported file may be imported again: its further columns are passed over, and `userName` counts where there is no `account`. ' +
-      'With `mode=upsert` only new members need a password. ' +
-      'Every row is checked before there is a job: a file with faults is 400 with the first 100 of them, each with row and column, and nothing is sent. ' +
-      'The job sends the rows to the platform in calls of 100, two at a time, and survives the end of processes: after a call whose ' +
-      'response is lost, the rows are looked up among the members before anything is sent again. An enterprise has one import at a time.',
+      'An exported file may be imported again. With `mode=upsert` only new members need a password. A file with faults is 400 with the first 100 of them, ' +
+      'and nothing is sent. After a lost response the job looks its rows up before it sends anything again.',
     effect: 'write',
     previews: true,
     scope: 'members:write',

@@ -89,8 +89,8 @@ export class NewMemberDto extends MemberTerms {
 
 @ApiSchema({
   description:
-    'A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null, and an empty text but that of ' +
-    '`remark`, is a field that is left out. The other columns of `exportMembers` are passed over',
+    'A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null or an empty text is a field that is ' +
+    'left out; only an empty `remark` says something. The other columns of `exportMembers` are passed over',
 })
 export class ImportedMemberDto extends OptionalTerms {
   /** Account name without the enterprise code. */
@@ -98,7 +98,7 @@ export class ImportedMemberDto extends OptionalTerms {
   @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
   account?: string;
 
-  /** Account name with the enterprise code, as `exportMembers` writes it; not read where there is `account`. */
+  /** Account name with the enterprise code; read where there is no `account`. */
   @Optional()
   @Text({ example: 'anna@harbour' })
   userName?: string;
@@ -108,7 +108,7 @@ export class ImportedMemberDto extends OptionalTerms {
   @Text({ example: 'Evan Moss' }, { max: MAX_NAME })
   name?: string;
 
-  /** Initial password of a new member. That of a member who exists stays as it is. */
+  /** Initial password of a new member. */
   @Optional()
   @NewPassword()
   password?: string;

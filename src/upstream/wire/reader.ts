@@ -1,6 +1,8 @@
+import { ProblemException } from '../../problem/problem.exception.ts';
 import { isJsonText } from '../../shared/json.ts';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import type { ContractNotes, GapKind } from '../gaps.ts';
+import type { Deciding } from '../platform-readings.ts';
 import { ContractViolation, UnreadableTree } from '../upstream-failure.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
 import { idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
@@ -342,17 +344,9 @@ declare const whole: unique symbol;
 
 /**
  * A list that may decide by what it lacks: the platform sent it, every item could be read, and each one has the fields that decide. Only
- * {@link readWhole} makes it. Lists that are shown to callers are read more tolerantly, so code that decides must not take them.
+ * {@link readWhole} and {@link wholeOf} make it. Lists that are shown to callers are read more tolerantly, so code that decides must not take them.
  */
 export type WholeList<T> = readonly T[] & { readonly [whole]: true };
-
-/** What a list needs in order to decide. */
-export interface Deciding<Name extends string> {
-  /** The fields of an item that decide. */
-  readonly fields: readonly Name[];
-  /** Whether null is how the platform sends an empty list (reading `emptyLists` of its profile). */
-  readonly nullIsEmpty: boolean;
-}
 
 /** Reads a list as {@link readList} does, and says whether it may decide by what it lacks. */
 export function readDeciding<Name extends string, T>(
@@ -361,7 +355,7 @@ export function readDeciding<Name extends string, T>(
   { fields, nullIsEmpty }: Deciding<Name>,
   read: (item: Reader<Name>) => T,
   notes?: ContractNotes,
-): { readonly items: readonly T[]; readonly isWhole: boolean } {
+): CameList<T> {
   let haveFields = true;
   const items = readList(shape, data, notes, (wire) => {
     haveFields &&= fields.every((name) => wire.came(name));
@@ -369,6 +363,22 @@ export function readDeciding<Name extends string, T>(
   });
   const came = Array.isArray(data) ? data.length === items.length : nullIsEmpty;
   return { items, isWhole: came && haveFields };
+}
+
+/** A list as it came, for a cache: it may be shown, and says whether it may decide. */
+export interface CameList<T> {
+  readonly items: readonly T[];
+  readonly isWhole: boolean;
+}
+
+/** Throws a problem where the list must not decide. */
+export function wholeOf<T>({ items, isWhole }: CameList<T>): WholeList<T> {
+  if (!isWhole)
+    throw new ProblemException('upstream-contract-violation', {
+      outcome: 'not_processed',
+      detail: 'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
+    });
+  return items as WholeList<T>;
 }
 
 /** Throws {@link ContractViolation} where the list must not decide. */
