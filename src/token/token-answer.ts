@@ -12,11 +12,16 @@ const WORD = /^[a-z_]{1,40}$/;
 const SHOWN_CODE = /^\d{1,10}$/;
 /** RFC 6749 5.2: another request with the same credentials cannot change these errors. */
 const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
-/** The platform's own codes that refuse credentials, each as the error of RFC 6749 that means the same (interface section 5.4). */
+/** The codes of the interface that refuse credentials, each as the error of RFC 6749 that means the same (section 5.4). */
 const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
   ['60000', 'invalid_client'],
   ['60005', 'invalid_grant'],
 ]);
+
+export type RefusedCredentials = 'invalid_client' | 'invalid_grant';
+
+/** What a code of the endpoint means that the interface does not have; undefined where nobody has taught it. */
+type MeaningOfCode = (code: string) => RefusedCredentials | undefined;
 
 export interface TokenAnswer {
   readonly status: number;
@@ -31,11 +36,11 @@ type Fields = Readonly<Record<string, unknown>>;
  * is judged than those that the gateway uses: an unusable `refresh_token` counts as none, and `lifetime` is judged by its reader.
  * Throws a {@link TokenFailure} where the response has no token.
  */
-export function readTokenAnswer(answer: TokenAnswer) {
+export function readTokenAnswer(answer: TokenAnswer, taught: MeaningOfCode) {
   const places = placesOf(answer.body);
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const granted = isSuccess ? places.find(({ access_token: token }) => isText(token)) : undefined;
-  if (!granted) throw failureOf(answer, places);
+  if (!granted) throw failureOf(answer, places, taught);
   const { access_token: token, refresh_token: refreshToken, expires_in: lifetime } = granted;
   return {
     access_token: token as string,
@@ -54,9 +59,13 @@ function placesOf(body: Buffer): Fields[] {
   }
 }
 
-function failureOf({ status, headers }: TokenAnswer, places: readonly Fields[]): TokenFailure {
+function failureOf(
+  { status, headers }: TokenAnswer,
+  places: readonly Fields[],
+  taught: MeaningOfCode,
+): TokenFailure {
   const said = places.flatMap(({ error, code }) => [error, code].flatMap((each) => textOf(each) ?? []));
-  const words = said.map(wordOf);
+  const words = said.map((each) => wordOf(each, taught));
   const rejection =
     words.find((word) => REJECTIONS.has(word)) ?? (status === 401 ? 'invalid_client' : undefined);
   const code = said.find((each) => SHOWN_CODE.test(each));
@@ -72,8 +81,8 @@ function failureOf({ status, headers }: TokenAnswer, places: readonly Fields[]):
 }
 
 /** The error of RFC 6749 that an `error` or a `code` means. This is the one place that knows which codes refuse credentials. */
-function wordOf(said: string): string {
-  return CREDENTIAL_CODES.get(said) ?? (WORD.test(said) ? said : 'error_response');
+function wordOf(said: string, taught: MeaningOfCode): string {
+  return CREDENTIAL_CODES.get(said) ?? taught(said) ?? (WORD.test(said) ? said : 'error_response');
 }
 
 /** The text of an `error` or a `code`; undefined where that says nothing, or success. */

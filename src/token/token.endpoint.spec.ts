@@ -170,6 +170,32 @@ describe('credentials that are refused', () => {
     expect(await failureOf()).toMatchObject({ kind: 'rejected', reason });
   });
 
+  it('by a code that the profile teaches are those of the application, or of the user', async () => {
+    server.answer = (response) => json(response, { code: 41007, message: 'no' }, 299);
+    const config = settings({ UPSTREAM_TOKEN_URL: server.url }).upstream;
+    const own = new UpstreamPools(config, new Metrics());
+    pools.push(own);
+    const of = new TokenEndpoint(config, own, new RecordedLog().log);
+    const outcomes = () =>
+      Promise.all(
+        [request(of), of.login('anna', credential()), of.refresh(credential())].map((each) =>
+          each.catch(({ kind, reason, code }: TokenFailure) => [kind, reason, code]),
+        ),
+      );
+    const unknown = ['unavailable', 'error_response', '41007'];
+    expect(await outcomes()).toEqual([unknown, unknown, unknown]);
+    for (const module of ['order', 'member'] as const) {
+      config.profile.replace({ readings: {}, codes: { [module]: { '41007': 'credentials' } } });
+      expect(await outcomes()).toEqual([
+        ['rejected', 'invalid_client', '41007'],
+        ['rejected', 'invalid_grant', '41007'],
+        ['rejected', 'invalid_grant', '41007'],
+      ]);
+    }
+    config.profile.replace({ readings: {}, codes: { member: { '41007': 'busy' } } });
+    expect(await outcomes()).toEqual([unknown, unknown, unknown]);
+  });
+
   it('by a challenge are rejected', async () => {
     server.answer = (response) => raw(response, '', 401, { 'www-authenticate': 'Basic realm="user center"' });
     expect(await failureOf()).toMatchObject({ kind: 'rejected', reason: 'invalid_client' });

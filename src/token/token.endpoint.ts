@@ -3,11 +3,12 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { codeModules } from '../config/readings.ts';
 import { followFiles } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
-import { readTokenAnswer } from './token-answer.ts';
+import { readTokenAnswer, type RefusedCredentials, type TokenAnswer } from './token-answer.ts';
 import { TokenFailure } from './token-failure.ts';
 
 const TIMEOUT_S = 5;
@@ -15,11 +16,17 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Node's codes for a content coding that cannot be undone: gzip and deflate, Brotli, Zstandard. */
 const BROKEN_CODING = /^(Z_|ERR__|ZSTD_)/;
 
-type Send = (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
+interface Grant {
+  readonly send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
+  /** Whose credentials a code refuses that the profile teaches as `credentials`. */
+  readonly refused: RefusedCredentials;
+}
 
 /** Keeps nothing and repeats nothing, except that it tries the previous secret while the application's secret is being changed. */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
+  /** Called with every whole response before it is read. Must not throw. */
+  seen: ((answer: TokenAnswer) => void) | undefined;
   #unfollow: (() => void) | undefined;
 
   constructor(
@@ -54,7 +61,10 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     if (principal.kind === 'application') {
       const scope = this.#scope(principal.scope);
-      return this.#grant((client) => oauth.clientCredentialsGrant(client, scope));
+      return this.#grant({
+        send: (client) => oauth.clientCredentialsGrant(client, scope),
+        refused: 'invalid_client',
+      });
     }
     return refreshToken === undefined
       ? this.login(principal.username, principal.password.reveal())
@@ -64,12 +74,18 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   /** Password grant (RFC 6749 4.3): OAuth 2.1 has dropped it, the platform demands it. */
   login(username: string, password: string): Promise<AccessToken> {
     const form = { username, password, ...this.#scope(this.config.scopes.user) };
-    return this.#grant((client) => oauth.genericGrantRequest(client, 'password', form));
+    return this.#grant({
+      send: (client) => oauth.genericGrantRequest(client, 'password', form),
+      refused: 'invalid_grant',
+    });
   }
 
   /** Refresh grant (RFC 6749 6). The response may carry another refresh token, which replaces this one. */
   async refresh(refreshToken: string): Promise<AccessToken> {
-    const token = await this.#grant((client) => oauth.refreshTokenGrant(client, refreshToken));
+    const token = await this.#grant({
+      send: (client) => oauth.refreshTokenGrant(client, refreshToken),
+      refused: 'invalid_grant',
+    });
     return { refreshToken, ...token };
   }
 
@@ -78,23 +94,24 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     return isSent ? { scope } : {};
   }
 
-  async #grant(send: Send): Promise<AccessToken> {
+  async #grant(grant: Grant): Promise<AccessToken> {
     const { appSecret } = this.config;
     const [current, previous] = appSecret.candidates;
     try {
-      const token = await this.#ask(current as string, send);
+      const token = await this.#ask(current as string, grant);
       appSecret.settled();
       return token;
     } catch (error) {
       const wrongSecret = error instanceof TokenFailure && error.reason === 'invalid_client';
       if (!wrongSecret || previous === undefined) throw error;
-      return this.#ask(previous, send);
+      return this.#ask(previous, grant);
     }
   }
 
-  async #ask(secret: string, send: Send): Promise<AccessToken> {
+  async #ask(secret: string, grant: Grant): Promise<AccessToken> {
     try {
-      const { access_token: value, lifetime, refresh_token: refreshToken } = await send(this.#client(secret));
+      const answer = await grant.send(this.#client(secret, grant));
+      const { access_token: value, lifetime, refresh_token: refreshToken } = answer;
       const token = accessToken(value, lifetime);
       if (token) return refreshToken === undefined ? token : { ...token, refreshToken };
     } catch (error) {
@@ -103,8 +120,8 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     throw new TokenFailure('unavailable', 'unusable_token');
   }
 
-  #client(secret: string): oauth.Configuration {
-    const { tokenUrl, tokenAuth, appKey } = this.config;
+  #client(secret: string, { refused }: Grant): oauth.Configuration {
+    const { tokenUrl, tokenAuth, appKey, profile } = this.config;
     const client = new oauth.Configuration(
       { issuer: tokenUrl.origin, token_endpoint: tokenUrl.href },
       appKey.reveal(),
@@ -122,7 +139,11 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       });
       const { status, headers } = response;
       // The library checks a response strictly by RFC 6749, so it gets what the gateway has read.
-      const token = readTokenAnswer({ status, headers, body: await boundedBody(response) });
+      const answer = { status, headers, body: await boundedBody(response) };
+      this.seen?.(answer);
+      const token = readTokenAnswer(answer, (code) =>
+        codeModules.some((module) => profile.taught(module, code) === 'credentials') ? refused : undefined,
+      );
       return Response.json({ token_type: 'Bearer', ...token });
     };
     return client;
