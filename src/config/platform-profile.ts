@@ -43,6 +43,11 @@ export class PlatformProfile {
     return Object.hasOwn(codes, code) ? codes[code] : undefined;
   }
 
+  /** What is known, with these readings in place of its own. */
+  with(readings: KnownReadings): KnownPlatform {
+    return { ...this.known, readings: { ...this.known.readings, ...readings } };
+  }
+
   replace(known: KnownPlatform): void {
     this.known = known;
   }

@@ -273,7 +273,7 @@ export const readings = {
     values: ['list', 'null'],
     gateway:
       'shows null as an empty list; decides by it (a set of rights, the end of a deletion, an id that is not there) only where null is known to be one',
-    asked: 'never',
+    asked: 'reads',
   },
   flags: {
     question: 'Are flags JSON booleans, or 0 and 1?',
@@ -300,7 +300,7 @@ export const readings = {
     values: ['assets', 'properties', 'nothing'],
     gateway:
       'takes the list as it comes, or leaves out assets without the property where the platform does not',
-    asked: 'never',
+    asked: 'reads',
   },
   orderIds: {
     question: 'Which items of an order get a `licenseOrderId` in the response?',

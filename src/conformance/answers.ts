@@ -1,4 +1,5 @@
 import type { Answer } from './platform.ts';
+import type { TokenLook } from './token-questions.ts';
 import type { Row } from './values.ts';
 
 /** The gateway asks for no larger pages. */
@@ -39,17 +40,25 @@ export interface MemberAnswers {
   /** The first page that came; undefined where none did. */
   readonly firstPage: Answer | undefined;
   readonly pageBeyond: Answer | undefined;
+  /** What a keyword finds that no member has; undefined where no page came. */
+  readonly membersOfNothing: Answer | undefined;
   readonly keywords: Keywords | undefined;
   readonly wrongUser: Answer;
   readonly withoutUser: Answer;
+  /** What the token endpoint answers to a user who does not exist. */
+  readonly unknownUser: TokenLook | undefined;
 }
 
 /** All that was read of the platform. A question looks only at these. */
 export interface Answers {
+  /** The first response with a token. */
+  readonly token: TokenLook | undefined;
   readonly assets: Answer;
   readonly assetsOfNobody: Answer;
   /** The assets that have an extension; undefined where no asset has one. */
   readonly assetsExtended: Filtered | undefined;
+  /** The assets that have an extension of which no asset has the code. */
+  readonly assetsOfNothing: Filtered;
   /** A call with a nonce that an earlier call had. */
   readonly nonceAgain: Answer;
   readonly customersWithoutChannel: Answer;

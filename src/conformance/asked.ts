@@ -1,8 +1,11 @@
 import type { UpstreamConfig } from '../config/app-config.ts';
+import type { KnownReadings } from '../config/platform-profile.ts';
+import { plainReadings, type ReadingName } from '../config/readings.ts';
 import { freshHex } from '../shared/random-bytes.ts';
 import { ContractNotes } from '../upstream/gaps.ts';
 import type { MemberList } from '../upstream/member-list.ts';
 import type { OperationName } from '../upstream/operations.ts';
+import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import type { Findings } from './findings.ts';
 import type { Answer, Platform, Question } from './platform.ts';
@@ -38,17 +41,53 @@ export class Asked {
       ...question,
       ids: { enterpriseGlobalId, ...question.ids },
     });
-    this.findings.met(answer);
+    const { code = '', operation } = answer;
+    if (this.config.profile.taught(operation.module, code) === undefined) this.findings.met(answer);
     if (answer.kind === 'refused') this.refusals.push(answer);
     return answer;
+  }
+
+  /**
+   * The first read of a module. It is asked with one form of the credentials after the other until the platform takes one, which stays in
+   * use. Each of `forms` has values for the same readings, the first one those of a plain platform.
+   */
+  async firstRead(name: OperationName, forms: readonly KnownReadings[], decode: Decode): Promise<Answer> {
+    const { profile } = this.config;
+    const before = profile.with({});
+    let answer: Answer | undefined;
+    for (const form of forms) {
+      profile.replace(profile.with(form));
+      answer = await this.ask(name, { asItIs: true });
+      if (!this.#refusesCredentials(answer)) break;
+      profile.replace(before);
+    }
+    // What refuses every form may be an accident, which the usual read repeats.
+    const last = answer?.kind === 'success' ? answer : await this.ask(name);
+    this.#taken(last, decode);
+    if (last.kind === 'success')
+      for (const reading of Object.keys(forms[0] ?? {}) as ReadingName[])
+        this.findings.found(reading, profile.of(reading) ?? plainReadings[reading]);
+    return last;
+  }
+
+  #refusesCredentials({ kind, code = '', status, operation, words }: Answer): boolean {
+    if (kind === 'success') return false;
+    const isOfCredentials =
+      upstreamCodes.get(code)?.refuses !== undefined ||
+      this.config.profile.taught(operation.module, code) === 'credentials';
+    return isOfCredentials || status === 401 || /nonce/i.test(words);
   }
 
   /** A read that the gateway makes for callers: it should come, and be as the interface says. */
   async read(name: OperationName, question: Question, decode: Decode): Promise<Answer> {
     const answer = await this.ask(name, question);
+    this.#taken(answer, decode);
+    return answer;
+  }
+
+  #taken(answer: Answer, decode: Decode): void {
     this.findings.read(answer);
     this.decode(answer, decode);
-    return answer;
   }
 
   /** Notes how a success departs from the interface. */

@@ -1,8 +1,9 @@
 import type { KnownReadings } from '../config/platform-profile.ts';
-import { plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
+import { interfaceCodes, plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { operations, type UpstreamModule, type UpstreamOperation } from '../upstream/operations.ts';
 import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import { FLAGS } from './list-questions.ts';
 import type { Answer } from './platform.ts';
 
 /** Something besides the readings that is not as the gateway needs it, or as the interface says. */
@@ -78,6 +79,12 @@ export class Findings {
       this.#codes.set(`${module} ${code}`, { module, code, words });
   }
 
+  /** A code of the token endpoint. The profile may teach it in either module. */
+  metAtTokenEndpoint(code: string, words: string): void {
+    if (!interfaceCodes.some((known) => known === code))
+      this.#codes.set(`member ${code}`, { module: 'member', code, words });
+  }
+
   /** The answer to a read of the enterprise, which should come. */
   read({ operation, kind, code, words }: Answer): void {
     const { operationId, module } = operation;
@@ -119,4 +126,6 @@ const EXPLAINED: Partial<Readonly<Record<ReadingName, RegExp[]>>> = {
   timestampUnit: [/ time-unit$/],
   memberIds: [/ wrong-type$/],
   otherIds: [/ wrong-type$/],
+  emptyLists: [/(data|\.(assetExtends|assetNums|list|children|productInstanceList)) null$/],
+  flags: [new RegExp(`\\.(${FLAGS.join('|')}) wrong-type$`)],
 };

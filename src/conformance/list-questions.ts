@@ -1,5 +1,6 @@
-import type { Answers } from './answers.ts';
-import { idOf, type Row, rowsOf } from './values.ts';
+import type { Answers, Filtered } from './answers.ts';
+import type { Answer } from './platform.ts';
+import { countOf, idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** Which of the assets that the member center knows by number are in the list of the order module. */
 export function assetList({ assets, member }: Answers): 'all' | 'virtual' | undefined {
@@ -19,7 +20,8 @@ export function hasOtherIds({ assets, member }: Answers): boolean {
   });
 }
 
-const FLAGS = [
+/** The names of all flags in lists and pages. */
+export const FLAGS = [
   'grantable',
   'locked',
   'freezing',
@@ -28,12 +30,59 @@ const FLAGS = [
   'onlineFlag',
   'deleted',
   'isDefault',
+  'activateFlag',
+  'prodDefExtend',
+  'isFirstPage',
+  'isLastPage',
+  'hasPreviousPage',
+  'hasNextPage',
 ];
 
 /** Whether flags are booleans, or 0 and 1. */
 export function flags({ assets, customers, member }: Answers): 'boolean' | 'number' | undefined {
   const lists = [assets, customers?.all, member?.assetNums, member?.lentLocks, member?.firstPage];
-  const given = lists.flatMap((list) => rowsOf(list).flatMap((row: Row) => FLAGS.map((name) => row[name])));
+  const given = lists.flatMap((list) =>
+    [objectOf(list), ...rowsOf(list)].flatMap((row: Row) => FLAGS.map((name) => row[name])),
+  );
   if (given.some((value) => value === 0 || value === 1)) return 'number';
   return given.some((value) => typeof value === 'boolean') ? 'boolean' : undefined;
+}
+
+/** What `extendCode` leaves out, by the assets that lack the extension: with no such asset an answer shows nothing. */
+export function extendCode({ assets, assetsExtended, assetsOfNothing }: Answers) {
+  const codesOf = ({ assetExtends }: Row) => itemsOf(assetExtends).map((each) => idOf(each['extendCode']));
+  const valueOf = ({ value, answer }: Filtered) => {
+    const lacking = rowsOf(assets).filter((asset) => !codesOf(asset).includes(value));
+    if (answer.kind !== 'success' || lacking.length === 0) return undefined;
+    const shown = new Map(rowsOf(answer).map((asset) => [idOf(asset['id']), asset]));
+    const kept = lacking.map((asset) => shown.get(idOf(asset['id']))).filter((asset) => asset !== undefined);
+    if (kept.length === 0) return 'assets';
+    if (kept.some((asset) => codesOf(asset).length > 0)) return 'nothing';
+    const hadOthers = lacking.some((asset) => codesOf(asset).length > 0 && shown.has(idOf(asset['id'])));
+    return hadOthers ? 'properties' : undefined;
+  };
+  return valueOf(assetsOfNothing) ?? (assetsExtended && valueOf(assetsExtended));
+}
+
+/** How lists come in which there is nothing. Null counts only where the same list has something without its filter. */
+export function emptyForms({ assets, assetsOfNothing, member }: Answers): ReadonlySet<'list' | 'null'> {
+  const forms = new Set<'list' | 'null'>();
+  const found = objectOf(member?.membersOfNothing);
+  const plain = [assetsOfNothing.answer, member?.assetNums, member?.lentLocks].map(dataOf);
+  if ([...plain, found['list']].some((list) => Array.isArray(list) && list.length === 0)) forms.add('list');
+  const hasAssets = rowsOf(assets).length > 0;
+  const hasMembers = rowsOf(member?.firstPage).length > 0;
+  if (hasAssets && dataOf(assetsOfNothing.answer) === null) forms.add('null');
+  if (hasMembers && found['list'] === null && countOf(found['total']) === 0) forms.add('null');
+  return forms;
+}
+
+/** Undefined where the platform sends both: then null is not known to be an empty list. */
+export function emptyLists(answers: Answers): 'list' | 'null' | undefined {
+  const [form, ...others] = emptyForms(answers);
+  return others.length === 0 ? form : undefined;
+}
+
+function dataOf(answer: Answer | undefined): unknown {
+  return answer?.kind === 'success' ? answer.data : undefined;
 }

@@ -12,7 +12,7 @@ import { idOf, itemsOf, objectOf } from './values.ts';
 /** Adds a member, edits it, and deletes it twice. */
 export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   const { platform, findings } = asked;
-  if (!platform.hasUser || findings.unread.includes('member')) return;
+  if (platform.alias === undefined || findings.unread.includes('member')) return;
   const userName = MADE + randomBytes(4).toString('hex');
   const name = `${MADE}-${userName.slice(-8)}`;
   const find = finderOf(asked, userName);

@@ -50,6 +50,7 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   };
   /** An order whose outcome is open may show later. */
   let isRefused = false;
+  let givesIds = false;
   const remove = async () => {
     const [only, ...others] = await own();
     if (!only) return isRefused;
@@ -68,7 +69,9 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
     }
     if ((await own()).length > 0) {
       const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
-      noteIds(asked, 'a deletion', await place(removal, `${number}-removal`));
+      const removed = await place(removal, `${number}-removal`);
+      if (removed.kind === 'success' && givesIds)
+        findings.found('orderIds', hasId(removed) ? 'always' : 'purchases');
     }
     return (await own()).length === 0;
   };
@@ -78,17 +81,16 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   const placed = await place({ orderType: 'new_buy', assets: [content] }, number);
   isRefused = placed.kind === 'refused' && upstreamCodes.has(placed.code ?? '');
   if (placed.kind !== 'success') return tellRefused(asked, placed);
-  noteIds(asked, 'a purchase', placed);
+  givesIds = hasId(placed);
+  if (!givesIds) findings.found('orderIds', 'later');
   if ((await own()).length !== 1) {
     made.pop();
     findings.left.push(`the order ${number} of channel ${channelCode}, which shows on no asset of its own`);
   }
 }
 
-/** The gateway tells by its licence order that an item of an order was carried out. */
-function noteIds({ findings }: Asked, of: string, answer: Answer): void {
-  if (answer.kind === 'success' && !rowsOf(answer).some((item) => idOf(item['licenseOrderId']) !== undefined))
-    findings.remark(`The result of ${of} has no licenseOrderId.`);
+function hasId(placed: Answer): boolean {
+  return rowsOf(placed).some((item) => idOf(item['licenseOrderId']) !== undefined);
 }
 
 async function assetsOf(asked: Asked): Promise<readonly Row[]> {
@@ -104,7 +106,9 @@ async function contentsOf(asked: Asked, asset: Row): Promise<readonly Row[] | un
   if (assetId === undefined) return undefined;
   const answer = await asked.ask('listAssetProducts', { ids: { assetId } });
   const { productInstanceList, children } = objectOf(answer);
-  if (!Array.isArray(productInstanceList) && !Array.isArray(children)) return undefined;
+  const nullIsEmpty = asked.findings.readings.emptyLists === 'null';
+  const came = (list: unknown) => Array.isArray(list) || (nullIsEmpty && list === null);
+  if (!came(productInstanceList) && !came(children)) return undefined;
   const packages = itemsOf(children);
   const inside = packages.flatMap((each) => itemsOf(each['productInstanceList']));
   return [...itemsOf(productInstanceList), ...packages, ...inside];

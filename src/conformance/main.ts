@@ -10,8 +10,9 @@ import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from '../confi
 import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { createLog, type Log, NestLog } from '../observability/log.ts';
-import { readUsersFile } from '../upstream/alias-users.ts';
+import { TokenEndpoint } from '../token/token.endpoint.ts';
 import { TokenManager } from '../token/token.manager.ts';
+import { readUsersFile, userFor } from '../upstream/alias-users.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
 import { UpstreamExchange } from '../upstream/upstream.exchange.ts';
@@ -24,6 +25,7 @@ import { Platform } from './platform.ts';
 import { answerQuestions } from './questions.ts';
 import { readAll } from './reads.ts';
 import { exitCodeOf, jsonReport, textReport } from './report.ts';
+import { findTokenScope } from './token-scope.ts';
 import { askByWriting, mayHaveMembersOfItsOwn } from './writes.ts';
 
 /**
@@ -76,14 +78,15 @@ async function main(argv: string[], log: Log): Promise<number> {
   const config = loadConfig(process.env);
   const { upstream, users } = config;
   log.addSecrets(...secretsOf(config));
-  const user = users.file === undefined ? undefined : readUsersFile(users.file).get('default');
+  const user = users.file === undefined ? undefined : userFor(readUsersFile(users.file), options.enterprise);
   if (user) log.addSecrets([user.password.reveal()]);
   const before = profileBefore(options.profile);
   const app = await NestFactory.createApplicationContext(ConformanceModule.with(config, log), {
     logger: new NestLog(log),
     abortOnError: false,
   });
-  const platform = new Platform(app.get(UpstreamExchange), app.get(TokenManager), user);
+  const tokens = app.get(TokenManager);
+  const platform = new Platform(app.get(UpstreamExchange), tokens, app.get(TokenEndpoint), user);
   const findings = new Findings();
   const target = { enterpriseGlobalId: options.enterprise, channelCode: options.channel };
   const asked = new Asked(platform, app.get(MemberList), findings, upstream, target);
@@ -91,6 +94,7 @@ async function main(argv: string[], log: Log): Promise<number> {
   // What was made is removed before the process ends.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => over.abort());
   try {
+    findings.found('tokenScope', await findTokenScope(tokens, upstream));
     const answers = await readAll(asked);
     answerQuestions(answers, findings);
     check(answers, findings);
@@ -119,7 +123,7 @@ async function main(argv: string[], log: Log): Promise<number> {
   process.stdout.write(log.redactor.redact(report));
   writeProfile(options.profile, { ...before, readings: { ...before.readings, ...findings.readings } });
   if (!options.json) process.stdout.write(`\nProfile: ${options.profile}\n`);
-  for (const what of unreadOf(findings, platform.hasUser)) process.stderr.write(`${what}\n`);
+  for (const what of unreadOf(findings, user?.alias)) process.stderr.write(`${what}\n`);
   return exitCodeOf(findings);
 }
 
@@ -136,13 +140,14 @@ function writeProfile(path: string, { readings: known, codes }: KnownPlatform): 
 }
 
 /** What to do where nothing could be read of a module. */
-function unreadOf({ unread }: Findings, hasUser: boolean): string[] {
+function unreadOf({ unread }: Findings, alias: string | undefined): string[] {
   const reasons = {
     order:
       'Nothing could be read of the order module: check --enterprise and --channel, and what the application may read.',
-    member: hasUser
-      ? 'Nothing could be read of the member center: check --enterprise, and what the user `default` may read.'
-      : 'Nothing could be read of the member center: UPSTREAM_USERS_FILE has no user `default`.',
+    member:
+      alias === undefined
+        ? 'Nothing could be read of the member center: UPSTREAM_USERS_FILE has no user who serves this enterprise.'
+        : `Nothing could be read of the member center: check --enterprise, and what the user \`${alias}\` may read.`,
   };
   return unread.map((module) => reasons[module]);
 }

@@ -1,18 +1,27 @@
 import { toAssetProducts } from '../member/asset-products.mapper.ts';
 import { toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
+import type { KnownReadings } from '../config/platform-profile.ts';
+import { codeModules } from '../config/readings.ts';
 import { accessToken } from '../token/principal.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { type Keyword, type Keywords, LARGEST_PAGE, type MemberAnswers } from './answers.ts';
 import { type Asked, UNKNOWN_ID } from './asked.ts';
+import { impersonal } from './impersonal.ts';
 import { firstOf } from './member-questions.ts';
 import type { Answer } from './platform.ts';
+import type { TokenLook } from './token-questions.ts';
 import { idOf, itemsOf, largest, objectOf, type Row, rowsOf } from './values.ts';
+
+/** The headers of the member center, in each form. */
+const HEADERS: readonly KnownReadings[] = (['bare', 'bearer'] as const).flatMap((userToken) =>
+  (['bare', 'bearer'] as const).map((clientToken) => ({ clientToken, userToken })),
+);
 
 /** The command reads the products of so many assets, or of fewer once it has seen a product and a package. */
 const MAX_ASSETS = 10;
 
 export async function memberReads(asked: Asked, assets: readonly Row[]): Promise<MemberAnswers> {
-  const assetNums = await asked.read('listAssetNums', {}, toAssetNums);
+  const assetNums = await asked.firstRead('listAssetNums', HEADERS, toAssetNums);
   const ids = [...assets.map(({ id }) => id), ...rowsOf(assetNums).map(({ assetId }) => assetId)];
   await asked.ask('listAssetProducts', { ids: { assetId: UNKNOWN_ID } });
   const wrong = accessToken(UNKNOWN_ID, undefined);
@@ -27,7 +36,17 @@ export async function memberReads(asked: Asked, assets: readonly Row[]): Promise
     wrongUser: await asked.ask('listLentLocks', { userToken: wrong ?? null }),
     withoutUser: await asked.ask('listLentLocks', { userToken: null }),
     refreshTokens: await asked.platform.refreshTokens(),
+    unknownUser: await unknownUser(asked),
   };
+}
+
+async function unknownUser({ platform, findings, config }: Asked): Promise<TokenLook | undefined> {
+  const look = await platform.logIn(UNKNOWN_ID);
+  const { code = '0', message } = look ?? {};
+  const isTaught = codeModules.some((module) => config.profile.taught(module, code) !== undefined);
+  if (code !== '0' && !isTaught)
+    findings.metAtTokenEndpoint(code, impersonal(message ?? '', { username: UNKNOWN_ID }));
+  return look;
 }
 
 async function productsOf(asked: Asked, assetIds: readonly string[]): Promise<Answer[]> {
@@ -70,7 +89,10 @@ async function pagesOfMembers(asked: Asked) {
   const isFromZero = firstOf(pageZero, pageOne) === 0;
   if (isFromZero) pages.clear();
   const first = isFromZero ? await inAnySize('0') : pageOne;
-  const none = { pages, pageOne, pageZero, firstPage: undefined, pageBeyond: undefined, keywords: undefined };
+  const none = {
+    ...{ pages, pageOne, pageZero },
+    ...{ firstPage: undefined, pageBeyond: undefined, membersOfNothing: undefined, keywords: undefined },
+  };
   if (first.kind !== 'success') return none;
   const number = isFromZero ? '0' : '1';
   if (pages.get(LARGEST_PAGE)?.kind === 'refused')
@@ -79,17 +101,14 @@ async function pagesOfMembers(asked: Asked) {
       return kind === 'failed' ? undefined : kind === 'success';
     });
   const sizes = [...pages].flatMap(([size, { kind }]) => (kind === 'success' ? [size] : []));
-  const find = (keyword: string) =>
-    asked.read(
-      'listMembers',
-      { query: { keyword, pageNum: number, pageSize: String(Math.max(...sizes)) } },
-      decode,
-    );
+  const query = { pageNum: number, pageSize: String(Math.max(...sizes)) };
+  const find = (keyword: string) => asked.read('listMembers', { query: { ...query, keyword } }, decode);
   return {
     ...none,
     firstPage: first,
     pageBeyond: await page('9999', 1),
     keywords: await keywords(rowsOf(first), find),
+    membersOfNothing: await asked.ask('listMembers', { query: { ...query, keyword: UNKNOWN_ID } }),
   };
 }
 

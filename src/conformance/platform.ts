@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { newTrace } from '../observability/tracing.ts';
+import { freshHex } from '../shared/random-bytes.ts';
 import { type AccessToken, type Principal, principalName, type UserPrincipal } from '../token/principal.ts';
+import type { TokenEndpoint } from '../token/token.endpoint.ts';
 import type { TokenManager } from '../token/token.manager.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import type { WireResponse } from '../upstream/classify.ts';
@@ -9,10 +11,13 @@ import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import type { Result, UpstreamExchange, UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { CannotAsk, notReached, tokenTrouble } from './cannot-ask.ts';
 import { impersonal } from './impersonal.ts';
+import { lookOf, type TokenLook } from './token-questions.ts';
 
 export interface Question extends Pick<UpstreamRequest, 'ids' | 'query' | 'body' | 'nonce'> {
   /** Sent in place of the user's token. With null none is sent. */
   readonly userToken?: AccessToken | null;
+  /** It is asked once, and a token that is refused stays in use. Of itself so where the nonce or the user's token is given. */
+  readonly asItIs?: boolean;
 }
 
 /** What the platform answers, as the gateway reads it. */
@@ -47,16 +52,21 @@ const NO_RESPONSE: ReadonlySet<Result['kind']> = new Set(['timeout', 'lost', 'de
 export class Platform {
   /** For how long a new token is used, in seconds, by its name. */
   readonly lifetimes = new Map<string, number>();
+  readonly #looks: TokenLook[] = [];
   #hasAnswered = false;
 
   constructor(
     private readonly exchange: UpstreamExchange,
     private readonly tokens: TokenManager,
+    endpoint: TokenEndpoint,
     private readonly user: UserPrincipal | undefined,
-  ) {}
+  ) {
+    endpoint.seen = (answer) => this.#looks.push(lookOf(answer));
+  }
 
-  get hasUser(): boolean {
-    return this.user !== undefined;
+  /** The alias of the user; undefined: there is no user. */
+  get alias(): string | undefined {
+    return this.user?.alias;
   }
 
   /** Whether a user's token comes with a refresh token, and whether the platform takes that; undefined without a user. */
@@ -73,24 +83,36 @@ export class Platform {
     }
   }
 
+  /** The first response with a token. */
+  get token(): TokenLook | undefined {
+    return this.#looks.find(({ tokenIn }) => tokenIn);
+  }
+
+  /** What the token endpoint answers to a user who does not exist, so that no account is locked; undefined where nothing came. */
+  async logIn(username: string): Promise<TokenLook | undefined> {
+    const before = this.#looks.length;
+    try {
+      await this.tokens.forSession((endpoint) => endpoint.login(username, freshHex(16)));
+    } catch (error) {
+      if (!(error instanceof TokenFailure)) throw error;
+    }
+    return this.#looks[before];
+  }
+
   /** A read is asked twice where the first answer may be an accident. Throws {@link CannotAsk} where the platform cannot be reached. */
   async ask(name: OperationName, question: Question = {}): Promise<Answer> {
     const operation = operations[name];
     const first = await this.#attempt(operation, question, false);
-    const isAsItIs = question.userToken !== undefined || question.nonce !== undefined;
     const last =
-      !isAsItIs && mayRepeat(first.result, operation)
+      !isAsItIs(question) && mayRepeat(first.result, operation)
         ? await this.#attempt(operation, question, true)
         : first;
     return this.#answer(operation, question, last);
   }
 
-  async #attempt(
-    operation: UpstreamOperation,
-    { userToken: given, ...request }: Question,
-    again: boolean,
-  ): Promise<Attempt> {
+  async #attempt(operation: UpstreamOperation, question: Question, again: boolean): Promise<Attempt> {
     const { exchange, tokens } = this;
+    const { userToken: given, ...request } = question;
     const application = exchange.principals[operation.module];
     const user = operation.module === 'member' ? this.user : undefined;
     const token = await this.#token(application);
@@ -105,7 +127,7 @@ export class Platform {
       context: { requestId: randomUUID(), trace: newTrace() },
     };
     const result = await exchange.send(sending, token, userToken);
-    if (given === undefined) {
+    if (!isAsItIs(question)) {
       const refuses = refusedBy(result);
       if (refuses === 'token') await tokens.refused(application, token.version, again);
       if (refuses === 'userToken' && user && userToken) await tokens.refused(user, userToken.version, again);
@@ -152,6 +174,10 @@ export class Platform {
       throw tokenTrouble(error, principal);
     }
   }
+}
+
+function isAsItIs({ asItIs, userToken, nonce }: Question): boolean {
+  return asItIs === true || userToken !== undefined || nonce !== undefined;
 }
 
 function refusedBy(result: Result) {

@@ -4,6 +4,8 @@ import { isJsonText, numberText } from '../shared/json.ts';
 import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
 import { type Answers, LARGEST_PAGE } from './answers.ts';
+import { assetList, emptyLists, extendCode, flags } from './list-questions.ts';
+import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
 import { countOf, idOf, objectOf, rowsOf } from './values.ts';
 
 /** Times after 1973 in ms are larger, and times before the year 5138 in s are not. */
@@ -12,7 +14,10 @@ const FIRST_MS = 100_000_000_000;
 /** Finds the value in what was read. Undefined: no answer shows it, because the platform refused or because a list was empty. */
 type Question<Name extends ReadingName> = (answers: Answers) => KnownReadings[Name];
 
-/** One question for each reading that is asked by reading. */
+/** `firstRead` and `findTokenScope` try them before anything else is asked. */
+export const triedFirst: readonly ReadingName[] = ['nonceForm', 'clientToken', 'userToken', 'tokenScope'];
+
+/** One question for each other reading that is asked by reading. */
 export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   maxPageSize: ({ member }) => (member ? pageLimit(member) : undefined),
   largerPages: ({ member }) => {
@@ -66,6 +71,14 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
     if (member?.refreshTokens === undefined) return undefined;
     return member.refreshTokens === 'absent' ? 'absent' : 'given';
   },
+  tokenEnvelope: ({ token }) => tokenEnvelope(token),
+  tokenStatus: ({ token }) => tokenStatus(token),
+  tokenType: ({ token }) => tokenType(token),
+  tokenRefusals: ({ member }) => tokenRefusals(member?.unknownUser),
+  emptyLists,
+  flags,
+  assetList,
+  extendCode,
   memberIds: ({ member }) => {
     const ids = rowsOf(member?.firstPage).map(({ id }) => id);
     if (ids.some((id) => numberText(id) !== undefined)) return 'number';

@@ -1,5 +1,6 @@
+import { readings } from '../config/readings.ts';
 import { toAssets, toCustomers } from '../order/order.mapper.ts';
-import { freshHex } from '../shared/random-bytes.ts';
+import { freshNonce } from '../upstream/credential-forms.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { operations } from '../upstream/operations.ts';
 import type { Answers, Customers, Filtered } from './answers.ts';
@@ -10,14 +11,20 @@ import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** Reads all of the enterprise that the gateway reads for callers, and what cannot be right, for the form of refusals. */
 export async function readAll(asked: Asked): Promise<Answers> {
-  const assets = await asked.read('listAssets', {}, assetsIn(asked));
+  const nonces = readings.nonceForm.values.map((nonceForm) => ({ nonceForm }));
+  const assets = await asked.firstRead('listAssets', nonces, assetsIn(asked));
   const answers = {
     assets,
+    token: asked.platform.token,
     assetsExtended: await extended(asked, assets),
+    assetsOfNothing: {
+      value: UNKNOWN_ID,
+      answer: await asked.ask('listAssets', { query: { extendCode: UNKNOWN_ID } }),
+    },
     assetsOfNobody: await asked.ask('listAssets', { ids: { enterpriseGlobalId: UNKNOWN_ID } }),
     customersWithoutChannel: await asked.ask('queryCustomers', { query: {} }),
     customers: await customers(asked),
-    member: asked.platform.hasUser ? await memberReads(asked, rowsOf(assets)) : undefined,
+    member: asked.platform.alias !== undefined ? await memberReads(asked, rowsOf(assets)) : undefined,
     nonceAgain: await nonceAgain(asked),
     refusals: asked.refusals,
   };
@@ -51,7 +58,7 @@ async function customers(asked: Asked): Promise<Customers | undefined> {
 }
 
 async function nonceAgain(asked: Asked): Promise<Answer> {
-  const nonce = freshHex(16);
+  const nonce = freshNonce(asked.config.profile.of('nonceForm'));
   await asked.ask('listAssets', { nonce });
   return asked.ask('listAssets', { nonce });
 }

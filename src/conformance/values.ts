@@ -4,10 +4,18 @@ import type { Answer } from './platform.ts';
 /** An object as the platform sent it. */
 export type Row = Readonly<Record<string, unknown>>;
 
+export function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function itemsOf(list: unknown): readonly Row[] {
-  return Array.isArray(list)
-    ? list.filter((item): item is Row => typeof item === 'object' && item !== null)
-    : [];
+  return Array.isArray(list) ? list.filter(isRow) : [];
+}
+
+/** A flag as the platform sends it: a boolean, or 0 or 1; undefined where it is neither. */
+export function flagOf(value: unknown): boolean | undefined {
+  if (value === true || numberText(value) === '1') return true;
+  return value === false || numberText(value) === '0' ? false : undefined;
 }
 
 /** `data` of a success where it is an object, else an empty one. */

@@ -66,21 +66,10 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  /**
-   * The user as whom the gateway reads something of this enterprise by itself: `preferred`, where it is there and serves the enterprise; else the
-   * first that names the enterprise; else one that serves all, `default` before others.
-   */
+  /** The user as whom the gateway reads something of this enterprise by itself: see {@link userFor}. */
   forEnterprise(enterpriseGlobalId: string, preferred?: string): ActingUser | undefined {
-    const serves = (alias: string | undefined) => {
-      const user = alias === undefined ? undefined : this.#users.get(alias);
-      return user !== undefined && (user.enterprises?.has(enterpriseGlobalId) ?? true);
-    };
-    const aliases = [...this.#users.keys()];
-    const alias =
-      [preferred].find(serves) ??
-      aliases.find((each) => this.#users.get(each)?.enterprises?.has(enterpriseGlobalId)) ??
-      [DEFAULT_ALIAS, ...aliases].find(serves);
-    return alias === undefined ? undefined : this.find(alias);
+    const user = userFor(this.#users, enterpriseGlobalId, preferred);
+    return user && this.find(user.alias);
   }
 
   onApplicationShutdown(): void {
@@ -102,6 +91,27 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
       }
     return users.size;
   }
+}
+
+/**
+ * The user for what is read of an enterprise: `preferred`, where it is there and serves the enterprise; else the first that names the
+ * enterprise; else one that serves all, `default` before others.
+ */
+export function userFor(
+  users: ReadonlyMap<string, ConfiguredUser>,
+  enterpriseGlobalId: string,
+  preferred?: string,
+): ConfiguredUser | undefined {
+  const serves = (alias: string | undefined) => {
+    const user = alias === undefined ? undefined : users.get(alias);
+    return user !== undefined && (user.enterprises?.has(enterpriseGlobalId) ?? true);
+  };
+  const aliases = [...users.keys()];
+  const alias =
+    [preferred].find(serves) ??
+    aliases.find((each) => users.get(each)?.enterprises?.has(enterpriseGlobalId)) ??
+    [DEFAULT_ALIAS, ...aliases].find(serves);
+  return alias === undefined ? undefined : users.get(alias);
 }
 
 /** Reads the aliases and their users of the platform. Throws SettingsFileError. */
