@@ -68,42 +68,42 @@ export const readings = {
     values: { least: 0, most: 1, usual: 1 },
     gateway:
       'tells it from the first answer, or asks for the page before; never takes the second page for the first',
-    asked: 'never',
+    asked: 'reads',
   },
   deletedMembers: {
     question: 'Does the list of members show deleted employees?',
     values: ['left-out', 'listed'],
     gateway:
       'counts them nowhere; once it has seen one, it counts the members one by one, or answers `total: null`',
-    asked: 'never',
+    asked: 'write',
   },
   keyword: {
     question: 'What does the keyword of the list of members match?',
     values: ['part', 'whole', 'beginning', 'account'],
     gateway:
       'passes on the keyword of a caller; where it looks for an account itself, it reads the whole list unless an account is seen to be found so',
-    asked: 'never',
+    asked: 'reads',
   },
   mobiles: {
     question: 'Does the list of members show mobile numbers?',
     values: ['shown', 'masked', 'absent'],
     gateway:
       'never sends a masked number back; refuses an edit with 409 that may lose a number which is not shown',
-    asked: 'never',
+    asked: 'reads',
   },
   accountSuffix: {
     question: 'How is the code of the enterprise appended to an account?',
     values: ['separated', 'joined', 'dotted'],
     gateway:
       'learns it from the answer to `addMembers`, or from the whole list; while it is not known, `deleteMissing` is 409',
-    asked: 'never',
+    asked: 'write',
   },
   accountCase: {
     question: 'Are two accounts that differ only in the case of letters two members?',
     values: ['two', 'one'],
     gateway:
       'compares accounts without case; a row whose account two members have is a fault that names them',
-    asked: 'never',
+    asked: 'write',
   },
   maxAssetNums: {
     question: 'How many asset numbers can one call reserve?',

@@ -1,24 +1,10 @@
 import type { Findings } from './findings.ts';
 import type { Answers } from './answers.ts';
-import {
-  accountSuffix,
-  deletedMembers,
-  firstPage,
-  keyword,
-  mobiles,
-  SHOWS_DELETED,
-  unfiltered,
-} from './member-questions.ts';
+import { unfiltered } from './member-questions.ts';
 import { emptyForms, hasOtherIds } from './list-questions.ts';
 import { flagOf, idOf, rowsOf } from './values.ts';
 
 const MAX_SKEW_MS = 60_000;
-
-const MATCHES = {
-  beginning: 'only their beginning',
-  whole: 'only the whole of one',
-  account: 'only accounts',
-};
 
 /** What the gateway relies on, and no reading asks. Each returns the sentences of what is otherwise. */
 type Check = (answers: Answers) => readonly (string | false | undefined)[];
@@ -36,14 +22,6 @@ const wrong: readonly Check[] = [
     member?.wrongUser.kind === 'success' && 'The platform answers to a wrong userToken.',
     member?.withoutUser.kind === 'success' && 'The platform answers without a userToken.',
     member?.unknownUser?.tokenIn && 'The token endpoint gives a token to a user who does not exist.',
-  ],
-  (answers) => [
-    firstPage(answers) === 0 &&
-      'The first page of members is page 0, and the gateway begins with 1: it would miss members.',
-    mobiles(answers) === 'masked' &&
-      'The list of members masks mobile numbers: an edit through the gateway would send the mask back.',
-    accountSuffix(answers) === 'dotted' &&
-      'The code of the enterprise is appended to an account by a dot in place of @.',
   ],
   ({ assetsOfNobody }) => [
     rowsOf(assetsOfNobody).length > 0 && 'The platform shows assets of an enterprise that is not there.',
@@ -67,17 +45,7 @@ const odd: readonly Check[] = [
     member?.refreshTokens === 'refused' &&
       'The platform gives a refresh token and then refuses it, so the gateway logs in again with the password.',
   ],
-  (answers) => {
-    const matches = keyword(answers);
-    return [
-      mobiles(answers) === 'absent' && 'The list of members does not show mobile numbers.',
-      deletedMembers(answers) && SHOWS_DELETED,
-      matches &&
-        matches !== 'part' &&
-        `A keyword matches otherwise than any part of name and account: ${MATCHES[matches]}.`,
-      unfiltered(answers) && 'A keyword does not filter the list of members.',
-    ];
-  },
+  (answers) => [unfiltered(answers) && 'A keyword does not filter the list of members.'],
   ({ assets, member }) => [
     assets.kind === 'success' &&
       rowsOf(assets).length === 0 &&

@@ -123,6 +123,7 @@ const EXPLAINED: Partial<Readonly<Record<ReadingName, RegExp[]>>> = {
   pageNumbers: [/^listMembers data\.\w+ /],
   pageTotal: [/^listMembers data\.\w+ missing$/],
   pageFlags: [/^listMembers data\.\w+ missing$/],
+  mobiles: [/^listMembers data\.list\[\]\.passwordMobile missing$/],
   timestampUnit: [/ time-unit$/],
   memberIds: [/ wrong-type$/],
   otherIds: [/ wrong-type$/],

@@ -2,14 +2,22 @@ import { randomBytes } from 'node:crypto';
 import type { MemberDto } from '../member/dto/member.dto.ts';
 import { toMemberPage } from '../member/member.mapper.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
+import { operations } from '../upstream/operations.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { MemberPage } from '../upstream/wire/member.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
-import { SHOWS_DELETED, suffixOf } from './member-questions.ts';
+import { suffixOf } from './member-questions.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
 
-/** Adds a member, edits it, and deletes it twice. */
+/** A member as the list shows it. The gateway's reader of the list passes over members who are deleted, so `deleted` is left open. */
+interface Shown extends Pick<MemberDto, 'memberGlobalId' | 'userName' | 'name' | 'remark'> {
+  readonly deleted: null;
+  readonly isDeleted: boolean;
+}
+
+/** Adds a member, edits it, adds one more whose account differs in the case of letters, and deletes both. */
 export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   const { platform, findings } = asked;
   if (platform.alias === undefined || findings.unread.includes('member')) return;
@@ -18,11 +26,12 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   const find = finderOf(asked, userName);
   /** From the answer to the call that adds the member. */
   let given: string | undefined;
+  let first: Shown | undefined;
   // Before the call: its answer may be lost.
   made.push({
     what: `the member ${name}`,
     remove: async () => {
-      const memberGlobalId = given ?? (await find())?.memberGlobalId;
+      const memberGlobalId = given ?? (await find())[0]?.memberGlobalId;
       if (memberGlobalId === undefined) return true;
       const own = { ids: { memberGlobalId } };
       const gone = await asked.ask('deleteMember', own);
@@ -30,66 +39,115 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
       const again = await asked.ask('deleteMember', own);
       if (again.kind !== 'failed')
         findings.found('deletedTwice', again.kind === 'success' ? 'success' : 'code');
-      const shown = await find();
-      if (shown?.deleted) findings.remark(SHOWS_DELETED);
-      return !shown || shown.deleted === true;
+      const shown = (await find()).find((each) => each.memberGlobalId === memberGlobalId);
+      if (shown?.isDeleted) findings.found('deletedMembers', 'listed');
+      else if (!shown && first) findings.found('deletedMembers', 'left-out');
+      return !shown || shown.isDeleted;
     },
   });
-  const row = { userName, name, password: `Aa1${randomBytes(9).toString('hex')}`, remark: MADE };
+  const row = { userName, name, password: newPassword(), remark: MADE };
   const added = await asked.ask('addMembers', { body: { userList: [row] } });
   if (added.kind !== 'success') return tellRefused(asked, added);
-  given = idOf(itemsOf(objectOf(added)['succeeded'])[0]?.['globalId']);
-  const first = await find();
+  const [created] = itemsOf(objectOf(added)['succeeded']);
+  given = idOf(created?.['globalId']);
+  [first] = await find();
   if (!first) return findings.remark('A new member does not show at once in the list of members.');
-  const tail = first.userName?.slice(userName.length) ?? '';
-  if (suffixOf(tail) === 'joined')
-    findings.remark(
-      'The code of the enterprise is appended to an account without a separator: the gateway cannot tell where the account ends.',
-      true,
-    );
-  const edit = { userName, name: `${name}-2` };
-  const { memberGlobalId } = first;
-  const edited = await asked.ask('editMember', { ids: { memberGlobalId }, body: edit });
+  findings.found('accountSuffix', suffixOf((first.userName ?? '').slice(userName.length)));
+  await edit(asked, first, { userName, name: `${name}-2` }, find);
+  await addInUpperCase(asked, made, first, row);
+}
+
+/** Leaves out the remark. */
+async function edit(
+  asked: Asked,
+  { memberGlobalId, remark }: Shown,
+  body: { readonly userName: string; readonly name: string },
+  find: () => Promise<readonly Shown[]>,
+): Promise<void> {
+  const { findings } = asked;
+  const edited = await asked.ask('editMember', { ids: { memberGlobalId }, body });
   if (edited.kind !== 'success') return tellRefused(asked, edited);
   // A list that does not show the new name, or that shows no remarks, does not show what became of the remark.
-  const then = await find();
-  if (then?.name !== edit.name)
+  const then = (await find()).find((each) => each.memberGlobalId === memberGlobalId);
+  if (then?.name !== body.name)
     return findings.remark('An edit of a member does not show at once in the list of members.');
-  if (first.remark !== MADE)
-    return findings.remark('The list of members does not show the remark of a member.');
+  if (remark !== MADE) return findings.remark('The list of members does not show the remark of a member.');
   findings.found('memberEdit', then.remark === MADE ? 'keeps' : 'clears');
 }
 
+/** Whether an account in capital letters is another member. The row fails where it is the same one. */
+async function addInUpperCase(
+  asked: Asked,
+  made: Made[],
+  first: Shown,
+  row: { readonly userName: string; readonly name: string },
+): Promise<void> {
+  const userName = row.userName.toUpperCase();
+  const find = finderOf(asked, userName);
+  const others = async () =>
+    (await find()).filter((each) => each.memberGlobalId !== first.memberGlobalId && !each.isDeleted);
+  let given: string | undefined;
+  made.push({
+    what: `the member ${row.name}-3`,
+    remove: async () => {
+      const memberGlobalId = given ?? (await others())[0]?.memberGlobalId;
+      if (memberGlobalId === undefined) return true;
+      const gone = await asked.ask('deleteMember', { ids: { memberGlobalId } });
+      return gone.kind === 'success' && (await others()).length === 0;
+    },
+  });
+  const upper = { ...row, userName, name: `${row.name}-3`, password: newPassword() };
+  const added = await asked.ask('addMembers', { body: { userList: [upper] } });
+  const { succeeded, failed } = objectOf(added);
+  given = idOf(itemsOf(succeeded)[0]?.['globalId']);
+  if (given !== undefined && given !== first.memberGlobalId) asked.findings.found('accountCase', 'two');
+  else if (added.code === operations.addMembers.partialCode || itemsOf(failed).length > 0)
+    asked.findings.found('accountCase', 'one');
+}
+
+function newPassword(): string {
+  return `Aa1${randomBytes(9).toString('hex')}`;
+}
+
 /**
- * Finds the member by its account as a keyword. Where no keyword has found it yet the whole list is read, because a platform may compare
- * keywords otherwise.
+ * Finds the members with this account, in any case of letters, by the account as a keyword. Where no keyword has found one yet the whole
+ * list is read, because a platform may compare keywords otherwise.
  */
-function finderOf(asked: Asked, userName: string): () => Promise<MemberDto | undefined> {
+function finderOf(asked: Asked, userName: string): () => Promise<readonly Shown[]> {
   let isFoundByKeyword = false;
   return async () => {
-    const hit = await searched(asked, userName, userName);
-    isFoundByKeyword ||= hit !== undefined;
-    return hit || isFoundByKeyword ? hit : searched(asked, userName);
+    const hits = await searched(asked, userName, userName);
+    isFoundByKeyword ||= hits.length > 0;
+    return isFoundByKeyword ? hits : searched(asked, userName);
   };
 }
 
-async function searched(asked: Asked, userName: string, keyword?: string): Promise<MemberDto | undefined> {
-  const ask: AskPage<MemberDto> = async (wanted) => {
+async function searched(asked: Asked, userName: string, keyword?: string): Promise<readonly Shown[]> {
+  const ask: AskPage<Shown> = async (wanted) => {
     const { operation, kind, data, code, status } = await asked.ask('listMembers', {
       query: { keyword, ...wanted },
     });
-    if (kind === 'success') return toMemberPage(data, asked.config.timestampUnit);
+    if (kind === 'success') return asShown(toMemberPage(data, asked.config.timestampUnit));
     throw new UpstreamFailure(operation, 'refused', true, {
       ...(code !== undefined && { code }),
       ...(status !== undefined && { status }),
     });
   };
+  const found: Shown[] = [];
   try {
     for await (const { items } of asked.members.all(ask))
-      for (const item of items) if (item.userName?.toLowerCase().startsWith(userName)) return item;
-    return undefined;
+      for (const item of items)
+        if (item.userName?.toLowerCase().startsWith(userName.toLowerCase())) found.push(item);
+    return found;
   } catch (error) {
     if (error instanceof CannotAsk) throw error;
     throw new CannotAsk('The members of the enterprise cannot be read any more.', { cause: error });
   }
+}
+
+function asShown(page: MemberPage<MemberDto>): MemberPage<Shown> {
+  const items = page.items.map(
+    (item) => item && { ...item, deleted: null, isDeleted: item.deleted === true },
+  );
+  return { ...page, items };
 }

@@ -99,6 +99,8 @@ async function main(argv: string[], log: Log): Promise<number> {
     answerQuestions(answers, findings);
     check(answers, findings);
     if (options.write && !over.signal.aborted) {
+      // With what was found out the gateway's own reader of lists understands this platform.
+      upstream.profile.replace(upstream.profile.with(findings.readings));
       await assertMeant(asked, options.yes);
       await askByWriting(asked, options.order, over.signal);
     }

@@ -1,16 +1,20 @@
 import { isJsonText } from '../shared/json.ts';
 import type { Answer } from './platform.ts';
 import type { Answers, Keyword } from './answers.ts';
-import { countOf, idOf, objectOf, type Row, rowsOf } from './values.ts';
+import { countOf, flagOf, idOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** The number of the first page of members. */
 export function firstPage({ member }: Answers): 0 | 1 | undefined {
   return member?.pageZero && member.pageOne ? firstOf(member.pageZero, member.pageOne) : undefined;
 }
 
-/** A platform that begins with 0 shows a member there whom its page 1 does not have. */
+/** A platform that begins with 0 shows a member there whom its page 1 does not have, or gives page 0 in place of page 1. */
 export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
   const [first] = rowsOf(pageZero);
+  const { pageNum, isFirstPage } = objectOf(pageOne);
+  if (first && countOf(pageNum) === 0) return 0;
+  // Members may have moved between the two calls.
+  if (flagOf(isFirstPage) === true) return 1;
   const isAlsoOnOne = rowsOf(pageOne).some(({ globalId }) => idOf(globalId) === idOf(first?.['globalId']));
   if (first && pageOne.kind === 'success' && !isAlsoOnOne) return 0;
   return rowsOf(pageOne).length > 0 ? 1 : undefined;
@@ -25,11 +29,9 @@ export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | un
   return rows.length > 0 && !rows.some((row) => 'passwordMobile' in row) ? 'absent' : undefined;
 }
 
-export const SHOWS_DELETED = 'The list of members shows deleted members.';
-
 /** That a list shows no deleted member says nothing where none was deleted. */
 export function deletedMembers({ member }: Answers): 'listed' | undefined {
-  return rowsOf(member?.firstPage).some(({ deleted }) => deleted === true) ? 'listed' : undefined;
+  return rowsOf(member?.firstPage).some(({ deleted }) => flagOf(deleted) === true) ? 'listed' : undefined;
 }
 
 /** What a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
@@ -76,7 +78,7 @@ function isHit(member: Row, answer: Answer | undefined): boolean | undefined {
   const total = countOf(page['total']);
   const isWhole =
     total === undefined
-      ? rows.length === 0 || page['isLastPage'] === true || page['hasNextPage'] === false
+      ? rows.length === 0 || flagOf(page['isLastPage']) === true || flagOf(page['hasNextPage']) === false
       : rows.length >= total;
   return isWhole ? false : undefined;
 }

@@ -68,13 +68,11 @@ async function pagesOfMembers(asked: Asked) {
   const { config, findings } = asked;
   const pages = new Map<number, Answer>();
   const decode = (data: unknown, notes: ContractNotes) => toMemberPage(data, config.timestampUnit, notes);
-  const page = async (pageNum: string, size: number) => {
-    const answer = await asked.ask('listMembers', { query: { pageNum, pageSize: String(size) } });
-    asked.decode(answer, decode);
-    return answer;
-  };
+  const ask = (pageNum: string, size: number) =>
+    asked.ask('listMembers', { query: { pageNum, pageSize: String(size) } });
   const inSize = async (pageNum: string, size: number) => {
-    const answer = await page(pageNum, size);
+    const answer = await ask(pageNum, size);
+    asked.decode(answer, decode);
     pages.set(size, answer);
     return answer;
   };
@@ -83,12 +81,14 @@ async function pagesOfMembers(asked: Asked) {
     const large = await inSize(pageNum, LARGEST_PAGE);
     return large.kind === 'refused' ? inSize(pageNum, 1) : large;
   };
-  const pageOne = await inAnySize('1');
-  findings.read(pageOne);
-  const pageZero = await page('0', 1);
+  const usual = await inAnySize('1');
+  findings.read(usual);
+  const pageZero = await ask('0', 1);
+  // In the same size, because a platform may give its only large page for any number.
+  const pageOne = rowsOf(pageZero).length > 0 ? await ask('1', 1) : usual;
   const isFromZero = firstOf(pageZero, pageOne) === 0;
   if (isFromZero) pages.clear();
-  const first = isFromZero ? await inAnySize('0') : pageOne;
+  const first = isFromZero ? await inAnySize('0') : usual;
   const none = {
     ...{ pages, pageOne, pageZero },
     ...{ firstPage: undefined, pageBeyond: undefined, membersOfNothing: undefined, keywords: undefined },
@@ -106,7 +106,7 @@ async function pagesOfMembers(asked: Asked) {
   return {
     ...none,
     firstPage: first,
-    pageBeyond: await page('9999', 1),
+    pageBeyond: await ask('9999', 1),
     keywords: await keywords(rowsOf(first), find),
     membersOfNothing: await asked.ask('listMembers', { query: { ...query, keyword: UNKNOWN_ID } }),
   };

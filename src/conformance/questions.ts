@@ -5,6 +5,7 @@ import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
 import { type Answers, LARGEST_PAGE } from './answers.ts';
 import { assetList, emptyLists, extendCode, flags } from './list-questions.ts';
+import { accountSuffix, deletedMembers, firstPage, keyword, mobiles } from './member-questions.ts';
 import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
 import { countOf, idOf, objectOf, rowsOf } from './values.ts';
 
@@ -17,7 +18,7 @@ type Question<Name extends ReadingName> = (answers: Answers) => KnownReadings[Na
 /** `firstRead` and `findTokenScope` try them before anything else is asked. */
 export const triedFirst: readonly ReadingName[] = ['nonceForm', 'clientToken', 'userToken', 'tokenScope'];
 
-/** One question for each other reading that is asked by reading. */
+/** One question for each other reading that is asked by reading; some that are asked by writing show without it too. */
 export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   maxPageSize: ({ member }) => (member ? pageLimit(member) : undefined),
   largerPages: ({ member }) => {
@@ -71,6 +72,11 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
     if (member?.refreshTokens === undefined) return undefined;
     return member.refreshTokens === 'absent' ? 'absent' : 'given';
   },
+  firstPage,
+  deletedMembers,
+  keyword,
+  mobiles,
+  accountSuffix,
   tokenEnvelope: ({ token }) => tokenEnvelope(token),
   tokenStatus: ({ token }) => tokenStatus(token),
   tokenType: ({ token }) => tokenType(token),

@@ -9,8 +9,8 @@ const MOST_LOCKS = 1_000;
 
 /** Whether the enterprise has members that no run of this command has made, as far as a page shows them. */
 export async function mayHaveMembersOfItsOwn(asked: Asked): Promise<boolean> {
-  const { maxPageSize = LARGEST_PAGE } = asked.findings.readings;
-  const query = { pageNum: '1', pageSize: String(Math.min(LARGEST_PAGE, maxPageSize)) };
+  const { maxPageSize = LARGEST_PAGE, firstPage = 1 } = asked.findings.readings;
+  const query = { pageNum: String(firstPage), pageSize: String(Math.min(LARGEST_PAGE, maxPageSize)) };
   const page = await asked.ask('listMembers', { query });
   const { list, total } = objectOf(page);
   if (!Array.isArray(list)) return true;

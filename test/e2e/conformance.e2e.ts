@@ -115,6 +115,17 @@ describe('a platform that reads the interface otherwise', () => {
     [{ deletedTwice: 'success' }],
     [{ memberIds: 'text' }],
     [{ otherIds: 'number' }, LONGFELLOW],
+    [{ firstPage: 0 }],
+    [{ firstPage: 0, pagesBeyond: 'last' }],
+    [{ deletedMembers: 'listed' }],
+    [{ keyword: 'whole' }],
+    [{ keyword: 'beginning' }],
+    [{ keyword: 'account' }],
+    [{ mobiles: 'masked' }],
+    [{ mobiles: 'absent' }],
+    [{ accountSuffix: 'joined' }],
+    [{ accountSuffix: 'dotted' }],
+    [{ accountCase: 'one' }],
     [{ nonceForm: 'uuid' }],
     [{ nonceForm: 'digits' }],
     [{ nonceForm: 'short' }],
@@ -149,6 +160,22 @@ describe('a platform that reads the interface otherwise', () => {
     expect([found.code, found.remarks.map((each) => each.isWrong)]).toEqual([
       isWrong ? 2 : 1,
       isWrong ? [true] : [],
+    ]);
+  });
+
+  it('is asked as the user who serves the enterprise', async () => {
+    await sandbox.control('PUT', '/profile', { usersSee: 'own' });
+    const { seedPassword: password } = sandbox;
+    const users = {
+      default: { username: 'admin@meridian', password },
+      beta: { username: 'admin@harbour', password, enterprises: [HARBOUR] },
+    };
+    const { tokens, code } = await conformance.reported(ofHarbour(), {
+      UPSTREAM_USERS_FILE: conformance.file('two-users.json', users),
+    });
+    expect([Object.keys(tokens).toSorted(), code]).toEqual([
+      ['app:auth_me', 'app:auth_order', 'user:beta'],
+      0,
     ]);
   });
 
@@ -259,7 +286,15 @@ describe('what was made', () => {
   it('and cannot be removed is named', async () => {
     await sandbox.fault({ operation: 'deleteMember', action: { code: '80001' } });
     const { left, code } = await conformance.reported(ofHarbour('--write', '--yes'));
-    expect([left, code]).toEqual([[expect.stringMatching(/^the member conformance-[0-9a-f]{8}$/)], 1]);
+    expect([left, code]).toEqual([
+      ...[
+        [
+          expect.stringMatching(/^the member conformance-[0-9a-f]{8}-3$/),
+          expect.stringMatching(/^the member conformance-[0-9a-f]{8}$/),
+        ],
+      ],
+      1,
+    ]);
   });
 
   it.each([
