@@ -39,6 +39,8 @@ export interface MemberAnswers {
   readonly pages: ReadonlyMap<number, Answer>;
   /** The first page that came; undefined where none did. */
   readonly firstPage: Answer | undefined;
+  /** The page after it in the largest size; undefined where the first page says how many members there are, or was refused. */
+  readonly nextPage: Answer | undefined;
   readonly pageBeyond: Answer | undefined;
   /** What a keyword finds that no member has; undefined where no page came. */
   readonly membersOfNothing: Answer | undefined;

@@ -10,7 +10,7 @@ import { impersonal } from './impersonal.ts';
 import { firstOf } from './member-questions.ts';
 import type { Answer } from './platform.ts';
 import type { TokenLook } from './token-questions.ts';
-import { idOf, itemsOf, largest, objectOf, type Row, rowsOf } from './values.ts';
+import { countOf, idOf, itemsOf, largest, objectOf, type Row, rowsOf } from './values.ts';
 
 /** The headers of the member center, in each form. */
 const HEADERS: readonly KnownReadings[] = (['bare', 'bearer'] as const).flatMap((userToken) =>
@@ -91,7 +91,8 @@ async function pagesOfMembers(asked: Asked) {
   const first = isFromZero ? await inAnySize('0') : usual;
   const none = {
     ...{ pages, pageOne, pageZero },
-    ...{ firstPage: undefined, pageBeyond: undefined, membersOfNothing: undefined, keywords: undefined },
+    ...{ firstPage: undefined, nextPage: undefined, pageBeyond: undefined },
+    ...{ membersOfNothing: undefined, keywords: undefined },
   };
   if (first.kind !== 'success') return none;
   const number = isFromZero ? '0' : '1';
@@ -106,6 +107,10 @@ async function pagesOfMembers(asked: Asked) {
   return {
     ...none,
     firstPage: first,
+    nextPage:
+      pages.get(LARGEST_PAGE) === first && countOf(objectOf(first)['total']) === undefined
+        ? await ask(String(Number(number) + 1), LARGEST_PAGE)
+        : undefined,
     pageBeyond: await ask('9999', 1),
     keywords: await keywords(rowsOf(first), find),
     membersOfNothing: await asked.ask('listMembers', { query: { ...query, keyword: UNKNOWN_ID } }),

@@ -25,7 +25,7 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
     if (!member?.firstPage) return undefined;
     const large = member.pages.get(LARGEST_PAGE);
     if (large?.kind === 'refused') return 'refuse';
-    return large && cutTo(large) !== undefined ? 'cut' : undefined;
+    return large && cutTo(large, member.nextPage) !== undefined ? 'cut' : undefined;
   },
   pageNumbers: ({ member }) => {
     const page = objectOf(member?.firstPage);
@@ -107,21 +107,23 @@ function hasMembers(page: Answer | undefined): boolean {
 }
 
 /** The largest page that came while the next larger one was refused, or to which the platform cuts its pages. */
-function pageLimit({ pages }: NonNullable<Answers['member']>): number | undefined {
+function pageLimit({ pages, nextPage }: NonNullable<Answers['member']>): number | undefined {
   const large = pages.get(LARGEST_PAGE);
-  if (large?.kind === 'success') return cutTo(large);
+  if (large?.kind === 'success') return cutTo(large, nextPage);
   for (const [size, { kind }] of pages)
     if (kind === 'success' && pages.get(size + 1)?.kind === 'refused') return size;
   return undefined;
 }
 
 /** The size to which the platform has cut the largest page; undefined where it did not, or where that does not show. */
-function cutTo(page: Answer): number | undefined {
+function cutTo(page: Answer, next: Answer | undefined): number | undefined {
   const shown = objectOf(page);
   const came = rowsOf(page).length;
   const total = countOf(shown['total']) ?? 0;
   const size = countOf(shown['pageSize']) ?? LARGEST_PAGE;
-  const isCut = came < Math.min(total, LARGEST_PAGE) || (size < LARGEST_PAGE && size > came);
+  const ids = new Set(rowsOf(page).map(({ globalId }) => idOf(globalId)));
+  const hasMore = came < LARGEST_PAGE && rowsOf(next).some(({ globalId }) => !ids.has(idOf(globalId)));
+  const isCut = hasMore || came < Math.min(total, LARGEST_PAGE) || (size < LARGEST_PAGE && size > came);
   if (came === 0 || !isCut) return undefined;
   return Math.max(size < LARGEST_PAGE ? size : 1, came);
 }

@@ -1,0 +1,69 @@
+import { expect, it } from '@jest/globals';
+import { HARBOUR, ofHarbour, TestConformance } from '../support/conformance.ts';
+import { endings } from '../support/endings.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { orderOf } from '../support/order-body.ts';
+import { useSandbox } from '../support/stack.ts';
+
+/** A platform that differs in many readings at once: the run names all of them, and a gateway with the written profile serves it. */
+
+const sandbox = useSandbox();
+const conformance = new TestConformance(sandbox);
+const { ended } = endings();
+
+const ANNA = `/v1/enterprises/${HARBOUR}/members/mem-harbour-anna`;
+
+it.each<[string, object]>([
+  [
+    'tokens and refusals',
+    {
+      ...{ nonceForm: 'uuid', clientToken: 'bearer', userToken: 'bearer', tokenScope: 'refused' },
+      ...{ tokenEnvelope: 'data', tokenStatus: '201', tokenType: 'absent', tokenRefusals: '299' },
+      ...{ refreshTokens: 'absent', refusalCode: 'number', refusalStatus: '200' },
+    },
+  ],
+  [
+    'members',
+    {
+      ...{ firstPage: 0, pagesBeyond: 'last', keyword: 'account', mobiles: 'masked', memberIds: 'text' },
+      ...{ accountSuffix: 'joined', accountCase: 'one', deletedMembers: 'listed', memberEdit: 'clears' },
+      ...{ maxPageSize: 3, largerPages: 'cut', pageNumbers: 'text', pageTotal: 'absent', pageFlags: 'none' },
+    },
+  ],
+  [
+    'orders and lists',
+    {
+      ...{ emptyLists: 'null', flags: 'number', assetList: 'virtual', extendCode: 'nothing' },
+      ...{ orderIds: 'later', packagesInDeletion: 'taken', deletedTwice: 'success', maxLocksPerCall: 7 },
+      ...{ unknownEnterprise: 'empty', nonceForm: 'digits' },
+    },
+  ],
+])('a gateway serves the platform by the written profile: %s', async (_, played) => {
+  await sandbox.control('PUT', '/profile', played);
+  const { readings, differing, refused, codes, gaps, remarks, left } = await conformance.reported(
+    ofHarbour('--write', '--order', '--yes'),
+  );
+  expect(readings).toMatchObject(played);
+  expect({ differing: differing.toSorted(), refused, codes, gaps, remarks, left }).toEqual({
+    ...{ differing: Object.keys(played).toSorted(), refused: [], codes: [], gaps: [], remarks: [], left: [] },
+  });
+  await sandbox.reset();
+  await sandbox.control('PUT', '/profile', played);
+  const gateway = ended(await TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE: conformance.profileFile }));
+  const all = async (path: string, id: string) => {
+    const { status, body } = await gateway.get(path);
+    return [status, (body['items'] as Record<string, string>[]).map((item) => item[id])];
+  };
+  const accounts = ['admin', 'anna', 'bo', 'chen', 'dora'].map((account) => `mem-harbour-${account}`);
+  expect(await all(`/v1/enterprises/${HARBOUR}/members`, 'memberGlobalId')).toEqual([
+    ...[200, [...accounts, 'mem-shared-petra']],
+  ]);
+  expect(await all(`/v1/enterprises/${HARBOUR}/assets?extendCode=site`, 'assetId')).toEqual([
+    ...[200, ['ast-1001', 'ast-1009']],
+  ]);
+  expect(await all('/v1/enterprises/none/assets', 'assetId')).toEqual([200, []]);
+  const edit = { account: 'anna', name: 'Anna Two', remark: 'ashore', passwordMobile: '13800000009' };
+  expect((await gateway.request('PATCH', ANNA, { body: edit })).status).toBe(204);
+  expect((await gateway.get(ANNA)).body).toMatchObject({ name: 'Anna Two', remark: 'ashore' });
+  expect(await gateway.post('/v1/license-orders', orderOf('SO-1'))).toMatchObject({ status: 201 });
+});
