@@ -73,7 +73,8 @@ export function emptyForms({ assets, assetsOfNothing, member }: Answers): Readon
   const hasAssets = rowsOf(assets).length > 0;
   const hasMembers = rowsOf(member?.firstPage).length > 0;
   if (hasAssets && dataOf(assetsOfNothing.answer) === null) forms.add('null');
-  if (hasMembers && found['list'] === null && countOf(found['total']) === 0) forms.add('null');
+  const countsNone = countOf(found['total']) === 0 || countOf(found['size']) === 0;
+  if (hasMembers && found['list'] === null && countsNone) forms.add('null');
   return forms;
 }
 

@@ -51,6 +51,10 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   /** An order whose outcome is open may show later. */
   let isRefused = false;
   let givesIds = false;
+  const noteDeletion = (removed: Answer) => {
+    if (removed.kind === 'success' && givesIds)
+      findings.found('orderIds', hasId(removed) ? 'always' : 'purchases');
+  };
   const remove = async () => {
     const [only, ...others] = await own();
     if (!only) return isRefused;
@@ -64,14 +68,14 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
         `${number}-package`,
       );
       if (taken.kind === 'refused') findings.found('packagesInDeletion', 'refused');
-      else if (taken.kind === 'success' && (await own()).length === 0)
+      else if (taken.kind === 'success' && (await own()).length === 0) {
         findings.found('packagesInDeletion', 'taken');
+        noteDeletion(taken);
+      }
     }
     if ((await own()).length > 0) {
       const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
-      const removed = await place(removal, `${number}-removal`);
-      if (removed.kind === 'success' && givesIds)
-        findings.found('orderIds', hasId(removed) ? 'always' : 'purchases');
+      noteDeletion(await place(removal, `${number}-removal`));
     }
     return (await own()).length === 0;
   };

@@ -1,6 +1,7 @@
 import { isJsonText } from '../shared/json.ts';
 import type { Answer } from './platform.ts';
 import type { Answers, Keyword } from './answers.ts';
+import { emptyLists } from './list-questions.ts';
 import { countOf, flagOf, idOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** The number of the first page of members. */
@@ -16,7 +17,7 @@ export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
   // Members may have moved between the two calls.
   if (flagOf(isFirstPage) === true) return 1;
   const isAlsoOnOne = rowsOf(pageOne).some(({ globalId }) => idOf(globalId) === idOf(first?.['globalId']));
-  if (first && pageOne.kind === 'success' && !isAlsoOnOne) return 0;
+  if (first && pageOne.kind !== 'failed' && !isAlsoOnOne) return 0;
   return rowsOf(pageOne).length > 0 ? 1 : undefined;
 }
 
@@ -35,9 +36,10 @@ export function deletedMembers({ member }: Answers): 'listed' | undefined {
 }
 
 /** What a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
-export function keyword({ member }: Answers): 'part' | 'beginning' | 'whole' | 'account' | undefined {
-  const hits = (each: Keyword) =>
-    member?.keywords && isHit(member.keywords.of, member.keywords.asked.get(each));
+export function keyword(answers: Answers): 'part' | 'beginning' | 'whole' | 'account' | undefined {
+  const { keywords } = answers.member ?? {};
+  const nullIsEmpty = emptyLists(answers) === 'null';
+  const hits = (each: Keyword) => keywords && isHit(keywords.of, keywords.asked.get(each), nullIsEmpty);
   if (hits('name') === true) {
     if (hits('inner') === true) return 'part';
     if (hits('inner') === false && hits('beginning') === true) return 'beginning';
@@ -70,9 +72,9 @@ export function suffixOf(tail: string): 'separated' | 'dotted' | 'joined' | unde
 }
 
 /** Undefined: the answer does not show it, because it was refused, or the result has more pages. */
-function isHit(member: Row, answer: Answer | undefined): boolean | undefined {
+function isHit(member: Row, answer: Answer | undefined, nullIsEmpty: boolean): boolean | undefined {
   const page = objectOf(answer);
-  if (!Array.isArray(page['list'])) return undefined;
+  if (!Array.isArray(page['list'])) return page['list'] === null && nullIsEmpty ? false : undefined;
   const rows = rowsOf(answer);
   if (rows.some(({ globalId }) => idOf(globalId) === idOf(member['globalId']))) return true;
   const total = countOf(page['total']);

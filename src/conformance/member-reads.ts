@@ -72,7 +72,6 @@ async function pagesOfMembers(asked: Asked) {
     asked.ask('listMembers', { query: { pageNum, pageSize: String(size) } });
   const inSize = async (pageNum: string, size: number) => {
     const answer = await ask(pageNum, size);
-    asked.decode(answer, decode);
     pages.set(size, answer);
     return answer;
   };
@@ -82,13 +81,13 @@ async function pagesOfMembers(asked: Asked) {
     return large.kind === 'refused' ? inSize(pageNum, 1) : large;
   };
   const usual = await inAnySize('1');
-  findings.read(usual);
   const pageZero = await ask('0', 1);
   // In the same size, because a platform may give its only large page for any number.
   const pageOne = rowsOf(pageZero).length > 0 ? await ask('1', 1) : usual;
   const isFromZero = firstOf(pageZero, pageOne) === 0;
   if (isFromZero) pages.clear();
   const first = isFromZero ? await inAnySize('0') : usual;
+  findings.read(first);
   const none = {
     ...{ pages, pageOne, pageZero },
     ...{ firstPage: undefined, nextPage: undefined, pageBeyond: undefined },
@@ -102,17 +101,20 @@ async function pagesOfMembers(asked: Asked) {
       return kind === 'failed' ? undefined : kind === 'success';
     });
   const sizes = [...pages].flatMap(([size, { kind }]) => (kind === 'success' ? [size] : []));
-  const query = { pageNum: number, pageSize: String(Math.max(...sizes)) };
+  const size = Math.max(...sizes);
+  const firstPage = pages.get(size) ?? first;
+  asked.decode(firstPage, decode);
+  const query = { pageNum: number, pageSize: String(size) };
   const find = (keyword: string) => asked.read('listMembers', { query: { ...query, keyword } }, decode);
   return {
     ...none,
-    firstPage: first,
+    firstPage,
     nextPage:
-      pages.get(LARGEST_PAGE) === first && countOf(objectOf(first)['total']) === undefined
+      size === LARGEST_PAGE && countOf(objectOf(firstPage)['total']) === undefined
         ? await ask(String(Number(number) + 1), LARGEST_PAGE)
         : undefined,
     pageBeyond: await ask('9999', 1),
-    keywords: await keywords(rowsOf(first), find),
+    keywords: await keywords(rowsOf(firstPage), find),
     membersOfNothing: await asked.ask('listMembers', { query: { ...query, keyword: UNKNOWN_ID } }),
   };
 }

@@ -99,6 +99,7 @@ describe('a page of members', () => {
   it.each([
     [page(null, { total: 0, pageSize: 'x' }), { items: [], total: 0, pageSize: null }],
     [page(null, { size: 0 }), { items: [], total: 3, came: 0 }],
+    [page(null, { total: null, size: 0 }), { items: [], total: null }],
     [page([], { startRow: 1, isFirstPage: true, hasPreviousPage: false }), { startRow: 1, isFirst: true }],
     [page([], { startRow: 21, isFirstPage: true }), { isFirst: null }],
     [page([], { isLastPage: true, hasNextPage: true }), { isLast: true }],

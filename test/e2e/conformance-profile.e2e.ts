@@ -1,4 +1,7 @@
-import { expect, it } from '@jest/globals';
+import { randomInt } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { plainReadings, type ReadingName, readings } from '../../src/config/readings.ts';
+import { drawProfiles } from '../profiles/draw.ts';
 import { HARBOUR, ofHarbour, TestConformance } from '../support/conformance.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
@@ -66,4 +69,32 @@ it.each<[string, object]>([
   expect((await gateway.request('PATCH', ANNA, { body: edit })).status).toBe(204);
   expect((await gateway.get(ANNA)).body).toMatchObject({ name: 'Anna Two', remark: 'ashore' });
   expect(await gateway.post('/v1/license-orders', orderOf('SO-1'))).toMatchObject({ status: 201 });
+});
+
+const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
+
+describe(`PROFILES_SEED=${seed}`, () => {
+  // The ids of this enterprise have letters, so they are texts everywhere.
+  const isAsked = (name: string) =>
+    name in readings && readings[name as ReadingName].asked !== 'never' && name !== 'otherIds';
+  const drawn = drawProfiles(seed, 8).map((profile) =>
+    Object.fromEntries(Object.entries(profile).filter(([name]) => isAsked(name))),
+  );
+
+  it.each(drawn.map((played) => ({ played })))('the run names what differs: $played', async ({ played }) => {
+    await sandbox.control('PUT', '/profile', played);
+    const isHidden = (name: string) => name === 'largerPages' && played['maxPageSize'] === 1_000;
+    const differing = Object.entries(played)
+      .filter(([name, value]) => value !== plainReadings[name as ReadingName] && !isHidden(name))
+      .toSorted();
+    const found = await conformance.reported(ofHarbour('--write', '--order', '--yes'), {
+      UPSTREAM_TIMESTAMP_UNIT: String(played['timestampUnit']),
+    });
+    const { refused, gaps, remarks, left, unread } = found;
+    expect({ refused, gaps, remarks, left, unread }).toEqual({
+      ...{ refused: [], gaps: [], remarks: [], left: [], unread: [] },
+    });
+    const named = found.differing.map((name) => [name, found.readings[name]]).toSorted();
+    expect(named).toEqual(differing);
+  });
 });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { plainReadings, readingNames, readings } from '../../src/config/readings.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { HARBOUR, ofHarbour, type Report, TestConformance } from '../support/conformance.ts';
@@ -94,74 +95,44 @@ it('asks with tokens of its own: no Redis of a gateway is used', async () => {
 });
 
 describe('a platform that reads the interface otherwise', () => {
-  it.each<[object, string?]>([
-    [{ maxPageSize: 3 }],
-    [{ maxPageSize: 3, largerPages: 'cut' }],
-    [{ pagesBeyond: 'last' }],
-    [{ pageNumbers: 'text' }],
-    [{ pageTotal: 'absent' }],
-    [{ pageFlags: 'next' }],
-    [{ pageFlags: 'none' }],
-    [{ maxLocksPerCall: 37 }],
-    [{ memberEdit: 'clears' }],
-    [{ packagesInDeletion: 'taken' }],
-    [{ timestampUnit: 's' }],
-    [{ refusalStatus: '200' }],
-    [{ refusalStatus: 'both' }],
-    [{ refusalCode: 'number' }],
-    [{ unknownEnterprise: 'empty' }],
-    [{ unknownEnterprise: 'other-code' }],
-    [{ refreshTokens: 'absent' }],
-    [{ deletedTwice: 'success' }],
-    [{ memberIds: 'text' }],
-    [{ otherIds: 'number' }, LONGFELLOW],
-    [{ firstPage: 0 }],
-    [{ firstPage: 0, pagesBeyond: 'last' }],
-    [{ deletedMembers: 'listed' }],
-    [{ keyword: 'whole' }],
-    [{ keyword: 'beginning' }],
-    [{ keyword: 'account' }],
-    [{ mobiles: 'masked' }],
-    [{ mobiles: 'absent' }],
-    [{ accountSuffix: 'joined' }],
-    [{ accountSuffix: 'dotted' }],
-    [{ accountCase: 'one' }],
-    [{ nonceForm: 'uuid' }],
-    [{ nonceForm: 'digits' }],
-    [{ nonceForm: 'short' }],
-    [{ clientToken: 'bearer' }],
-    [{ userToken: 'bearer' }],
-    [{ clientToken: 'bearer', userToken: 'bearer', nonceForm: 'short' }],
-    [{ tokenScope: 'refused' }],
-    [{ tokenScope: 'refused', tokenRefusals: '299' }],
-    [{ tokenEnvelope: 'data' }],
-    [{ tokenStatus: '201' }],
-    [{ tokenType: 'bearer' }],
-    [{ tokenType: 'absent' }],
-    [{ tokenRefusals: '200' }],
-    [{ tokenRefusals: '299' }],
-    [{ emptyLists: 'null' }],
-    [{ flags: 'number' }],
-    [{ assetList: 'virtual' }],
-    [{ extendCode: 'properties' }],
-    [{ extendCode: 'nothing' }],
-    [{ orderIds: 'purchases' }],
-    [{ orderIds: 'later' }],
-  ])('is named with %j, and nothing else', async (played, enterprise = HARBOUR) => {
-    await sandbox.control('PUT', '/profile', played);
-    const found = await conformance.reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
-    const codes = found.codes.map(({ module, code }) => `${module} ${code}`);
-    expect([found.differing, found.refused, codes, found.gaps, found.left]).toEqual([
-      ...[expect.arrayContaining(Object.keys(played)), [], OWN_CODES[JSON.stringify(played)] ?? [], [], []],
-    ]);
-    expect(found.differing).toHaveLength(Object.keys(played).length);
-    expect(found.readings).toMatchObject(played);
-    const isWrong = 'timestampUnit' in played;
-    expect([found.code, found.remarks.map((each) => each.isWrong)]).toEqual([
-      isWrong ? 2 : 1,
-      isWrong ? [true] : [],
-    ]);
-  });
+  const numbers = { maxPageSize: 3, firstPage: 0, maxLocksPerCall: 37 };
+  const each = readingNames
+    .filter((name) => readings[name].asked !== 'never')
+    .flatMap((name): object[] => {
+      const { values } = readings[name];
+      if ('usual' in values) return [{ [name]: numbers[name as keyof typeof numbers] }];
+      const others = values.filter((value) => value !== plainReadings[name]);
+      return others.map((value) => ({ [name]: value, ...(name === 'largerPages' && { maxPageSize: 3 }) }));
+    });
+  const together = [
+    { firstPage: 0, pagesBeyond: 'last' },
+    { firstPage: 0, emptyLists: 'null', keyword: 'whole' },
+    { emptyLists: 'null', extendCode: 'properties', pageTotal: 'absent' },
+    { orderIds: 'purchases', packagesInDeletion: 'taken' },
+    { clientToken: 'bearer', userToken: 'bearer', nonceForm: 'short' },
+    { tokenScope: 'refused', tokenRefusals: '299' },
+    { mobiles: 'masked', maxPageSize: 3 },
+  ];
+
+  it.each([...each, ...together].map((played) => [played] as const))(
+    'is named with %j, and nothing else',
+    async (played) => {
+      const enterprise = 'otherIds' in played ? LONGFELLOW : HARBOUR;
+      await sandbox.control('PUT', '/profile', played);
+      const found = await conformance.reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
+      const codes = found.codes.map(({ module, code }) => `${module} ${code}`);
+      expect([found.differing, found.refused, codes, found.gaps, found.left]).toEqual([
+        ...[expect.arrayContaining(Object.keys(played)), [], OWN_CODES[JSON.stringify(played)] ?? [], [], []],
+      ]);
+      expect(found.differing).toHaveLength(Object.keys(played).length);
+      expect(found.readings).toMatchObject(played);
+      const isWrong = 'timestampUnit' in played;
+      expect([found.code, found.remarks.map((each) => each.isWrong)]).toEqual([
+        isWrong ? 2 : 1,
+        isWrong ? [true] : [],
+      ]);
+    },
+  );
 
   it('is asked as the user who serves the enterprise', async () => {
     await sandbox.control('PUT', '/profile', { usersSee: 'own' });

@@ -65,7 +65,7 @@ export interface MemberPage<T> {
 
 /**
  * `read` reads one member, and throws `ContractViolation` where it has no id. A page without a list is no empty page: it throws, unless the
- * page counts no members.
+ * page counts no members at all, or none on itself (`size`).
  */
 export function readMemberPage<T>(
   data: unknown,
