@@ -49,13 +49,16 @@ export class Asked {
 
   /**
    * The first read of a module. It is asked with one form of the credentials after the other until the platform takes one, which stays in
-   * use. Each of `forms` has values for the same readings, the first one those of a plain platform.
+   * use. The form that the gateway is told is the first one. Each of `forms` has values for the same readings.
    */
   async firstRead(name: OperationName, forms: readonly KnownReadings[], decode: Decode): Promise<Answer> {
     const { profile } = this.config;
     const before = profile.with({});
+    const names = Object.keys(forms[0] ?? {}) as ReadingName[];
+    const toldOf = (form: KnownReadings) =>
+      names.filter((each) => form[each] === (profile.of(each) ?? plainReadings[each])).length;
     let answer: Answer | undefined;
-    for (const form of forms) {
+    for (const form of forms.toSorted((one, other) => toldOf(other) - toldOf(one))) {
       profile.replace(profile.with(form));
       answer = await this.ask(name, { asItIs: true });
       if (!this.#refusesCredentials(answer)) break;
@@ -65,7 +68,7 @@ export class Asked {
     const last = answer?.kind === 'success' ? answer : await this.ask(name);
     this.#taken(last, decode);
     if (last.kind === 'success')
-      for (const reading of Object.keys(forms[0] ?? {}) as ReadingName[])
+      for (const reading of names)
         this.findings.found(reading, profile.of(reading) ?? plainReadings[reading]);
     return last;
   }

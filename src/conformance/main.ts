@@ -7,7 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { loadConfig, secretsOf } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from '../config/platform-profile.ts';
-import { readingNames } from '../config/readings.ts';
+import { plainReadings, readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { createLog, type Log, NestLog } from '../observability/log.ts';
 import { TokenEndpoint } from '../token/token.endpoint.ts';
@@ -22,7 +22,7 @@ import { ConformanceModule } from './conformance.module.ts';
 import { Findings } from './findings.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { Platform } from './platform.ts';
-import { answerQuestions } from './questions.ts';
+import { answerQuestions, triedFirst } from './questions.ts';
 import { readAll } from './reads.ts';
 import { exitCodeOf, jsonReport, textReport } from './report.ts';
 import { findTokenScope } from './token-scope.ts';
@@ -81,6 +81,7 @@ async function main(argv: string[], log: Log): Promise<number> {
   const user = users.file === undefined ? undefined : userFor(readUsersFile(users.file), options.enterprise);
   if (user) log.addSecrets([user.password.reveal()]);
   const before = profileBefore(options.profile);
+  const told = upstream.profile.with({}).readings;
   const app = await NestFactory.createApplicationContext(ConformanceModule.with(config, log), {
     logger: new NestLog(log),
     abortOnError: false,
@@ -119,6 +120,14 @@ async function main(argv: string[], log: Log): Promise<number> {
       `Times are in ${timestampUnit}, and the gateway reads them in ${upstream.timestampUnit}: set UPSTREAM_TIMESTAMP_UNIT=${timestampUnit}, or PLATFORM_PROFILE_FILE.`,
       true,
     );
+  for (const name of triedFirst) {
+    const [needed, used] = [findings.readings[name], told[name] ?? plainReadings[name]];
+    if (needed !== undefined && needed !== used)
+      findings.remark(
+        `The platform takes calls with \`${name}\` ${needed}, and refuses the gateway's with ${used}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
+        true,
+      );
+  }
   const report = options.json
     ? `${jsonReport(findings, platform.lifetimes)}\n`
     : textReport(findings, platform.lifetimes, process.stdout.isTTY);

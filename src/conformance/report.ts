@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { plainReadings, type ReadingName, readings } from '../config/readings.ts';
+import { plainReadings, type ReadingName, readingNames, readings } from '../config/readings.ts';
 import type { Findings } from './findings.ts';
 
 /**
@@ -57,17 +57,19 @@ export function textReport(
   const { readings: known, differing, refused, codes, gaps, remarks, notSeen, left, notAsked } = findings;
   const style = (format: 'green' | 'yellow' | 'red', text: string) =>
     isTerminal ? styleText(format, text) : text;
-  const rows = (Object.keys(known) as ReadingName[]).map((name) => {
-    const differs = differing.includes(name);
-    const cells = [
-      differs ? '!' : ' ',
-      name.padEnd(20),
-      String(known[name]).padEnd(10),
-      readings[name].question,
-    ];
-    const line = cells.join(' ');
-    return differs ? style('yellow', line) : line;
-  });
+  const rows = readingNames
+    .filter((name) => known[name] !== undefined)
+    .map((name) => {
+      const differs = differing.includes(name);
+      const cells = [
+        differs ? '!' : ' ',
+        name.padEnd(20),
+        String(known[name]).padEnd(10),
+        readings[name].question,
+      ];
+      const line = cells.join(' ');
+      return differs ? style('yellow', line) : line;
+    });
   const explained = differing.map(
     (name) => `  ${name}: usually ${plainReadings[name]}. The gateway ${readings[name].gateway}.`,
   );

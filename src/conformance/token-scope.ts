@@ -27,6 +27,7 @@ export async function findTokenScope(
     if (failure !== undefined && !mayBeOfScope(failure)) throw tokenTrouble(failure, application);
     return failure === undefined ? undefined : { failure, application };
   };
+  if (profile.of('tokenScope') === 'refused' && !(await failureFor(first))) return 'refused';
   use('taken');
   const refused = await failureFor(first);
   if (!refused) return 'taken';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { plainReadings, type ReadingName, readings } from '../../src/config/readings.ts';
-import { drawProfiles } from '../profiles/draw.ts';
+import { ALWAYS_TOLD, drawProfiles } from '../profiles/draw.ts';
 import { HARBOUR, ofHarbour, TestConformance } from '../support/conformance.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
@@ -14,6 +14,7 @@ const sandbox = useSandbox();
 const conformance = new TestConformance(sandbox);
 const { ended } = endings();
 
+const WRITES = ofHarbour('--write', '--order', '--yes');
 const ANNA = `/v1/enterprises/${HARBOUR}/members/mem-harbour-anna`;
 
 it.each<[string, object]>([
@@ -43,16 +44,18 @@ it.each<[string, object]>([
   ],
 ])('a gateway serves the platform by the written profile: %s', async (_, played) => {
   await sandbox.control('PUT', '/profile', played);
-  const { readings, differing, refused, codes, gaps, remarks, left } = await conformance.reported(
-    ofHarbour('--write', '--order', '--yes'),
-  );
-  expect(readings).toMatchObject(played);
-  expect({ differing: differing.toSorted(), refused, codes, gaps, remarks, left }).toEqual({
-    ...{ differing: Object.keys(played).toSorted(), refused: [], codes: [], gaps: [], remarks: [], left: [] },
+  const found = await conformance.reported(WRITES);
+  expect(found.readings).toMatchObject(played);
+  const { differing, refused, codes, gaps, left } = found;
+  expect({ differing: differing.toSorted(), refused, codes, gaps, left }).toEqual({
+    ...{ differing: Object.keys(played).toSorted(), refused: [], codes: [], gaps: [], left: [] },
   });
+  const told = { PLATFORM_PROFILE_FILE: conformance.profileFile };
+  const again = await conformance.reported(WRITES, told);
+  expect([again.readings, again.remarks, again.code]).toEqual([found.readings, [], 1]);
   await sandbox.reset();
   await sandbox.control('PUT', '/profile', played);
-  const gateway = ended(await TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE: conformance.profileFile }));
+  const gateway = ended(await TestGateway.start(sandbox, told));
   const all = async (path: string, id: string) => {
     const { status, body } = await gateway.get(path);
     return [status, (body['items'] as Record<string, string>[]).map((item) => item[id])];
@@ -87,13 +90,14 @@ describe(`PROFILES_SEED=${seed}`, () => {
     const differing = Object.entries(played)
       .filter(([name, value]) => value !== plainReadings[name as ReadingName] && !isHidden(name))
       .toSorted();
-    const found = await conformance.reported(ofHarbour('--write', '--order', '--yes'), {
+    const found = await conformance.reported(WRITES, {
       UPSTREAM_TIMESTAMP_UNIT: String(played['timestampUnit']),
     });
-    const { refused, gaps, remarks, left, unread } = found;
-    expect({ refused, gaps, remarks, left, unread }).toEqual({
-      ...{ refused: [], gaps: [], remarks: [], left: [], unread: [] },
-    });
+    const { refused, gaps, left, unread } = found;
+    expect({ refused, gaps, left, unread }).toEqual({ refused: [], gaps: [], left: [], unread: [] });
+    expect(found.remarks.map(({ what }) => /`(\w+)`/.exec(what)?.[1]).toSorted()).toEqual(
+      differing.map(([name]) => name).filter((name) => ALWAYS_TOLD.some((each) => each === name)),
+    );
     const named = found.differing.map((name) => [name, found.readings[name]]).toSorted();
     expect(named).toEqual(differing);
   });

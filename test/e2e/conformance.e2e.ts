@@ -21,6 +21,8 @@ import { useSandbox } from '../support/stack.ts';
 const OWN_CODES: Readonly<Record<string, string[]>> = {
   '{"unknownEnterprise":"other-code"}': ['order 13009'],
 };
+/** With these the platform takes no call of a gateway that is not told, or the gateway reads it wrongly. */
+const MUST_BE_TOLD = new Set(['timestampUnit', 'nonceForm', 'clientToken', 'userToken', 'tokenScope']);
 /** Its ids are digits. */
 const LONGFELLOW = '9007199254741993';
 const WRITES = ['--write', '--order', '--yes'];
@@ -126,10 +128,10 @@ describe('a platform that reads the interface otherwise', () => {
       ]);
       expect(found.differing).toHaveLength(Object.keys(played).length);
       expect(found.readings).toMatchObject(played);
-      const isWrong = 'timestampUnit' in played;
+      const wrong = Object.keys(played).filter((name) => MUST_BE_TOLD.has(name));
       expect([found.code, found.remarks.map((each) => each.isWrong)]).toEqual([
-        isWrong ? 2 : 1,
-        isWrong ? [true] : [],
+        wrong.length > 0 ? 2 : 1,
+        wrong.map(() => true),
       ]);
     },
   );
