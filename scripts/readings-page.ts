@@ -84,6 +84,7 @@ A platform may refuse calls by codes that its interface does not have. The profi
 - A code of the interface cannot be taught. A profile with such a code, or with an unknown word, is refused with its place, and the last profile stays in use.
 - A code that nobody has taught leaves a write in doubt. It stands in the console (_Gaps_) with the words of the platform, and in \`GET /v1/gaps\` without them.
 - Orders that are in doubt by such a code are settled within seconds after the profile teaches it, except where a search has found something of the order.
-- \`npm run conformance\` keeps the codes of a profile, and asks for none: a person has to find out what a code means.
+- The token endpoint may refuse by such a code too. \`credentials\`, in either module, then means the application's secret, or the user's name and password.
+- \`npm run conformance\` keeps the codes of a profile and lists those that nobody has taught. A person has to find out what a code means.
 `;
 }

@@ -1,5 +1,4 @@
 import { isJsonText, numberText } from '../shared/json.ts';
-import type { Answer } from './platform.ts';
 
 /** An object as the platform sent it. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -18,13 +17,19 @@ export function flagOf(value: unknown): boolean | undefined {
   return value === false || numberText(value) === '0' ? false : undefined;
 }
 
+/** What of an answer is read here. */
+interface Came {
+  readonly kind: string;
+  readonly data: unknown;
+}
+
 /** `data` of a success where it is an object, else an empty one. */
-export function objectOf(answer: Answer | undefined): Row {
+export function objectOf(answer: Came | undefined): Row {
   return answer?.kind === 'success' ? ((answer.data ?? {}) as Row) : {};
 }
 
 /** The items of a success, whose `data` is a list or a page; else none. */
-export function rowsOf(answer: Answer | undefined): readonly Row[] {
+export function rowsOf(answer: Came | undefined): readonly Row[] {
   const data = objectOf(answer);
   return itemsOf(Array.isArray(data) ? data : data['list']);
 }

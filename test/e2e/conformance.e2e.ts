@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { plainReadings, readingNames, readings } from '../../src/config/readings.ts';
+import { plainReadings, readingNames, readings as table } from '../../src/config/readings.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { HARBOUR, ofHarbour, type Report, TestConformance } from '../support/conformance.ts';
@@ -98,10 +98,10 @@ it('asks with tokens of its own: no Redis of a gateway is used', async () => {
 
 describe('a platform that reads the interface otherwise', () => {
   const numbers = { maxPageSize: 3, firstPage: 0, maxLocksPerCall: 37 };
-  const each = readingNames
-    .filter((name) => readings[name].asked !== 'never')
+  const alone = readingNames
+    .filter((name) => table[name].asked !== 'never')
     .flatMap((name): object[] => {
-      const { values } = readings[name];
+      const { values } = table[name];
       if ('usual' in values) return [{ [name]: numbers[name as keyof typeof numbers] }];
       const others = values.filter((value) => value !== plainReadings[name]);
       return others.map((value) => ({ [name]: value, ...(name === 'largerPages' && { maxPageSize: 3 }) }));
@@ -116,7 +116,7 @@ describe('a platform that reads the interface otherwise', () => {
     { mobiles: 'masked', maxPageSize: 3 },
   ];
 
-  it.each([...each, ...together].map((played) => [played] as const))(
+  it.each([...alone, ...together].map((played) => [played] as const))(
     'is named with %j, and nothing else',
     async (played) => {
       const enterprise = 'otherIds' in played ? LONGFELLOW : HARBOUR;
@@ -135,6 +135,46 @@ describe('a platform that reads the interface otherwise', () => {
       ]);
     },
   );
+
+  it('is not asked whether it takes a scope where the settings have none', async () => {
+    await sandbox.control('PUT', '/profile', { tokenScope: 'refused' });
+    const none = { UPSTREAM_ORDER_SCOPE: '', UPSTREAM_MEMBER_SCOPE: '' };
+    const { code, differing, notAsked } = await conformance.reported(ofHarbour(), none);
+    expect([code, differing, notAsked]).toEqual([0, [], expect.arrayContaining(['tokenScope'])]);
+  });
+
+  it.each(['oauth', '299'])('refuses a wrong secret, which is not tried often: %s', async (tokenRefusals) => {
+    await sandbox.control('PUT', '/profile', { tokenRefusals, tokenScope: 'refused' });
+    const { code, err } = await conformance.run(ofHarbour(), { UPSTREAM_APP_SECRET: credential() });
+    expect([code, err]).toEqual([3, expect.stringContaining('check UPSTREAM_APP_KEY')]);
+    expect(await sandbox.journal('token')).toHaveLength(tokenRefusals === 'oauth' ? 1 : 3);
+  });
+
+  it('names no code that the profile teaches', async () => {
+    await sandbox.fault({ operation: 'listLentLocks', skip: 1, times: 1, action: { code: '61999' } });
+    const codes = { member: { '61999': 'credentials' } };
+    const taught = conformance.file('taught.json', { version: 1, readings: {}, codes });
+    const found = await conformance.reported(ofHarbour(), { PLATFORM_PROFILE_FILE: taught });
+    expect([found.codes, found.code]).toEqual([[], 0]);
+  });
+
+  it('names the code by which the token endpoint refuses a user who does not exist', async () => {
+    const message = 'no account conformance';
+    await sandbox.fault({
+      operation: 'token',
+      match: { body: { grant_type: 'password' } },
+      skip: 1,
+      action: {
+        raw: { text: JSON.stringify({ code: '41007', message }), contentType: 'application/json' },
+      },
+    });
+    const { codes, readings, code } = await conformance.reported(ofHarbour());
+    expect([codes, readings['tokenRefusals'], code]).toEqual([
+      [{ module: 'member', code: '41007', words: message }],
+      '200',
+      1,
+    ]);
+  });
 
   it('is asked as the user who serves the enterprise', async () => {
     await sandbox.control('PUT', '/profile', { usersSee: 'own' });
