@@ -1,3 +1,4 @@
+import { isWhole } from '../member/mobile-number.ts';
 import { isJsonText } from '../shared/json.ts';
 import type { Answer } from './platform.ts';
 import type { Answers, Keyword } from './answers.ts';
@@ -25,7 +26,7 @@ export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
 export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | undefined {
   const rows = rowsOf(member?.firstPage);
   const numbers = rows.flatMap(({ passwordMobile }) => idOf(passwordMobile) ?? []);
-  if (numbers.some((number) => /[*xX•＊]/.test(number))) return 'masked';
+  if (!numbers.every(isWhole)) return 'masked';
   if (numbers.length > 0) return 'shown';
   return rows.length > 0 && !rows.some((row) => 'passwordMobile' in row) ? 'absent' : undefined;
 }
