@@ -75,7 +75,7 @@ async function edit(
   findings.found('memberEdit', then.remark === MADE ? 'keeps' : 'clears');
 }
 
-/** Whether an account in capital letters is another member. The row fails where it is the same one. */
+/** Whether an account in capital letters is another member. Where it is the same one the row fails, or names the first member. */
 async function addInUpperCase(
   asked: Asked,
   made: Made[],
@@ -99,10 +99,14 @@ async function addInUpperCase(
   const upper = { ...row, userName, name: `${row.name}-3`, password: newPassword() };
   const added = await asked.ask('addMembers', { body: { userList: [upper] } });
   const { succeeded, failed } = objectOf(added);
-  given = idOf(itemsOf(succeeded)[0]?.['globalId']);
-  if (given !== undefined && given !== first.memberGlobalId) asked.findings.found('accountCase', 'two');
-  else if (added.code === operations.addMembers.partialCode || itemsOf(failed).length > 0)
-    asked.findings.found('accountCase', 'one');
+  const created = idOf(itemsOf(succeeded)[0]?.['globalId']);
+  const isSame =
+    created === first.memberGlobalId ||
+    added.code === operations.addMembers.partialCode ||
+    itemsOf(failed).length > 0;
+  if (isSame) return asked.findings.found('accountCase', 'one');
+  given = created;
+  if (given !== undefined) asked.findings.found('accountCase', 'two');
 }
 
 function newPassword(): string {

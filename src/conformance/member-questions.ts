@@ -79,11 +79,11 @@ function isHit(member: Row, answer: Answer | undefined, nullIsEmpty: boolean): b
   const rows = rowsOf(answer);
   if (rows.some(({ globalId }) => idOf(globalId) === idOf(member['globalId']))) return true;
   const total = countOf(page['total']);
-  const isWhole =
+  const isComplete =
     total === undefined
       ? rows.length === 0 || flagOf(page['isLastPage']) === true || flagOf(page['hasNextPage']) === false
       : rows.length >= total;
-  return isWhole ? false : undefined;
+  return isComplete ? false : undefined;
 }
 
 function textOf(value: unknown): string {
