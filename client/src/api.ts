@@ -874,7 +874,7 @@ interface components {
          * @enum {string}
          */
         readonly HealthStatus: "ok" | "degraded" | "down";
-        /** @description A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null, and an empty text but that of `remark`, is a field that is left out. The other columns of `exportMembers` are passed over */
+        /** @description A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null or an empty text is a field that is left out; only an empty `remark` says something. The other columns of `exportMembers` are passed over */
         readonly ImportedMember: {
             /**
              * @description Account name without the enterprise code.
@@ -911,7 +911,7 @@ interface components {
             readonly remark?: string;
             /**
              * Format: text
-             * @description Account name with the enterprise code, as `exportMembers` writes it; not read where there is `account`.
+             * @description Account name with the enterprise code; read where there is no `account`.
              * @example anna@harbour
              */
             readonly userName?: string;
