@@ -899,7 +899,7 @@ interface components {
             readonly password?: string;
             /**
              * Format: text
-             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @description For the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
              * @example 13800000001
              */
             readonly passwordMobile?: string;
@@ -1570,7 +1570,7 @@ interface components {
             readonly password: string;
             /**
              * Format: text
-             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @description For the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
              * @example 13800000001
              */
             readonly passwordMobile?: string;
@@ -2680,7 +2680,7 @@ interface components {
             readonly name: string;
             /**
              * Format: text
-             * @description Mobile number for the recovery of the password; it cannot be used to log in
+             * @description For the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
              * @example 13800000001
              */
             readonly passwordMobile?: string | null;

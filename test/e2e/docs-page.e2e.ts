@@ -276,7 +276,9 @@ describe('operations', () => {
     await schema.getByText('PlaceOrder').first().waitFor();
     expect(await schema.innerText()).not.toContain('\\u');
     await place.locator('.opblock-summary-control').click();
-    expect(await page.locator('.info').innerText()).toContain('A string of the format id has no control or invisible characters');
+    expect(await page.locator('.info').innerText()).toContain(
+      'A string of the format id has no control or invisible characters',
+    );
     for (const [fold, word] of [
       ['Words', 'lent lock'],
       ['Problems of any operation', 'too-many-requests'],

