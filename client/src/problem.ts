@@ -60,7 +60,7 @@ export class Problem extends Error {
   readonly errors: readonly RequestFault[];
   /** Of `asset-assigned-twice`: who has the numbers. */
   readonly conflicts: readonly Conflict[];
-  /** Of `edit-would-lose`: the fields to give too. */
+  /** The fields that the edit has to give too; only in `edit-would-lose`. */
   readonly fields: readonly string[];
   /** Of `events-expired`: the cursor to go on from. */
   readonly oldest: string | undefined;

@@ -20,7 +20,7 @@ export interface TokenAnswer {
 export interface TokenSettings {
   readonly scopes: readonly string[];
   readonly lifetimeSeconds: number;
-  /** Its fields change while the sandbox runs. */
+  /** The fields of the profile change while the sandbox runs. */
   readonly profile: Profile;
 }
 

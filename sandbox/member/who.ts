@@ -14,7 +14,7 @@ export function requireBoundUser({ state, username }: Call): void {
   }
 }
 
-/** Where users see only their own enterprise, a call about another is refused. A user who is no employee sees all. */
+/** Refuses a call about another enterprise, if users see only their own. A user who is no employee sees all. */
 export function requireOwnEnterprise({ state, username, parameters, settings }: Call): void {
   const own = actingEmployee({ state, username })?.enterpriseGlobalId;
   if (settings.profile.usersSee === 'all' || own === undefined) return;

@@ -122,7 +122,7 @@ function readTrial(fields: Fields): number | null {
   return trial;
 }
 
-/** Of 32 bits. */
+/** The largest integer of 32 bits. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
 /** `y-m-d`, such as `1-0-0` for a year. */

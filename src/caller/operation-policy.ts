@@ -6,7 +6,7 @@ export interface ObjectField {
   readonly name: string;
   /** The field of each item that identifies it; undefined where the items are ids. */
   readonly of: string | undefined;
-  /** It may be left out, and then it is an empty list that changes nothing. */
+  /** Whether the field may be left out. It is then an empty list that changes nothing. */
   readonly isOptional: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { isScope, type Scope } from './scopes.ts';
 
 /**
- * What the claims of a verified token say. Issuers use different names: `azp` and `scope` (Keycloak, Auth0), `client_id` and `scope` (RFC 9068,
+ * Reads the claims of a verified token. Issuers use different names: `azp` and `scope` (Keycloak, Auth0), `client_id` and `scope` (RFC 9068,
  * Cognito, Ping), `appid` or `azp` and `scp` or `roles` (Entra ID), `cid` and `scp` (Okta), `azp` alone (Google).
  */
 
@@ -9,7 +9,7 @@ type Claims = Readonly<Record<string, unknown>>;
 
 /** The application that the token was issued to, else its subject. */
 const CALLER_CLAIMS = ['azp', 'client_id', 'appid', 'cid', 'sub'];
-/** What the token was issued for. Only where it says nothing of that: what its holder may do by the roles that the issuer gave it for this audience. */
+/** The claims with the scopes of a token, the most specific first. `roles` counts only if no other claim is there. */
 const SCOPE_CLAIMS = ['scope', 'scp', 'permissions', 'roles'];
 
 export const CALLER_CLAIMS_TEXT = listOf(CALLER_CLAIMS);

@@ -35,7 +35,7 @@ export class UpstreamConfig {
   appSecret!: RotatingSecret;
   /** The path, where the secret was given as a file. The gateway re-reads the file when it changes. */
   appSecretFile!: string | undefined;
-  /** What the gateway asks tokens for; undefined: it sends no scope. `user` belongs to the password grant. */
+  /** The scopes that the gateway asks tokens for; undefined: it sends no scope. `user` belongs to the password grant. */
   scopes!: Readonly<Record<'order' | 'member' | 'user', string | undefined>>;
   timestampUnit!: 'ms' | 's';
   /** What `conformance` found out about the platform. The gateway re-reads the file when it changes. */

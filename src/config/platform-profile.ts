@@ -15,7 +15,7 @@ import { readSettingsFile } from './settings-file.ts';
 /** The answers that are known; the others stay open. */
 export type KnownReadings = Partial<Readings>;
 
-/** What is known of a platform. */
+/** The content of a profile: the readings and codes of one platform that are known. */
 export interface KnownPlatform {
   readonly readings: KnownReadings;
   readonly codes: TaughtCodes;
@@ -23,7 +23,7 @@ export interface KnownPlatform {
 
 export const NOTHING_KNOWN: KnownPlatform = { readings: {}, codes: {} };
 
-/** What is known of the platform. It is replaced while the process runs, when the file has changed. */
+/** The profile that this process uses. Its content is replaced when the file has changed. */
 export class PlatformProfile {
   constructor(private known = NOTHING_KNOWN) {}
 
@@ -32,18 +32,18 @@ export class PlatformProfile {
     return this.known.readings[name];
   }
 
-  /** Another object each time the profile was read. */
+  /** The codes that the profile teaches. Each reading of the file makes a new object. */
   get codes(): TaughtCodes {
     return this.known.codes;
   }
 
-  /** What the profile teaches of a code that the interface does not have. */
+  /** The meaning of a code that the interface does not have; undefined where the profile does not teach it. */
   taught(module: CodeModule, code: string): CodeWord | undefined {
     const codes = this.codes[module] ?? {};
     return Object.hasOwn(codes, code) ? codes[code] : undefined;
   }
 
-  /** What is known, with these readings in place of its own. */
+  /** A copy with these readings in place of its own. */
   with(readings: KnownReadings): KnownPlatform {
     return { ...this.known, readings: { ...this.known.readings, ...readings } };
   }

@@ -354,7 +354,7 @@ export function faultOfReading(name: ReadingName, value: unknown): string | unde
   return isOne ? undefined : `must be a whole number from ${least} to ${most}`;
 }
 
-/** What a code of the platform can be taught to mean, where the interface does not have the code. */
+/** The meanings that a profile can teach for a code that the interface does not have. */
 export const codeWords = ['refused', 'placed-before', 'busy', 'credentials'] as const;
 export type CodeWord = (typeof codeWords)[number];
 export const codeModules = ['order', 'member'] as const;

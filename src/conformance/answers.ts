@@ -3,7 +3,7 @@ import type { TokenLook } from './token-questions.ts';
 import type { Row } from './values.ts';
 
 /** The gateway asks for no larger pages. */
-export const LARGEST_PAGE = 200;
+export const MAX_PAGE_SIZE = 200;
 
 /** The same list with a filter, and the value that the filter had. */
 export interface Filtered {
@@ -18,7 +18,7 @@ export interface Customers {
   readonly ofOne: (Filtered & { readonly of: string | undefined }) | undefined;
 }
 
-/** What of a member is asked for as a keyword: the name, the name without its first and last letters, or its last one, or the account. */
+/** The part of a member that is asked for as a keyword: the name, the name without its first and last letters, or its last one, or the account. */
 export type Keyword = 'name' | 'inner' | 'beginning' | 'account';
 
 export interface Keywords {
@@ -42,12 +42,12 @@ export interface MemberAnswers {
   /** The page after it in the largest size; undefined where the first page says how many members there are, or was refused. */
   readonly nextPage: Answer | undefined;
   readonly pageBeyond: Answer | undefined;
-  /** What a keyword finds that no member has; undefined where no page came. */
+  /** The page for a keyword that no member has; undefined where no page came. */
   readonly membersOfNothing: Answer | undefined;
   readonly keywords: Keywords | undefined;
   readonly wrongUser: Answer;
   readonly withoutUser: Answer;
-  /** What the token endpoint answers to a user who does not exist. */
+  /** The token endpoint's answer to a user who does not exist. */
   readonly unknownUser: TokenLook | undefined;
 }
 

@@ -13,7 +13,7 @@ import type { Answer, Platform, Question } from './platform.ts';
 /** No id of a platform begins so. */
 export const UNKNOWN_ID = `conformance-unknown-${freshHex(4)}`;
 
-/** Whose data is asked for. */
+/** The enterprise and the channel whose data is asked for. */
 interface Target {
   readonly enterpriseGlobalId: string;
   readonly channelCode: string | undefined;
@@ -21,7 +21,7 @@ interface Target {
 
 type Decode = (data: unknown, notes: ContractNotes) => unknown;
 
-/** What is asked of whom, with what was found. Every question goes through here, so that no code is missed. */
+/** The run: the platform that is asked, and the findings. Every question goes through here, so that no code is missed. */
 export class Asked {
   /** The answers that refused something, whether they should or not. */
   readonly refusals: Answer[] = [];
@@ -64,7 +64,7 @@ export class Asked {
       if (!this.#refusesCredentials(answer)) break;
       profile.replace(before);
     }
-    // What refuses every form may be an accident, which the usual read repeats.
+    // A refusal of every form may be an accident, which the usual read repeats.
     const last = answer?.kind === 'success' ? answer : await this.ask(name);
     this.#taken(last, decode);
     if (last.kind === 'success')

@@ -6,7 +6,7 @@ import { flagOf, idOf, rowsOf } from './values.ts';
 
 const MAX_SKEW_MS = 60_000;
 
-/** What the gateway relies on, and no reading asks. Each returns the sentences of what is otherwise. */
+/** The checks of what the gateway relies on and no reading asks. Each returns a sentence for every departure. */
 type Check = (answers: Answers) => readonly (string | false | undefined)[];
 
 /** With today's settings something would be wrong. */

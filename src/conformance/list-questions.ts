@@ -2,7 +2,7 @@ import type { Answers, Filtered } from './answers.ts';
 import type { Answer } from './platform.ts';
 import { countOf, idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
-/** Which of the assets that the member center knows by number are in the list of the order module. */
+/** Compares the numbers that the member center knows with the order module's list of assets. */
 export function assetList({ assets, member }: Answers): 'all' | 'virtual' | undefined {
   const numbers = rowsOf(member?.assetNums).map(({ assetNum }) => idOf(assetNum));
   // An empty list of assets may be of an enterprise that has none, so it shows nothing.
@@ -48,7 +48,7 @@ export function flags({ assets, customers, member }: Answers): 'boolean' | 'numb
   return given.some((value) => typeof value === 'boolean') ? 'boolean' : undefined;
 }
 
-/** What `extendCode` leaves out, by the assets that lack the extension: with no such asset an answer shows nothing. */
+/** Finds what `extendCode` leaves out. Only assets that lack the extension show it. */
 export function extendCode({ assets, assetsExtended, assetsOfNothing }: Answers) {
   const codesOf = ({ assetExtends }: Row) => itemsOf(assetExtends).map((each) => idOf(each['extendCode']));
   const valueOf = ({ value, answer }: Filtered) => {

@@ -7,7 +7,7 @@ import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** So many assets are looked at for something to buy once more. */
-const MOST_ASSETS = 50;
+const MAX_ASSETS = 50;
 
 /** Something that the enterprise has bought before: a package where there is one. */
 interface Bought {
@@ -118,7 +118,7 @@ async function contentsOf(asked: Asked, asset: Row): Promise<readonly Row[] | un
   return [...itemsOf(productInstanceList), ...packages, ...inside];
 }
 
-/** What an order has put on an asset. */
+/** The products and packages that an order has put on an asset. */
 async function contentsFrom(asked: Asked, asset: Row, channelOrderId: string): Promise<readonly Row[]> {
   const contents = await contentsOf(asked, asset);
   if (!contents) throw new CannotAsk('The products on an asset of the enterprise cannot be read any more.');
@@ -127,7 +127,7 @@ async function contentsFrom(asked: Asked, asset: Row, channelOrderId: string): P
 
 async function somethingBought(asked: Asked, assets: readonly Row[]): Promise<Bought | undefined> {
   let plain: Bought | undefined;
-  for (const asset of assets.slice(0, MOST_ASSETS)) {
+  for (const asset of assets.slice(0, MAX_ASSETS)) {
     const contents = (await contentsOf(asked, asset)) ?? [];
     const merchandise = contents.find((each) => itemsOf(each['productInstanceList']).length > 0);
     const [inside] = itemsOf(merchandise?.['productInstanceList']);

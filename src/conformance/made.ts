@@ -1,7 +1,7 @@
 import type { Asked } from './asked.ts';
 import type { Answer } from './platform.ts';
 
-/** What everything is named that the command makes. */
+/** The beginning of the name of everything that the command makes. */
 export const MADE = 'conformance';
 
 /** Something that is made; `remove` resolves with whether it is gone, also where it was never there. */

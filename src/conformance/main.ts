@@ -150,7 +150,7 @@ function writeProfile(path: string, { readings: known, codes }: KnownPlatform): 
   renameSync(`${path}.new`, path);
 }
 
-/** What to do where nothing could be read of a module. */
+/** Says for each module of which nothing could be read what to do. */
 function unreadOf({ unread }: Findings, alias: string | undefined): string[] {
   const reasons = {
     order:

@@ -31,12 +31,12 @@ export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | un
   return rows.length > 0 && !rows.some((row) => 'passwordMobile' in row) ? 'absent' : undefined;
 }
 
-/** That a list shows no deleted member says nothing where none was deleted. */
+/** Finds a deleted member in the list. A list without one says nothing, because none may have been deleted. */
 export function deletedMembers({ member }: Answers): 'listed' | undefined {
   return rowsOf(member?.firstPage).some(({ deleted }) => flagOf(deleted) === true) ? 'listed' : undefined;
 }
 
-/** What a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
+/** Finds what a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
 export function keyword(answers: Answers): 'part' | 'beginning' | 'whole' | 'account' | undefined {
   const { keywords } = answers.member ?? {};
   const nullIsEmpty = emptyLists(answers) === 'null';

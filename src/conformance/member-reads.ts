@@ -4,7 +4,7 @@ import type { KnownReadings } from '../config/platform-profile.ts';
 import { codeModules } from '../config/readings.ts';
 import { accessToken } from '../token/principal.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
-import { type Keyword, type Keywords, LARGEST_PAGE, type MemberAnswers } from './answers.ts';
+import { type Keyword, type Keywords, MAX_PAGE_SIZE, type MemberAnswers } from './answers.ts';
 import { type Asked, UNKNOWN_ID } from './asked.ts';
 import { impersonal } from './impersonal.ts';
 import { firstOf } from './member-questions.ts';
@@ -77,7 +77,7 @@ async function pagesOfMembers(asked: Asked) {
   };
   /** A platform that gives smaller pages refuses nothing that the gateway needs. */
   const inAnySize = async (pageNum: string) => {
-    const large = await inSize(pageNum, LARGEST_PAGE);
+    const large = await inSize(pageNum, MAX_PAGE_SIZE);
     return large.kind === 'refused' ? inSize(pageNum, 1) : large;
   };
   const usual = await inAnySize('1');
@@ -95,8 +95,8 @@ async function pagesOfMembers(asked: Asked) {
   };
   if (first.kind !== 'success') return none;
   const number = isFromZero ? '0' : '1';
-  if (pages.get(LARGEST_PAGE)?.kind === 'refused')
-    await largest(LARGEST_PAGE, async (size) => {
+  if (pages.get(MAX_PAGE_SIZE)?.kind === 'refused')
+    await largest(MAX_PAGE_SIZE, async (size) => {
       const { kind } = await inSize(number, size);
       return kind === 'failed' ? undefined : kind === 'success';
     });
@@ -110,8 +110,8 @@ async function pagesOfMembers(asked: Asked) {
     ...none,
     firstPage,
     nextPage:
-      size === LARGEST_PAGE && countOf(objectOf(firstPage)['total']) === undefined
-        ? await ask(String(Number(number) + 1), LARGEST_PAGE)
+      size === MAX_PAGE_SIZE && countOf(objectOf(firstPage)['total']) === undefined
+        ? await ask(String(Number(number) + 1), MAX_PAGE_SIZE)
         : undefined,
     pageBeyond: await ask('9999', 1),
     keywords: await keywords(rowsOf(firstPage), find),

@@ -16,16 +16,16 @@ import { lookOf, type TokenLook } from './token-questions.ts';
 export interface Question extends Pick<UpstreamRequest, 'ids' | 'query' | 'body' | 'nonce'> {
   /** Sent in place of the user's token. With null none is sent. */
   readonly userToken?: AccessToken | null;
-  /** It is asked once, and a token that is refused stays in use. Of itself so where the nonce or the user's token is given. */
+  /** Asks once, and keeps a token that is refused in use. A given nonce or user token has the same effect. */
   readonly asItIs?: boolean;
 }
 
-/** What the platform answers, as the gateway reads it. */
+/** An answer of the platform, as the gateway reads it. */
 export interface Answer {
   readonly operation: UpstreamOperation;
   /** `failed`: the platform is out of order, or not as its interface says, so the answer shows nothing of what was asked. */
   readonly kind: 'success' | 'refused' | 'failed';
-  /** Of a success. */
+  /** The payload of a success. */
   readonly data: unknown;
   /** The platform's code; undefined for a success and where there is none. */
   readonly code: string | undefined;
@@ -34,7 +34,7 @@ export interface Answer {
   readonly status: number | undefined;
   /** The date that the platform gave the response, in ms since the epoch. */
   readonly sentAt: number | undefined;
-  /** Of an answer with a code: whether the code is a text or a number. */
+  /** Whether the code of the answer is a text or a number. */
   readonly codeIs: 'text' | 'number';
 }
 
@@ -88,7 +88,7 @@ export class Platform {
     return this.#looks.find(({ tokenIn }) => tokenIn);
   }
 
-  /** What the token endpoint answers to a user who does not exist, so that no account is locked; undefined where nothing came. */
+  /** The token endpoint's answer to a user who does not exist, so that no account is locked; undefined where nothing came. */
   async logIn(username: string): Promise<TokenLook | undefined> {
     const before = this.#looks.length;
     try {

@@ -3,7 +3,7 @@ import { type ReadingName, readingNames } from '../config/readings.ts';
 import { isJsonText, numberText } from '../shared/json.ts';
 import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
-import { type Answers, LARGEST_PAGE } from './answers.ts';
+import { type Answers, MAX_PAGE_SIZE } from './answers.ts';
 import { assetList, emptyLists, extendCode, flags } from './list-questions.ts';
 import { accountSuffix, deletedMembers, firstPage, keyword, mobiles } from './member-questions.ts';
 import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
@@ -23,7 +23,7 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   maxPageSize: ({ member }) => (member ? pageLimit(member) : undefined),
   largerPages: ({ member }) => {
     if (!member?.firstPage) return undefined;
-    const large = member.pages.get(LARGEST_PAGE);
+    const large = member.pages.get(MAX_PAGE_SIZE);
     if (large?.kind === 'refused') return 'refuse';
     return large && cutTo(large, member.nextPage) !== undefined ? 'cut' : undefined;
   },
@@ -108,7 +108,7 @@ function hasMembers(page: Answer | undefined): boolean {
 
 /** The largest page that came while the next larger one was refused, or to which the platform cuts its pages. */
 function pageLimit({ pages, nextPage }: NonNullable<Answers['member']>): number | undefined {
-  const large = pages.get(LARGEST_PAGE);
+  const large = pages.get(MAX_PAGE_SIZE);
   if (large?.kind === 'success') return cutTo(large, nextPage);
   for (const [size, { kind }] of pages)
     if (kind === 'success' && pages.get(size + 1)?.kind === 'refused') return size;
@@ -120,10 +120,10 @@ function cutTo(page: Answer, next: Answer | undefined): number | undefined {
   const shown = objectOf(page);
   const came = rowsOf(page).length;
   const total = countOf(shown['total']) ?? 0;
-  const size = countOf(shown['pageSize']) ?? LARGEST_PAGE;
+  const size = countOf(shown['pageSize']) ?? MAX_PAGE_SIZE;
   const ids = new Set(rowsOf(page).map(({ globalId }) => idOf(globalId)));
-  const hasMore = came < LARGEST_PAGE && rowsOf(next).some(({ globalId }) => !ids.has(idOf(globalId)));
-  const isCut = hasMore || came < Math.min(total, LARGEST_PAGE) || (size < LARGEST_PAGE && size > came);
+  const hasMore = came < MAX_PAGE_SIZE && rowsOf(next).some(({ globalId }) => !ids.has(idOf(globalId)));
+  const isCut = hasMore || came < Math.min(total, MAX_PAGE_SIZE) || (size < MAX_PAGE_SIZE && size > came);
   if (came === 0 || !isCut) return undefined;
-  return Math.max(size < LARGEST_PAGE ? size : 1, came);
+  return Math.max(size < MAX_PAGE_SIZE ? size : 1, came);
 }

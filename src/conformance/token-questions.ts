@@ -6,12 +6,12 @@ import { idOf, isRow } from './values.ts';
 /** How a response of the token endpoint looks. It has no token. */
 export interface TokenLook {
   readonly status: number;
-  /** Where the token is; undefined: the response has none. */
+  /** The place of the token; undefined: the response has none. */
   readonly tokenIn: 'plain' | 'data' | undefined;
   readonly type: unknown;
-  /** Of a refusal in the form of OAuth. */
+  /** The error of a refusal in the form of OAuth. */
   readonly error: string | undefined;
-  /** Of a refusal in the platform's own form, with its words. */
+  /** The code and the words of a refusal in the platform's own form. */
   readonly code: string | undefined;
   readonly message: string;
 }

@@ -31,7 +31,7 @@ export async function findTokenScope(
   use('taken');
   const refused = await failureFor(first);
   if (!refused) return 'taken';
-  // Where another scope is taken, the first one is not the application's.
+  // If the endpoint takes another scope, the first one is not the application's.
   for (const scope of others) if (!(await failureFor(scope))) return 'taken';
   use('refused');
   if (!(await failureFor(first))) return 'refused';

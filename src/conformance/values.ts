@@ -17,7 +17,7 @@ export function flagOf(value: unknown): boolean | undefined {
   return value === false || numberText(value) === '0' ? false : undefined;
 }
 
-/** What of an answer is read here. */
+/** The parts of an answer that questions read. */
 interface Came {
   readonly kind: string;
   readonly data: unknown;

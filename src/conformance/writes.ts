@@ -2,15 +2,15 @@ import type { Asked } from './asked.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
 import { askByMember } from './made-member.ts';
 import { askByOrder } from './made-order.ts';
-import { LARGEST_PAGE } from './answers.ts';
+import { MAX_PAGE_SIZE } from './answers.ts';
 import { countOf, idOf, largest, objectOf, rowsOf } from './values.ts';
 
 const MOST_LOCKS = 1_000;
 
 /** Whether the enterprise has members that no run of this command has made, as far as a page shows them. */
 export async function mayHaveMembersOfItsOwn(asked: Asked): Promise<boolean> {
-  const { maxPageSize = LARGEST_PAGE, firstPage = 1 } = asked.findings.readings;
-  const query = { pageNum: String(firstPage), pageSize: String(Math.min(LARGEST_PAGE, maxPageSize)) };
+  const { maxPageSize = MAX_PAGE_SIZE, firstPage = 1 } = asked.findings.readings;
+  const query = { pageNum: String(firstPage), pageSize: String(Math.min(MAX_PAGE_SIZE, maxPageSize)) };
   const page = await asked.ask('listMembers', { query });
   const { list, total } = objectOf(page);
   if (!Array.isArray(list)) return true;

@@ -9,7 +9,7 @@ import { SharedRedis } from '../redis/shared-redis.ts';
  * `userName` is `anna@acme`, `anna.acme` or `annaacme`. What is appended is the suffix of the enterprise. Accounts are compared in lower case.
  */
 
-/** What the platform has shown counts for a day: an enterprise may get another code. */
+/** A suffix that the platform has shown counts for a day, because an enterprise may get another code. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const MAX_REMEMBERED = 10_000;
 /** So many members do not end in the same letters by chance. */
@@ -77,7 +77,7 @@ export function suffixOfAnswer(
 /**
  * The suffix that all members of an enterprise have, by their user names in lower case. `accounts`: those that a file names.
  *
- * What all user names end in need not be the suffix: `anna` and `hanna` end in `anna` too. So it counts only where it begins with a
+ * A common ending of all user names need not be the suffix: `anna` and `hanna` end in `anna` too. So it counts only where it begins with a
  * separator, which no account has, or where accounts of the file are there with it, and with nothing else. Undefined where it is not certain.
  */
 export function suffixOfList(
@@ -116,7 +116,7 @@ export function suffixFor(
   return 2 * agreeing > userNames.length ? known : suffixOfList(userNames, accounts);
 }
 
-/** What follows the accounts in the user names that begin with one, and how often. */
+/** Counts the endings that follow an account in the user names. */
 function restsOf(userNames: readonly string[], accounts: ReadonlySet<string>): Map<string, number> {
   const rests = new Map<string, number>();
   for (const name of userNames)

@@ -42,7 +42,7 @@ export interface AddedRows {
   /** By account. */
   readonly added: ReadonlyMap<string, MemberDto>;
   readonly failed: FailedMemberDto[];
-  /** What the platform has appended to each account; undefined where the response does not show it. */
+  /** The suffix that the platform has appended to each account; undefined where the response does not show it. */
   readonly suffix: string | undefined;
   /** Whether the response contradicts itself or the request. */
   readonly contradicts: boolean;

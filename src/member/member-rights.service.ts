@@ -4,7 +4,8 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { etagOf, isNamed } from '../operation/response.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { nothing, type WholeList } from '../upstream/wire/reader.ts';
+import { nothing } from '../upstream/wire/reader.ts';
+import type { WholeList } from '../upstream/wire/whole-list.ts';
 import type { WirePrivileges } from '../upstream/wire/member.ts';
 import {
   type AssetNumDto,

@@ -1,6 +1,7 @@
 import type { Readings } from '../config/readings.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
-import { type CameList, readDeciding, type Reader } from '../upstream/wire/reader.ts';
+import { type Reader } from '../upstream/wire/reader.ts';
+import { type CameList, readDeciding } from '../upstream/wire/whole-list.ts';
 import {
   assetNumShape,
   type LentLockField,

@@ -78,7 +78,7 @@ export class MemberService {
   ) {}
 
   /**
-   * Where the platform may clear what an edit leaves out, the gateway reads the member first and sends all of its fields. Throws
+   * Reads the member first and sends all of its fields, if the platform may clear what an edit leaves out. Throws
    * `edit-would-lose` where it cannot send one of them.
    */
   async updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {

@@ -1,7 +1,7 @@
-/** What stands in place of digits that a platform does not show. */
+/** The characters that stand for digits that a platform does not show. */
 const MASK = /[*＊•●∗]|x{2,}|#{2,}/i;
 const NO_DIGIT = /\D/g;
-/** What people write between digits. */
+/** The characters that people write between digits. */
 const SEPARATORS = /[\s().+/-]/g;
 /** No mobile number is shorter. */
 const MIN_DIGITS = 6;

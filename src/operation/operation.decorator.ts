@@ -45,7 +45,7 @@ export function Operation(spec: OperationSpec): MethodDecorator {
     applyDecorators(
       SetMetadata(OPERATION_POLICY, policy),
       HttpCode(spec.success[0].status),
-      // What the hooks have to know before Nest has found the handler. The body of a file is not read before the handler.
+      // The hooks have to know this before Nest has found the handler. The body of a file is not read before the handler.
       RouteConfig({
         isCached: policy.isCached,
         takesFile: policy.takesFile,

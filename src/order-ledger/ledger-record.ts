@@ -28,7 +28,7 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
-  // What became of it was found, or the platform's profile has taught since then what its code means.
+  // Reconciliation has found the order, or the platform's profile now teaches what its code means.
   reconciliation: {
     in_doubt: ['succeeded', 'rejected', 'not_sent'],
     incomplete: ['succeeded'],
@@ -99,12 +99,12 @@ export interface Settlement {
   readonly items: readonly PlacedItem[] | null;
 }
 
-/** What reconciliation needs besides the items of the order; by the sequence of the item. */
+/** The further data that reconciliation needs of an order, by the sequence of the item. */
 export interface OrderSearch {
   /** The customers of items that name no enterprise. */
   readonly customers?: Readonly<Record<string, SoughtCustomer>>;
   readonly deletions?: Readonly<Record<string, readonly Deletion[]>>;
-  /** What each purchase buys. */
+  /** The products and packages that each purchase buys. */
   readonly purchases?: Readonly<Record<string, readonly Bought[]>>;
   /** The alias of the user that the order named. */
   readonly user?: string;

@@ -2,7 +2,7 @@ import type { Holding, Holdings } from '../upstream/platform-search.ts';
 import { type Instance, type InstalledProduct, isFrom, isMeantBy } from '../upstream/wire/instances.ts';
 import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
 
-/** What the platform shows of an order: pure functions over what was read. Only what came decides. */
+/** Pure functions that decide what the platform's lists prove about an order. Only lists that came decide. */
 
 /** Licence orders with the channel's number of this order, by their ids. */
 export type FoundOrders = ReadonlyMap<string, readonly Instance[]>;

@@ -7,7 +7,7 @@ import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { NoUser, PlatformSearch } from '../upstream/platform-search.ts';
 import { type Instance, isMeantBy, type NamedInstance } from '../upstream/wire/instances.ts';
-import type { WholeList } from '../upstream/wire/reader.ts';
+import type { WholeList } from '../upstream/wire/whole-list.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 import {

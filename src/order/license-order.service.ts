@@ -206,7 +206,7 @@ function searchOf({ items }: PlaceOrderDto, user: string | undefined): OrderSear
   };
 }
 
-/** What a purchase puts on one asset, or on each of the assets that it names. The content of a package is the platform's. */
+/** The products and packages that a purchase puts on one asset, or on each asset that it names. The platform knows what is in a package. */
 function boughtOn({ assetNums = [], products = [], merchandises = [] }: BoughtAssetDto): Bought[] {
   const count = Math.max(1, assetNums.length);
   return [

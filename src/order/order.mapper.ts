@@ -2,7 +2,8 @@ import { isJsonText, numberText } from '../shared/json.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import type { Deciding } from '../upstream/platform-readings.ts';
-import { type Reader, readList, readObject, readWhole, type WholeList } from '../upstream/wire/reader.ts';
+import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
+import { readWhole, type WholeList } from '../upstream/wire/whole-list.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
   type AssetField,

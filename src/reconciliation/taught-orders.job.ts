@@ -42,7 +42,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     clearInterval(this.#timer);
   }
 
-  /** Where the order store cannot be read, the log says so already, and the next tick looks again. */
+  /** A store that cannot be read stands in the log already, and the next tick looks again. */
   async #tick(): Promise<void> {
     const { codes } = this.readings;
     const at = performance.now();

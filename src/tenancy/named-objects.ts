@@ -3,7 +3,7 @@ import type { ObjectField } from '../caller/operation-policy.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 
-/** What these name in a body is something else: a value of the thing, such as a telephone number, or only a word for it. */
+/** The names that identify no object in a body: they stand for a value, such as a telephone number, or only for a word. */
 const VALUES: ReadonlySet<Name> = new Set(['label', 'filter']);
 
 /** The fields that identify the object of a request, from the outside in: all ids in its path, and what its body names (see `Names`). */

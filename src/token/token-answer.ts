@@ -20,7 +20,7 @@ const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
 
 export type RefusedCredentials = 'invalid_client' | 'invalid_grant';
 
-/** What a code of the endpoint means that the interface does not have; undefined where nobody has taught it. */
+/** The meaning of a code that the interface does not have; undefined where the profile does not teach it. */
 type MeaningOfCode = (code: string) => RefusedCredentials | undefined;
 
 export interface TokenAnswer {

@@ -18,7 +18,7 @@ const BROKEN_CODING = /^(Z_|ERR__|ZSTD_)/;
 
 interface Grant {
   readonly send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
-  /** Whose credentials a code refuses that the profile teaches as `credentials`. */
+  /** Returns whose credentials a code refuses that the profile teaches as `credentials`. */
   readonly refused: RefusedCredentials;
 }
 

@@ -17,7 +17,7 @@ export interface Part<T> {
   readonly items: readonly T[];
   /** The position of the page's first member in the list, from 0. */
   readonly at: number;
-  /** Without deleted employees; null while it is not known. */
+  /** The number of members without deleted employees; null while it is not known. */
   readonly total: number | null;
   /** How many members of the page came without an id, so that nothing can be shown of them. */
   readonly nameless: number;
@@ -86,7 +86,7 @@ export class MemberList {
       }
       if (part.value !== 'changed') break;
     }
-    // Where a deleted employee stands in the list, the positions of the members can only be counted.
+    // If the list has a deleted employee, the positions of the members can only be counted.
     return (await this.limit.listsDeleted()) ? this.#counted(ask, from, from + pageSize) : { items, total };
   }
 

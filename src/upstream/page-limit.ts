@@ -18,7 +18,7 @@ const ASK_EVERY_MS = 60 * 1000;
 export type FirstPage = 0 | 1;
 
 /**
- * What the platform has shown of its list of members: how many members it gives at once, which number the first page has, and whether it
+ * Keeps what the platform has shown of its list of members: how many members it gives at once, which number the first page has, and whether it
  * lists deleted employees. All replicas share the size and the last one in Redis.
  */
 @Injectable()

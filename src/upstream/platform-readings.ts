@@ -7,7 +7,7 @@ import { followSettings } from '../config/watched-file.ts';
 import { Log } from '../observability/log.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
-/** What a list needs in order to decide. */
+/** The conditions under which a list may decide by what it lacks. */
 export interface Deciding<Name extends string> {
   /** The fields of an item that decide. */
   readonly fields: readonly Name[];
@@ -46,17 +46,17 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
     return this.config.profile.of(name);
   }
 
-  /** Another object each time the profile was read. */
+  /** The codes that the profile teaches. Each reading of the file makes a new object. */
   get codes(): TaughtCodes {
     return this.config.profile.codes;
   }
 
-  /** What the profile teaches of a code that the interface does not have. */
+  /** The meaning of a code that the interface does not have; undefined where the profile does not teach it. */
   taught(module: CodeModule, code: string): CodeWord | undefined {
     return this.config.profile.taught(module, code);
   }
 
-  /** What a list needs in order to decide: see `readWhole`. */
+  /** Makes the conditions of a list that decides by these fields. */
   deciding<Name extends string>(...fields: readonly Name[]): Deciding<Name> {
     return { fields, nullIsEmpty: this.nullIsEmpty };
   }

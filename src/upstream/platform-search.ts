@@ -9,7 +9,8 @@ import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import { assetShape, customerShape } from './wire/order.ts';
 import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
-import { readDeciding, readList } from './wire/reader.ts';
+import { readList } from './wire/reader.ts';
+import { readDeciding } from './wire/whole-list.ts';
 
 const EVERYTHING = new Set(['*']);
 /** The platform refuses a single asset with these codes: it was deleted, or belongs to another enterprise now. */
@@ -20,7 +21,7 @@ export interface Holding extends AssetContent {
   readonly assetNum: string | null;
 }
 
-/** What an enterprise has. */
+/** The assets of an enterprise. */
 export interface Holdings {
   readonly assets: readonly Holding[];
   /** Whether the list of assets came with a number for each, so that an asset that is not in it is not there. */

@@ -19,7 +19,7 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 interface MetCode extends Pick<Gap, 'operation' | 'count' | 'firstSeenAt' | 'lastSeenAt'> {
   readonly module: CodeModule;
   readonly code: string;
-  /** What the platform said with it once; null where it said nothing, or the words are not kept any more. */
+  /** The platform's words beside the code; null where it said nothing, or the words are not kept any more. */
   readonly words: string | null;
 }
 

@@ -11,7 +11,7 @@ const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERY
 const MIN_LENGTH = 8;
 
 /**
- * Of an enterprise that it does not know, a platform sends an empty list of assets, or it refuses, by any code and in any words. Callers get
+ * A platform answers an empty list for an enterprise that it does not know, or refuses it by any code and in any words. Callers get
  * the empty list in both cases. The gateway recognises such a refusal by asking for an enterprise that nobody has: the platform refuses it
  * with the same code in the same words. The words have to name the enterprise, or the platform has to show the assets of another one at this
  * moment: else it may refuse every call. Every other refusal stays one, such as that of an enterprise that is blocked, which may have assets.
@@ -22,7 +22,7 @@ export function nothingIfUnknown(
   enterpriseGlobalId: string,
 ): (error: unknown) => Promise<readonly never[]> {
   return async (error) => {
-    // What the platform showed a moment ago, it knows.
+    // The platform knows an enterprise that it showed a moment ago.
     if (!mayMeanTheEnterprise(error) || upstream.served.has(enterpriseGlobalId)) throw error;
     // These calls are the gateway's own, and the log of the caller's request does not have them.
     const caller = { ...call.caller, grants: ALL_GRANTS };

@@ -34,7 +34,7 @@ export interface FailureDetails {
   readonly status?: number;
   /** Business code, for `refused`. */
   readonly code?: string;
-  /** What the platform's profile teaches of the code. */
+  /** The meaning of the code that the platform's profile teaches. */
   readonly taught?: CodeWord | undefined;
   /** The platform's texts, cleaned and masked: `message` for people, `reason` (its `cause`) for the log only. */
   readonly message?: string;

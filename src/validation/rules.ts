@@ -234,7 +234,7 @@ export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {
   );
 }
 
-/** Without `max` only the number of all values of a body is limited. */
+/** A list. If there is no `max`, only the number of all values of a body is limited. */
 export interface Size {
   readonly min?: number;
   readonly max?: number;

@@ -1,6 +1,6 @@
 import { isJsonText } from '../shared/json.ts';
 
-/** What the values of requests may contain: texts for people, secrets and ids. */
+/** The characters that values of requests may contain: texts for people, secrets and ids. */
 
 /** The bounds of a text in characters (code points), as JSON Schema counts them. Without `max` only the size of the whole body is limited. */
 export interface Length {

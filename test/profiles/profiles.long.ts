@@ -35,7 +35,10 @@ it(`PROFILES_SEED=${seed}: on every platform of ${COUNT} the story is true`, asy
       const redis = isKilled
         ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'])
         : undefined;
-      const faults = await playProfile(sandbox, profile, { redis, isLate: index % LATE_EVERY === 0 });
+      const isLate = index % LATE_EVERY === 0;
+      const faults = await playProfile(sandbox, profile, { redis, isLate }).catch((error: unknown) => [
+        String(error),
+      ]);
       await redis?.stop();
       if (faults.length > 0) wrong.push({ profile, wrong: faults });
     }

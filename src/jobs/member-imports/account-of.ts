@@ -1,4 +1,4 @@
-/** What `addMembers` takes for an account (interface section 8). Only such a member can be made, renamed or deleted by a file. */
+/** An account as `addMembers` takes it (interface section 8). Only such a member can be made, renamed or deleted by a file. */
 const ACCOUNT = /^[A-Za-z0-9]+$/;
 /** The interface does not say what is between the account and the enterprise's code. If it is `@`, everything before it belongs to the account. */
 const USER_NAME = /^([A-Za-z0-9]+)(?:@|[^A-Za-z0-9@][^@]*$|$)/;

@@ -19,7 +19,7 @@ import { csvRows, type FileColumns, MAX_NAME, type RowFault } from './csv-rows.t
 import { ndjsonRows } from './ndjson-rows.ts';
 
 const COLUMNS = ['account', 'userName', 'password', 'name', 'departmentId', 'remark', 'passwordMobile'];
-/** What an export has besides: a file may be an exported one, with changes. */
+/** The other columns of an export: a file may be an exported one, with changes. */
 const PASSED_OVER = Object.keys({
   ...{ memberId: 0, userId: 0, memberGlobalId: 0, enterpriseId: 0, departmentName: 0, assetNums: 0 },
   ...{ lentLockNum: 0, online: 0, deleted: 0, createdAt: 0, updatedAt: 0, boundUserInfo: 0 },

@@ -22,7 +22,7 @@ export interface FileColumns {
   readonly known: readonly string[];
   /** Columns that a file may have, and of which nothing is read. */
   readonly passedOver: readonly string[];
-  /** Of each list the file has at least one. */
+  /** Lists of columns: the file has at least one of each list. */
   readonly required: readonly (readonly string[])[];
 }
 

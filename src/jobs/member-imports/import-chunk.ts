@@ -183,7 +183,7 @@ export class ImportChunk {
       const { account, was } = this.#result(at);
       const row = this.#open.get(at);
       const [member] = found?.of(account) ?? [];
-      // It may be ours, or have been there before.
+      // The member may be ours, or may have been there before.
       const isUntold = looked.includes(at) && found?.mayHave(account) === true;
       if (member && was === undefined && this.#wasDoubtful)
         this.#settle(at, { status: 'added', memberGlobalId: member.memberGlobalId });

@@ -162,7 +162,7 @@ export function foundOutcome(
 /** The accounts that a file names. */
 export class NamedAccounts {
   readonly all = new Set<string>();
-  /** Those that are accounts for certain: an account that was read from a user name may have the suffix. */
+  /** The names that are accounts for certain. An account that was read from a user name may still have the suffix. */
   readonly given = new Set<string>();
 
   add({ account, userName }: WaitingMember): void {

@@ -85,7 +85,7 @@ export class KnownMembers {
     return this.#ids.has(memberGlobalId);
   }
 
-  /** Those whose account is known. */
+  /** The members whose account is known. */
   all(): readonly KnownMember[] {
     return [...this.#byAccount.values()].flat();
   }

@@ -65,7 +65,7 @@ const userHeaders = [
   }),
 ];
 
-/** Of an operation whose platform's operation needs no user. */
+/** The header of an operation that needs no user for its call of the platform, but for look-ups. */
 const lookupHeader = ApiHeader({
   name: 'X-Acting-User',
   required: false,

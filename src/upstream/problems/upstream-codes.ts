@@ -3,7 +3,7 @@ import type { CodeWord } from '../../config/readings.ts';
 import { type OperationName, operationList, type UpstreamOperation } from '../operations.ts';
 import type { FailureDetails } from '../upstream-failure.ts';
 
-/** What a business code of the platform means to a caller: by its interface (section 7), or by its profile. */
+/** Returns what a business code of the platform means to a caller: by its interface (section 7), or by its profile. */
 export interface UpstreamCode {
   readonly slug: ProblemSlug;
   /** The platform's message is written for the user, so it goes to `detail`. */

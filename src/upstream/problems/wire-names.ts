@@ -2,9 +2,9 @@ import { type OperationName, operations, type UpstreamOperation } from '../opera
 
 /** A field of a request on the wire. */
 interface Field {
-  /** Its location in the gateway's request, below the object that has it. */
+  /** The location of the field in the gateway's request, below the object that has it. */
   readonly at: string;
-  /** Its name in a sentence. A name such as `code` says nothing alone, so its object stands before it. */
+  /** The name of the field in a sentence. A name such as `code` says nothing alone, so its object stands before it. */
   readonly spoken: string;
   readonly below?: Fields;
 }
@@ -139,7 +139,7 @@ const OBJECTS = new Map(
  */
 const NAME =
   /(?<![\p{Script=Latin}\p{N}_$@/\\.%#?&=+~-]|\w:)[a-z]\w*(?:\[\d+\])?(?:\.[A-Za-z]\w*(?:\[\d+\])?)*(?![\p{Script=Latin}\p{N}_$@/\\%#+~-]|\[\d|\.[\p{L}\p{N}]|:[\w/])/gu;
-/** Without an index, a dot or a capital a word may be plain language, such as `size` and `address`. */
+/** A word that has no index, dot or capital may be plain language, such as `size` and `address`. */
 const IS_PLAIN = /^[a-z]+$/;
 
 export interface InOurWords {
@@ -185,7 +185,7 @@ function firstOf(objects: readonly Fields[], path: string): Named | undefined {
   return undefined;
 }
 
-/** What a path means that begins in this object; undefined where one of its parts is no field. */
+/** Returns the field of a path that begins in this object; undefined where one of its parts is no field. */
 function namedIn(object: Fields, path: string, isTop: boolean): Named | undefined {
   const parts = path.split('.').map((part) => /^(\w+)(\[\d+\])?$/.exec(part));
   let fields: Fields | undefined = object;
