@@ -104,7 +104,9 @@ export class MemberPages<T> {
     const page = await this.#ask(1);
     // A platform may answer with the first page where one beyond the end is asked for, which then has another number.
     const isSaid = page.isFirst === true && (page.pageNum === null || page.pageNum === 1);
-    const first = isSaid ? 1 : await this.#comparedFirst(page);
+    // A page beyond the end may be answered by the last one, which is page 0 where it is the only one.
+    const isZero = page.pageNum === 0;
+    const first = isSaid ? 1 : isZero ? 0 : await this.#comparedFirst(page);
     if (first !== undefined) this.limit.beginsWith(first);
     this.#first = first;
     if (first !== 0 && wanted === 1) this.#ahead.set(1, Promise.resolve(page));

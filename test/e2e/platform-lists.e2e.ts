@@ -153,6 +153,11 @@ describe('the first page', () => {
     expect((await from.get(`${HARBOUR}/members/${all[0]}`)).status).toBe(200);
   });
 
+  it('has the number 0 where the only page also answers for the one beyond it', async () => {
+    const from = await started({ firstPage: 0, pagesBeyond: 'last', pageFlags: 'next' }, 5);
+    expect(await exported(from)).toEqual(await members());
+  });
+
   it('has the number 1, and pages say nothing of it: the page before is asked for once', async () => {
     const from = await started({}, 230);
     await sandbox.fault({ operation: 'listMembers', action: { patch: { data: bare } } });
