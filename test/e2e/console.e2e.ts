@@ -409,8 +409,11 @@ it('G12 budgets show what each caller has used in each month', async () => {
 
 it('G12 settings say what counts at once, and what needs a restart', async () => {
   await section('settings');
-  const names = (title: string) =>
-    page.locator('section').filter({ hasText: title }).locator('li').allInnerTexts();
+  const names = async (title: string) => {
+    const items = page.locator('section').filter({ hasText: title }).locator('li');
+    await items.first().waitFor();
+    return items.allInnerTexts();
+  };
   const reread = await names('Read again');
   expect(reread).toEqual(expect.arrayContaining(['CALLERS_FILE', 'UPSTREAM_USERS_FILE', 'TLS_CERT_FILE']));
   expect(await names('Read at the start')).toEqual(expect.arrayContaining(['REDIS_URL', 'ENCRYPTION_KEYS']));

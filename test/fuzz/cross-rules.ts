@@ -37,7 +37,8 @@ function productsOnly(asset: Members): Members {
 
 /** A number that has masked digits, as platforms show them, is refused. */
 function unmasked(value: Members): Members {
-  const isMasked = /[*＊•●∗]|x{2,}|#{2,}/i.test(String(value['passwordMobile'] ?? ''));
+  const { passwordMobile } = value;
+  const isMasked = typeof passwordMobile === 'string' && /[*＊•●∗]|x{2,}|#{2,}/i.test(passwordMobile);
   return isMasked ? { ...value, passwordMobile: '13800000001' } : value;
 }
 
