@@ -5,7 +5,7 @@ import { askByOrder } from './made-order.ts';
 import { MAX_PAGE_SIZE } from './answers.ts';
 import { countOf, idOf, largest, objectOf, rowsOf } from './values.ts';
 
-const MOST_LOCKS = 1_000;
+const MAX_LOCKS = 1_000;
 
 /** Whether the enterprise has members that no run of this command has made, as far as a page shows them. */
 export async function mayHaveMembersOfItsOwn(asked: Asked): Promise<boolean> {
@@ -44,8 +44,8 @@ async function locks(asked: Asked): Promise<void> {
     const { kind } = await ask(count);
     return kind === 'failed' ? undefined : kind === 'success';
   };
-  const takesAll = await isTaken(MOST_LOCKS);
-  const most = takesAll === false ? await largest(MOST_LOCKS, isTaken) : takesAll && MOST_LOCKS;
+  const takesAll = await isTaken(MAX_LOCKS);
+  const most = takesAll === false ? await largest(MAX_LOCKS, isTaken) : takesAll && MAX_LOCKS;
   asked.findings.found('maxLocksPerCall', most);
 }
 

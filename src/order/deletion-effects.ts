@@ -54,21 +54,28 @@ export class DeletionEffects {
       const customer = customers[sequence];
       return customer && (await this.search.enterpriseOf(order.channelCode, customer, abandon));
     };
-    const seen: Record<string, readonly DeletionRecord[]> = {};
+    // Items of the same enterprise share one reading of its assets.
+    const sequences = new Map<string, number[]>();
     for (const [index, item] of order.items.entries()) {
       const sequence = sequenceOf(item, index);
-      const own = deletions[sequence];
-      if (!own) continue;
-      const assetNums = new Set(own.flatMap((deletion) => deletion.assetNums));
-      try {
-        const enterprise = item.customer.enterpriseGlobalId ?? (await enterpriseOf(sequence));
-        if (enterprise === undefined) continue;
-        const holdings = await this.search.holdings(enterprise, { abandon, user, assetNums });
-        seen[sequence] = own.map((each) => ({ ...each, seen: isThere(each, holdings) }));
-      } catch (error) {
-        const isOfPlatform = error instanceof NoUser || abandon.aborted;
-        if (!isOfPlatform && !(asProblem(error) instanceof ProblemException)) throw error;
-      }
+      if (!deletions[sequence]) continue;
+      const enterprise =
+        item.customer.enterpriseGlobalId ?? (await unlessAway(abandon, () => enterpriseOf(sequence)));
+      if (enterprise !== undefined)
+        sequences.set(enterprise, [...(sequences.get(enterprise) ?? []), sequence]);
+    }
+    const seen: Record<string, readonly DeletionRecord[]> = {};
+    for (const [enterprise, own] of sequences) {
+      const named = own.flatMap((sequence) => deletions[sequence] ?? []);
+      const assetNums = new Set(named.flatMap((deletion) => deletion.assetNums));
+      const terms = { abandon, user, assetNums };
+      const holdings = await unlessAway(abandon, () => this.search.holdings(enterprise, terms));
+      if (!holdings) continue;
+      for (const sequence of own)
+        seen[sequence] = (deletions[sequence] ?? []).map((each) => ({
+          ...each,
+          seen: isThere(each, holdings),
+        }));
     }
     return { ...search, deletions: { ...deletions, ...seen } };
   }
@@ -110,6 +117,17 @@ export class DeletionEffects {
       if (asProblem(error) instanceof ProblemException) return { readable: false, assets: [] };
       throw error;
     }
+  }
+}
+
+/** Undefined where the platform does not show it in time, or to no user. */
+async function unlessAway<T>(abandon: AbortSignal, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    const isOfPlatform = error instanceof NoUser || abandon.aborted;
+    if (!isOfPlatform && !(asProblem(error) instanceof ProblemException)) throw error;
+    return undefined;
   }
 }
 

@@ -105,6 +105,20 @@ describe('an accepted deletion', () => {
     expect((await recordOf(gateway, body))['reason']).toBe('what it deletes is gone at the platform');
   });
 
+  it('of several items of one enterprise is looked at by one reading of its assets', async () => {
+    const gateway = await gatewayOf({ asyncOrders: 'never' });
+    const product = { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }] };
+    const over = { orderType: 'delete_product', srcLicenseOrderId: 'lic-5003', sequence: 2 };
+    const body = order([deletion({}, { sequence: 1 }), deletion(product, over)], { syncMode: 'async' });
+    expect((await place(gateway, body)).status).toBe(202);
+    const calls = (await sandbox.calls()).map(({ operation }) => operation);
+    expect(calls.slice(0, calls.indexOf('batchOrder')).filter((each) => each === 'listAssets')).toHaveLength(
+      1,
+    );
+    // The gateway saw both, and sees them still.
+    await seen(gateway, 'not_found');
+  });
+
   it.each<[string, object, string]>([
     ['null', success(null), 'unreadable'],
     ['no data', NO_DATA, 'failed'],
