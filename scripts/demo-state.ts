@@ -2,6 +2,7 @@
  * What the examples of the API page need beside the sandbox's seed: an order that the gateway placed, since the gateway reads records
  * of its own orders only, one that an operator settled, the password of a user who logs in, and an import.
  */
+import { fetchOnceServed } from './fetch-once-served.ts';
 
 interface Demo {
   readonly gatewayUrl: string;
@@ -65,10 +66,10 @@ async function settleOrder({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void>
   const headers = { 'x-api-key': key };
   const { channelCode, channelOrderId } = SETTLED_ORDER;
   const record = `${gatewayUrl}/v1/license-orders/${channelCode}/${channelOrderId}`;
-  if ((await fetch(record, { headers })).status === 404) {
+  if ((await fetchOnceServed(record, { headers })).status === 404) {
     const fault = { operation: 'batchOrder', phase: 'after', times: 1, action: { reset: 'before-headers' } };
     await send('POST', `${sandboxUrl}/__sandbox/faults`, fault);
-    await fetch(`${gatewayUrl}/v1/license-orders`, {
+    await fetchOnceServed(`${gatewayUrl}/v1/license-orders`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(SETTLED_ORDER),
@@ -90,7 +91,7 @@ async function send(
   body: object | string,
   headers: Record<string, string> = {},
 ): Promise<unknown> {
-  const response = await fetch(url, {
+  const response = await fetchOnceServed(url, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jobEnded, prepareDemo } from './demo-state.ts';
 import { newApiKey } from './api-key.ts';
+import { fetchOnceServed } from './fetch-once-served.ts';
 import { scopes } from '../src/caller/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';
 
@@ -119,7 +120,7 @@ export async function responseExamples(build: Build): Promise<Examples> {
   const url = `http://127.0.0.1:${gateway.getHttpServer().address().port}`;
   const send = async ({ method, path, body, headers }: Sent): Promise<{ status: number; body: unknown }> => {
     const isFile = typeof body === 'string';
-    const response = await fetch(url + path, {
+    const response = await fetchOnceServed(url + path, {
       method,
       headers: {
         'x-api-key': key,

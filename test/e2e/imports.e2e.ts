@@ -86,12 +86,7 @@ async function letGo(rules: readonly string[]): Promise<void> {
 }
 
 async function isCalled(operation: string, times: number): Promise<void> {
-  const isSo = async () => (await sandbox.journal(operation)).length >= times;
-  await until(`${operation} is called`, isSo).catch(async (error: Error) => {
-    const calls = (await sandbox.journal()).slice(-20).map((each) => `${each.operation} ${each.status}`);
-    const lines = gateway.logLines.slice(-30);
-    throw new Error(`${error.message}. Calls: ${calls.join(', ')}. Log:\n${lines.join('\n')}`);
-  });
+  await until(`${operation} is called`, async () => (await sandbox.journal(operation)).length >= times);
 }
 
 async function rowsOf(job: Record<string, unknown>, query = ''): Promise<Row[]> {

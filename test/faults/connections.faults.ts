@@ -271,6 +271,9 @@ describe('K1 bodies beyond the limit', () => {
     await act().finally(() => clearInterval(watch));
     return peak - before;
   };
+  /** How a client sees that the server ends a connection on which it is still sending. */
+  const CUT_OFF = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+  const endOf = ({ cause }: Error) => String((cause as { code?: string } | undefined)?.code);
   const times = <T>(count: number, make: () => Promise<T>) =>
     Promise.all(Array.from({ length: count }, make));
 
@@ -279,17 +282,19 @@ describe('K1 bodies beyond the limit', () => {
       const body = new Blob([Buffer.alloc(10 * 1024 * 1024, ' ')]).stream();
       const headers = { 'x-api-key': fleet.key, 'content-type': 'application/json' };
       const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
-      const answer = await fetch(`${url()}/v1/asset-num-reservations`, init);
-      await answer.arrayBuffer();
-      return answer.status;
+      // The gateway reads on for a while, so that clients see the response. One that sends for longer is cut off.
+      return fetch(`${url()}/v1/asset-num-reservations`, init).then(
+        (answer) => answer.arrayBuffer().then(() => answer.status),
+        (error: Error) => endOf(error),
+      );
     };
     // The process keeps some memory of the first for good.
     await times(10, send);
-    const statuses: number[] = [];
+    const statuses: (number | string)[] = [];
     const grown = await growth(async () => {
       for (let round = 0; round < 2; round++) statuses.push(...(await times(10, send)));
     });
-    expect(new Set(statuses)).toEqual(new Set([413]));
+    for (const status of statuses) expect([413, ...CUT_OFF]).toContain(status);
     // Of 200 MiB.
     expect(grown).toBeLessThan(100);
     expect((await fleet.get(0, read.path)).status).toBe(200);

@@ -87,10 +87,10 @@ describe('a run of Jest', () => {
     expect(printed).toMatch(/^ {2}U1 +ok +1\/1/m);
     expect(printed).toContain('U2 has neither a test nor a reason why not');
     expect(code).toBe(1);
-  }, 60_000);
+  });
 
   it('of some tests prints nothing and does not fail', async () => {
     expect(await run('some')).toEqual({ code: 0, printed: '' });
     expect(await run('--testNamePattern=U1')).toEqual({ code: 0, printed: '' });
-  }, 60_000);
+  });
 });

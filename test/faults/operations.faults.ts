@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -9,8 +9,6 @@ import { TestSandbox } from '../support/sandbox.ts';
 import { useSandbox } from '../support/stack.ts';
 
 /** What operators do to a running gateway. */
-
-jest.setTimeout(180_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const ORDERS = '/v1/license-orders';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { environmentName } from '../../src/redis/key-names.ts';
 import { orderStoreRights, refusalsOf, type Rights, sharedRights } from '../../src/redis/rights.ts';
@@ -17,8 +17,6 @@ import { useSandbox } from '../support/stack.ts';
 import { credential, type LogLine, settings } from '../support/settings.ts';
 
 /** What Redis requires of the gateway before it serves: a password, a certificate, rights. */
-
-jest.setTimeout(120_000);
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
@@ -11,8 +11,6 @@ import { ask, type RunningRedis, startRedis, startSentinel, until } from '../sup
 import { useSandbox } from '../support/stack.ts';
 
 /** What callers notice of Redis' faults: reads, tokens and sessions. Each title begins with its row of the fault catalogue. */
-
-jest.setTimeout(120_000);
 
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';

@@ -16,4 +16,4 @@ it('Requests from the document find no error', async () => {
   // The planned number, and not all of them refusals.
   expect(figures['requests']).toBeGreaterThanOrEqual(sizes.cases);
   expect(figures['valid, and carried out']).toBeGreaterThan((figures['valid, and not'] ?? 0) / 3);
-}, 600_000);
+});

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
+import { comesTrue, until } from '../support/redis.ts';
 import type { Measured } from './measure.ts';
 import { type FuzzStage, sentOf } from './stage.ts';
 
@@ -89,7 +89,7 @@ async function leftOver(stage: FuzzStage, before: Measured | undefined): Promise
     left = Object.fromEntries(more.filter(([, count]) => count > 0));
     return Object.keys(left).length === 0;
   };
-  await until('sockets and timers are gone', isBack).catch(() => undefined);
+  await comesTrue(isBack);
   return left;
 }
 

@@ -6,7 +6,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { attemptsOf } from '../support/reconciliation-attempts.ts';
-import { type RunningRedis, until } from '../support/redis.ts';
+import { comesTrue, type RunningRedis, until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import { ALWAYS_TOLD, type Played } from './draw.ts';
 
@@ -14,8 +14,6 @@ const HARBOUR = '/v1/enterprises/ent-harbour';
 const ORDERS = '/v1/license-orders';
 /** Beside those of the seed: several pages of the smallest size, and more than one of the next. */
 const FURTHER = 55;
-/** How long a gap may take until it is in the list. */
-const PATIENCE_MS = 10_000;
 const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
 
 interface Employee {
@@ -487,7 +485,7 @@ class Story {
       );
       return missing().length === 0;
     };
-    await until('the gaps are noted', isNoted, PATIENCE_MS).catch(() => undefined);
+    await comesTrue(isNoted);
     for (const what of missing()) this.#expect(`${what} is noted`, false, gaps);
   }
 }

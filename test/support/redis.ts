@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { keptFolder } from './canary.ts';
+import { areTestsOver, beginWait } from './told.ts';
 
 /** Real Redis servers: a single one, a master with a sentinel, a cluster. Each has a folder of its own and ends with `stop`. */
 
@@ -227,17 +228,41 @@ export async function watchCommands(
   return () => socket.destroy();
 }
 
-/** Waits until the condition holds, for as long as a slow machine may need. An error counts as not yet. */
-export async function until(
-  what: string,
-  isSo: () => boolean | Promise<boolean>,
-  patienceMs = 60_000,
-): Promise<void> {
-  const giveUpAt = performance.now() + patienceMs;
+/** A wait that lasts longer is printed, and is printed again each time that it has lasted so long. */
+const REMARKABLE_MS = 60_000;
+
+/**
+ * Waits until the condition holds. An error counts as not yet. The wait has no clock of its own, because a slow machine needs any time: it
+ * ends with the test. A test that fails names its waits.
+ */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const endWait = beginWait(what);
+  try {
+    for (let printAt = performance.now() + REMARKABLE_MS; ;) {
+      if (await Promise.resolve(isSo()).catch(() => false)) return;
+      if (areTestsOver()) throw new Error(`the tests were over before ${what}`);
+      if (performance.now() > printAt) {
+        process.stderr.write(`still waiting until ${what}\n`);
+        printAt += REMARKABLE_MS;
+      }
+      await wait(25);
+    }
+  } finally {
+    endWait();
+  }
+}
+
+/** So long a test waits for something whose absence it reports as its finding. */
+const ABSENT_MS = 300_000;
+
+/** Resolves to whether the condition holds at last, for a test that has more to say than what it waited for. */
+export async function comesTrue(isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  const giveUpAt = performance.now() + ABSENT_MS;
   while (!(await Promise.resolve(isSo()).catch(() => false))) {
-    if (performance.now() > giveUpAt) throw new Error(`waited too long until ${what}`);
+    if (performance.now() > giveUpAt) return false;
     await wait(25);
   }
+  return true;
 }
 
 /** The system gives these to no outgoing connection, so that a server that is started again on its port finds it free. */

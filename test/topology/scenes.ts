@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDenial, isSuccess } from '../chaos/orders/check.ts';
 import { numbered } from '../chaos/orders/desk.ts';
 import type { Fault } from '../chaos/orders/plan.ts';
-import { type Kind, untilElected } from './servers.ts';
+import { until } from '../support/redis.ts';
+import type { Kind } from './servers.ts';
 import type { Site } from './site.ts';
 
 interface Played {
@@ -62,10 +63,10 @@ async function amid(
 ): Promise<{ at: number; seconds: number }> {
   const coming = crowd(site, name);
   const before = site.placedSince().length;
-  await untilElected('orders are placed', () => site.placedSince().length >= before + orders);
+  await until('orders are placed', () => site.placedSince().length >= before + orders);
   const at = performance.now();
   await happen();
-  await untilElected('orders are placed again', () => site.placedSince(at).length >= orders);
+  await until('orders are placed again', () => site.placedSince(at).length >= orders);
   await coming.end();
   // Once more, after the event.
   for (const channelOrderId of coming.ordersOf()) {
@@ -89,14 +90,14 @@ async function whole(site: Site): Promise<void> {
   await site.allAre('up');
   // A gateway notices within two seconds that a replica is back. Until then the other replicas are enough for it, and a failover may lose
   // what they alone have.
-  await untilElected('every gateway waits for every replica', async () => {
+  await until('every gateway waits for every replica', async () => {
     const { length } = await site.store.replicas();
     return site.gateways.every((gateway) => site.replicasKnownTo(gateway) === length);
   });
 }
 
 async function joined(site: Site): Promise<void> {
-  await untilElected('every replica follows the one master', async () => {
+  await until('every replica follows the one master', async () => {
     const master = await site.store.master();
     const replicas = await site.store.replicas();
     const masters = await Promise.all(replicas.map((replica) => replica.isMaster()));
@@ -127,10 +128,7 @@ async function refusals(site: Site, name: string): Promise<string[]> {
     if (!site.events(gateway).has('order-store-stopped'))
       faults.push(`${gateway} has no line of it in its log`);
     // It is measured twice a second.
-    await untilElected(
-      `the metric of ${gateway} says so`,
-      async () => (await site.stopped(gateway, 'none')) === 0,
-    );
+    await until(`the metric of ${gateway} says so`, async () => (await site.stopped(gateway, 'none')) === 0);
   }
   if ((await site.desk.arrived()).length > before) faults.push('something was sent');
   return faults;
@@ -165,7 +163,7 @@ const switchOver: Scene = async (site, name, orders) => {
   const before = await site.store.master();
   await through(site, name, orders, async () => {
     await site.store.switchOver();
-    await untilElected('another is the master', async () => (await site.store.master()) !== before);
+    await until('another is the master', async () => (await site.store.master()) !== before);
   });
   return {};
 };
@@ -224,8 +222,8 @@ async function split(site: Site, name: string, orders: number, withReplica: bool
   );
   // With a replica it goes on once the others count as gone.
   if (withReplica) {
-    await untilElected('the island takes orders', () => placedBy([inside]).length > 0);
-    await untilElected('another is the master outside', async () => (await site.store.master()) !== master);
+    await until('the island takes orders', () => placedBy([inside]).length > 0);
+    await until('another is the master outside', async () => (await site.store.master()) !== master);
   }
   ending.abort();
   await onIsland;
@@ -246,7 +244,7 @@ async function split(site: Site, name: string, orders: number, withReplica: bool
   await joined(site);
   // The others learn it from the gateway of the island, within the second in which it connects to the next master.
   for (const gateway of site.gateways)
-    await untilElected(
+    await until(
       `${gateway} notices that writes are missing`,
       async () => (await site.stopped(gateway, 'count')) === 1,
     );

@@ -15,10 +15,6 @@ import {
 } from '../support/redis.ts';
 import type { Host, Network } from './network.ts';
 
-/** As `until`, for as long as some elections in a row may take on a slow machine. */
-export const untilElected = (what: string, isSo: () => boolean | Promise<boolean>) =>
-  until(what, isSo, 150_000);
-
 /** The credentials of one order store's servers and users. */
 export class Credentials {
   readonly folder = serverFolder('redis-identity-');
@@ -233,12 +229,12 @@ export async function startSentinelStore(network: Network): Promise<OrderStore> 
     ),
   );
   const nodes = [first, ...others];
-  await untilElected('the replicas follow', async () => (await first.followers()) === REPLICAS);
+  await until('the replicas follow', async () => (await first.followers()) === REPLICAS);
   const machines = Array.from({ length: SENTINELS }, (_, index): Host => `127.0.3.${index + 1}`);
   const sentinels = await Promise.all(
     machines.map((host) => startSentinelProcess(host, network, credentials, first.port)),
   );
-  await untilElected('the sentinels know each other and the replicas', async () => {
+  await until('the sentinels know each other and the replicas', async () => {
     const told = await Promise.all(sentinels.map((sentinel) => sentinel.status()));
     return told.every((text) => text.includes(`status=ok`) && text.includes(`slaves=2,sentinels=3`));
   });
@@ -370,14 +366,14 @@ export async function startClusterStore(network: Network, key: string): Promise<
     );
   }
   const states = () => Promise.all(nodes.map((node) => node.ask((client) => client.call('CLUSTER', 'INFO'))));
-  await untilElected('the nodes know each other', async () =>
+  await until('the nodes know each other', async () =>
     (await states()).every((text) => /known_nodes:6/.test(String(text)) && /state:ok/.test(String(text))),
   );
   for (const [index, node] of nodes.slice(SHARDS).entries()) {
     const id = (await nodes[index]?.ask((client) => client.call('CLUSTER', 'MYID'))) as string;
     await node.ask((client) => client.call('CLUSTER', 'REPLICATE', id));
   }
-  await untilElected('the replicas follow', async () => {
+  await until('the replicas follow', async () => {
     const counts = await Promise.all(nodes.slice(0, SHARDS).map((node) => node.followers()));
     return counts.every((count) => count === 1);
   });
@@ -422,7 +418,7 @@ export async function startClusterStore(network: Network, key: string): Promise<
       credentials.remove();
     },
   };
-  await untilElected('the nodes know their replicas', async () => (await store.replicas()).length === 1);
+  await until('the nodes know their replicas', async () => (await store.replicas()).length === 1);
   return store;
 }
 

@@ -9,15 +9,10 @@ import { Hook } from '../chaos/orders/hook.ts';
 import { Stage } from '../chaos/stage.ts';
 import { confirmStore } from '../support/confirm-store.ts';
 import { Fleet } from '../support/fleet.ts';
+import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { type Host, Network } from './network.ts';
-import {
-  type Kind,
-  type OrderStore,
-  startClusterStore,
-  startSentinelStore,
-  untilElected,
-} from './servers.ts';
+import { type Kind, type OrderStore, startClusterStore, startSentinelStore } from './servers.ts';
 
 /** A caller pauses an order after so many attempts; the end of a scene submits it once more. */
 const TRIES = 100;
@@ -79,7 +74,7 @@ export class Site extends Stage {
     await Promise.all(site.gateways.map((index) => site.startGateway(index)));
     site.#hook = await Hook.open(fleet, LOCK_MS);
     for (const index of site.gateways) void site.#watch(index);
-    await untilElected('every gateway places orders', async () => {
+    await until('every gateway places orders', async () => {
       const first = await Promise.all(site.gateways.map((index) => site.desk.place(index, `first-${index}`)));
       return first.every(isSuccess);
     });
@@ -118,7 +113,7 @@ export class Site extends Stage {
   }
 
   async allAre(orders: 'up' | 'down', gateways = this.gateways): Promise<void> {
-    await untilElected(`orders are ${orders} at every gateway`, async () => {
+    await until(`orders are ${orders} at every gateway`, async () => {
       const words = await Promise.all(gateways.map((gateway) => this.ready(gateway)));
       return words.every((word) => word === orders);
     });

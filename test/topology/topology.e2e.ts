@@ -16,7 +16,7 @@ let report: Report;
 beforeAll(async () => {
   report = await play(topology, sizes, { only: rows.map(([, act]) => act) });
   process.stderr.write(`${report.text}\n`);
-}, 400_000);
+});
 
 it.each(rows)('%s %s: no order is placed twice, and no response is false', (_, act) => {
   expect(report.faults.filter((fault) => fault.startsWith(act))).toEqual([]);

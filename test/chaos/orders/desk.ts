@@ -10,8 +10,6 @@ import type { Fault } from './plan.ts';
 
 const PAUSE_MS = 150;
 const LOOK_UPS_AT_ONCE = 20;
-/** As long as some elections of a store of several servers may take on a slow machine. */
-const FOUND_MS = 150_000;
 
 interface Submission {
   /** The gateways to which it goes, one after the other. */
@@ -124,7 +122,7 @@ export class OrderDesk {
       // An orphaned order is in doubt once its lease has ended.
       return response.status === 404 || (response.status === 200 && body.state !== 'sending');
     };
-    await until(`${channelOrderId} can be looked up`, isFound, FOUND_MS);
+    await until(`${channelOrderId} can be looked up`, isFound);
     return found;
   }
 

@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { Fleet } from '../../support/fleet.ts';
-import { until } from '../../support/redis.ts';
+import { comesTrue } from '../../support/redis.ts';
 import type { Event } from './feed.ts';
 
 /** Every third delivery is not taken, nor is the first of an order in doubt: its next event comes meanwhile. */
 const FAILS_EACH = 3;
 const FAILS_FIRST = 'license-order.in-doubt';
-const PATIENCE_MS = 120_000;
 /** Longer than between two looks for what is to be delivered. */
 const IDLE_MS = 5_000;
 
@@ -64,7 +63,7 @@ export class Hook {
   /** What it took, beside the events of the feed: each is there, and those of one subject came in their order. */
   async faults(events: readonly Event[]): Promise<string[]> {
     // While it fails, events that it has to wait for are still to come.
-    await until('all is delivered', () => this.#isIdle(events), PATIENCE_MS).catch(() => undefined);
+    await comesTrue(() => this.#isIdle(events));
     const first = new Map([...this.#taken].map((id, at) => [id, at]));
     const missing = events.filter(({ id }) => !first.has(id));
     const bySubject = Map.groupBy(events, ({ subject }) => subject);

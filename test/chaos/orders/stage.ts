@@ -1,6 +1,6 @@
 import { confirmStore } from '../../support/confirm-store.ts';
 import type { GatewayProcess } from '../../support/gateway-process.ts';
-import { ask, type RunningRedis, startRedis, until } from '../../support/redis.ts';
+import { ask, comesTrue, type RunningRedis, startRedis, until } from '../../support/redis.ts';
 import { ChaosStage, type Parts, partsOf, type Setting } from '../stage.ts';
 import { OrderDesk } from './desk.ts';
 import { feedFaults } from './feed.ts';
@@ -81,7 +81,7 @@ export class OrderStage extends ChaosStage {
         ...[...counts].filter(([, its]) => its.length > 1).map(([id]) => id),
       ];
     };
-    await until('every line has arrived', () => wrong().length === 0).catch(() => undefined);
+    await comesTrue(() => wrong().length === 0);
     this.count('requests', this.desk.submits);
     this.count('responses looked for in the trail', expected.length);
     this.count('carried out by the platform', (await this.sandbox.commits()).length);
