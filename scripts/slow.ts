@@ -1,0 +1,79 @@
+/**
+ * `npm run test:slow -- <processors>`: `npm test` with that much of a processor for all its processes together, 0.5 for half of one. A
+ * test that only a slow machine fails shows itself here. Prints at the end how much processor time the run took.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const share = Number(process.argv[2]);
+if (!(share > 0)) {
+  console.error('Give the processors that the run may use, for example: npm run test:slow -- 0.5');
+  process.exit(2);
+}
+const PERIOD_US = 100_000;
+const NAME = `licensing-gateway-slow-${process.pid}`;
+const TESTS = ['npm', 'test'];
+
+interface Group {
+  /** A process enters the group by writing its number here. */
+  readonly file: string;
+  /** Processor time of all that has run in it, in s. */
+  used(): number;
+  remove(): void;
+}
+
+/** Control groups: version 2 has `cpu.max`; in version 1 the quota and the count of used time are two hierarchies. */
+function makeGroup(): Group | undefined {
+  const root = '/sys/fs/cgroup';
+  const quota = Math.round(share * PERIOD_US);
+  const isSecond = existsSync(join(root, 'cgroup.controllers'));
+  const folders = isSecond ? [join(root, NAME)] : [join(root, 'cpu', NAME), join(root, 'cpuacct', NAME)];
+  const [folder = '', accounts = folder] = folders;
+  try {
+    for (const each of folders) mkdirSync(each);
+    if (isSecond) writeFileSync(join(folder, 'cpu.max'), `${quota} ${PERIOD_US}`);
+    else {
+      writeFileSync(join(folder, 'cpu.cfs_period_us'), String(PERIOD_US));
+      writeFileSync(join(folder, 'cpu.cfs_quota_us'), String(quota));
+    }
+  } catch {
+    return undefined;
+  }
+  const read = (file: string) => readFileSync(join(accounts, file), 'utf8');
+  return {
+    file: folders.map((each) => join(each, 'cgroup.procs')).join(' '),
+    used: () =>
+      isSecond
+        ? Number(/^usage_usec (\d+)$/m.exec(read('cpu.stat'))?.[1]) / 1e6
+        : Number(read('cpuacct.usage')) / 1e9,
+    remove: () => folders.forEach((each) => rmdirSync(each)),
+  };
+}
+
+function commandIn(group: Group | undefined): readonly string[] {
+  if (group)
+    return ['sh', '-c', `for file in ${group.file}; do echo $$ > $file; done; exec "$@"`, 'sh', ...TESTS];
+  if (spawnSync('cpulimit', ['--help']).error === undefined)
+    return ['cpulimit', '--include-children', '--limit', String(Math.round(share * 100)), '--', ...TESTS];
+  console.error('This needs the right to make a control group (root), or the program cpulimit.');
+  process.exit(2);
+}
+
+const startedAt = performance.now();
+const group = makeGroup();
+const [program = '', ...args] = commandIn(group);
+const tests = spawn(program, args, { stdio: 'inherit' });
+// The terminal sends them to the tests too, which end first.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal));
+const [code] = (await once(tests, 'exit')) as [number | null];
+const minutes = (seconds: number) => (seconds / 60).toFixed(1);
+const used = group ? `, ${minutes(group.used())} min of processor time` : '';
+console.log(`With ${share} of a processor: ${minutes((performance.now() - startedAt) / 1000)} min${used}`);
+try {
+  group?.remove();
+} catch {
+  console.log('A process of the tests is still running, so their control group stays.');
+}
+process.exit(code ?? 1);
