@@ -14,9 +14,6 @@ const NUMBERS: Partial<Readonly<Record<ReadingName, readonly number[]>>> = {
 };
 /** What no gateway can find out by itself, so that every gateway is told: the form of what it sends. */
 export const ALWAYS_TOLD: readonly ReadingName[] = ['nonceForm', 'clientToken', 'userToken', 'tokenScope'];
-/** How many drawn profiles compete for the most pairs that no earlier one has. */
-const CANDIDATES = 30;
-
 const VALUES: readonly (readonly [string, readonly (string | number)[]])[] = [
   ...readingNames.map((name) => {
     const { values } = readings[name];
@@ -30,14 +27,9 @@ export function drawProfiles(seed: number, count: number): Played[] {
   const random = new SeededRandom(seed);
   const missing = allPairs();
   return Array.from({ length: count }, () => {
-    let best = { profile: drawn(random), isNew: -1 };
-    for (let candidate = 0; candidate < CANDIDATES && missing.size > 0; candidate++) {
-      const profile = drawn(random);
-      const isNew = pairsOf(profile).filter((pair) => missing.has(pair)).length;
-      if (isNew > best.isNew) best = { profile, isNew };
-    }
-    for (const pair of pairsOf(best.profile)) missing.delete(pair);
-    return Object.fromEntries(best.profile) as unknown as Played;
+    const profile = drawn(random, missing);
+    for (const pair of pairsOf(profile)) missing.delete(pair);
+    return Object.fromEntries(profile) as unknown as Played;
   });
 }
 
@@ -48,18 +40,47 @@ export function missingPairs(profiles: readonly Played[]): string[] {
   return [...missing];
 }
 
-type Profile = readonly (readonly [string, string | number])[];
+type Profile = readonly Value[];
 
-function drawn(random: SeededRandom): Profile {
-  return VALUES.map(
-    ([name, values]) => [name, values[Math.floor(random.next() * values.length)] ?? ''] as const,
-  );
+/** Has one missing pair, and for each further reading a value that makes the most missing pairs with those chosen before. */
+function drawn(random: SeededRandom, missing: ReadonlySet<string>): Profile {
+  const chosen = new Map<string, string | number>();
+  const order = VALUES.map((row) => ({ row, at: random.next() })).sort((one, other) => one.at - other.at);
+  const [start] = [...missing].slice(Math.floor(random.next() * missing.size));
+  for (const part of start?.split(' ') ?? []) {
+    const [name = '', text = ''] = part.split('=');
+    const [, values = []] = VALUES.find(([each]) => each === name) ?? [];
+    chosen.set(name, values.find((value) => String(value) === text) ?? '');
+  }
+  for (const { row } of order) {
+    const [name, values] = row;
+    if (chosen.has(name)) continue;
+    const weighed = values.map((value) => ({
+      value,
+      isNew: [...chosen].filter(([other, second]) => missing.has(pairOf([name, value], [other, second])))
+        .length,
+      luck: random.next(),
+    }));
+    const [best] = weighed.sort((one, other) => other.isNew - one.isNew || other.luck - one.luck);
+    chosen.set(name, best?.value ?? '');
+  }
+  return VALUES.map(([name]) => [name, chosen.get(name) ?? ''] as const);
+}
+
+/** Readings in the order of their table. */
+const PLACES = new Map(VALUES.map(([name], at) => [name, at]));
+
+type Value = readonly [name: string, value: string | number];
+
+function pairOf(...pair: readonly [Value, Value]): string {
+  const [[one, first], [other, second]] = pair.toSorted(
+    ([a], [b]) => (PLACES.get(a) ?? 0) - (PLACES.get(b) ?? 0),
+  ) as [Value, Value];
+  return `${one}=${first} ${other}=${second}`;
 }
 
 function pairsOf(profile: Profile): string[] {
-  return profile.flatMap(([one, first], at) =>
-    profile.slice(at + 1).map(([other, second]) => `${one}=${first} ${other}=${second}`),
-  );
+  return profile.flatMap((one, at) => profile.slice(at + 1).map((other) => pairOf(one, other)));
 }
 
 function allPairs(): Set<string> {

@@ -5,9 +5,9 @@ import { useSandbox } from '../support/stack.ts';
 import { drawProfiles, missingPairs } from './draw.ts';
 import { enlarge, playProfile } from './story.ts';
 
-/** The same story on forty platforms that read the interface in different ways. `PROFILES_SEED` repeats a run. */
+/** The same story on thirty platforms that read the interface in different ways. `PROFILES_SEED` repeats a run. */
 
-const COUNT = 40;
+const COUNT = 30;
 /** In each of so many stories time passes. */
 const LATE_EVERY = 8;
 const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));

@@ -165,9 +165,11 @@ export const acts = {
   strangers: async (stage) => {
     const [first = 0, ...others] = stage.all;
     await stage.killStore();
-    const restarted = sleep(300).then(() => stage.store.restart());
+    let restarted: Promise<void> | undefined;
     await inParallel(numbered('strange', 30), AT_ONCE, async (name, index) => {
       await sleep(index * 20);
+      // Half of them come while the store is away, and some while it starts.
+      if (index === 15) restarted = stage.store.restart();
       await stage.desk.place(first, name, 'long');
       await Promise.all(
         others.map((_, from) =>
