@@ -108,6 +108,9 @@ export async function responseExamples(build: Build): Promise<Examples> {
     PORT: '0',
     MANAGEMENT_PORT: '0',
     CACHE_TTL_MS: '0',
+    // A slow machine needs longer than the usual deadlines, and an example must not tell so.
+    UPSTREAM_DEADLINE_MS: '600000',
+    UPSTREAM_ORDER_DEADLINE_MS: '600000',
     UPSTREAM_BASE_URL: sandbox.url,
     UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
     UPSTREAM_APP_KEY: 'demo',

@@ -54,7 +54,11 @@ async function served(gateway: TestGateway, count: number): Promise<number[]> {
   return times;
 }
 
-const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
+const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+
+/** A request that waited for a Redis that does not answer would take 250 ms longer than one with Redis, on any machine. */
+const expectNoWait = (without: number[], withRedis: number[]) =>
+  expect(median(without)).toBeLessThan(median(withRedis) + 200);
 
 const open = (gateway: TestGateway) =>
   gateway.post('/v1/sessions', { username: 'anna@harbour', password: sandbox.seedPassword });
@@ -121,7 +125,7 @@ describe('Redis that is down or slow', () => {
       await proxy.add(toxic);
       const gateway = await gatewayAt(proxy.redisUrl);
       expect((await gateway.get('/health/ready')).body).toMatchObject({ status: 'degraded', redis: 'down' });
-      expect(median(await served(gateway, 20))).toBeLessThan(200);
+      const without = await served(gateway, 20);
       // Two applications and the user.
       expect(await tokenRequests()).toBe(3);
       await failsClosed(gateway);
@@ -129,6 +133,7 @@ describe('Redis that is down or slow', () => {
       await proxy.clear();
       await isUp(gateway);
       await serves(gateway, await logIn(gateway));
+      expectNoWait(without, await served(gateway, 20));
       expect(await metric(gateway, 'gateway_redis_up{store="shared"}')).toBe(1);
       // Logged once, for all refusals in between.
       expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(3);
@@ -171,8 +176,6 @@ describe('Redis that is down or slow', () => {
       await failsClosed(gateway, session);
       times.push((performance.now() - started) / 2);
     }
-    // A request that waited for Redis would take 250 ms.
-    expect(median(times)).toBeLessThan(200);
     expect(events(gateway, 'redis-away').length).toBeLessThanOrEqual(away + 2);
     // Not for the sessions either, which were refused before a call to the platform.
     expect((await tokenRequests()) - tokens).toBeLessThanOrEqual(3);
@@ -180,6 +183,7 @@ describe('Redis that is down or slow', () => {
     redis.thaw();
     await isUp(gateway);
     await serves(gateway, session);
+    expectNoWait(times, await served(gateway, 20));
   });
 
   it('R5 100 ms away: everything works', async () => {
