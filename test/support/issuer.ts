@@ -15,7 +15,7 @@ export class Issuer {
   readonly published: JWK[] = [];
   answer: (response: ServerResponse) => unknown = (response) =>
     response.setHeader('content-type', 'application/jwk-set+json').end(this.keySet);
-  readonly #server = createServer((incoming, response) => {
+  readonly #server = createServer({ keepAliveTimeout: 0 }, (incoming, response) => {
     this.requests.push(incoming.url ?? '');
     this.answer(response);
   });

@@ -24,7 +24,7 @@ export const issueTokens: Answer = (response, _, count) =>
 export class TokenServer {
   readonly requests: TokenRequest[] = [];
   answer: Answer = issueTokens;
-  readonly #server = createServer((incoming, response) => {
+  readonly #server = createServer({ keepAliveTimeout: 0 }, (incoming, response) => {
     void text(incoming).then(async (body) => {
       const request = {
         method: incoming.method ?? '',

@@ -23,7 +23,11 @@ export type Act =
 export class ScriptedGateway {
   readonly requests: SeenRequest[] = [];
   acts: Act[] = [];
-  readonly #server = createServer((request, response) => void this.#handle(request, response));
+  // A slow machine may need longer than the usual 5 s until the next request, which would then meet a closed connection.
+  readonly #server = createServer(
+    { keepAliveTimeout: 0 },
+    (request, response) => void this.#handle(request, response),
+  );
 
   static async start(port = 0): Promise<ScriptedGateway> {
     const gateway = new ScriptedGateway();

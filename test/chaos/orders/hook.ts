@@ -31,7 +31,7 @@ export class Hook {
   private constructor(fleet: Fleet, idleMs: number) {
     this.#fleet = fleet;
     this.#idleMs = idleMs;
-    this.#server = createServer((request, response) => {
+    this.#server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
       this.#askedAt = performance.now();
       void text(request).then((body) => {
         if (!this.#isSigned(body, request.headers as Record<string, string>)) this.#unsigned++;
