@@ -1,13 +1,16 @@
 /**
  * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, open the API page
- * in a browser, run the code that it shows and test the alert rules, so they need `redis-server`, `gcc`, `chromium-headless-shell`, `python3` and
- * `promtool`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is skipped.
+ * in a browser, run the code that it shows, test the alert rules and put proxies in front of the gateway, so they need `redis-server`, `gcc`,
+ * `chromium-headless-shell`, `python3`, `promtool`, `nginx` and `haproxy`. The script installs missing ones from Debian's packages if this process
+ * may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 
 interface Tool {
   readonly command: string;
+  /** The option that makes the command print its version, if it is not `--version`. */
+  readonly version?: string;
   readonly packages: readonly string[];
   /** What to install where there is no Debian. */
   readonly is: string;
@@ -25,10 +28,15 @@ const tools: readonly Tool[] = [
     packages: ['chromium-headless-shell'],
     is: "Chromium's headless shell under the name chromium-headless-shell",
   },
+  { command: 'nginx', version: '-v', packages: ['nginx'], is: 'nginx' },
+  { command: 'haproxy', version: '-v', packages: ['haproxy'], is: 'HAProxy' },
 ];
 
 // Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
+
+// Debian has servers where only root looks for commands; test/support/proxies.ts looks there too.
+const SERVERS_TOO = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
 
 const missing = tools.filter((tool) => versionOf(tool) === undefined);
 if (missing.length > 0 && mayInstall()) install(missing.flatMap(({ packages }) => packages));
@@ -44,9 +52,9 @@ if (absent.length > 0) {
 }
 for (const tool of tools) console.log(versionOf(tool));
 
-function versionOf({ command }: Tool): string | undefined {
-  const { status, stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' });
-  return status === 0 ? stdout.split('\n', 1)[0]?.trim() : undefined;
+function versionOf({ command, version = '--version' }: Tool): string | undefined {
+  const { status, stdout, stderr } = spawnSync(command, [version], { encoding: 'utf8', env: SERVERS_TOO });
+  return status === 0 ? `${stdout}${stderr}`.split('\n', 1)[0]?.trim() : undefined;
 }
 
 function mayInstall(): boolean {

@@ -142,12 +142,14 @@ export class OperationInterceptor implements NestInterceptor {
  */
 async function stream(
   { method }: FastifyRequest,
-  { raw }: FastifyReply,
+  reply: FastifyReply,
   handle: Handle,
 ): Promise<StreamableFile> {
   // The hooks of a request and those of the stream listen for its end.
-  raw.setMaxListeners(MAX_LISTENERS);
+  reply.raw.setMaxListeners(MAX_LISTENERS);
   const file = (await handle()) as StreamableFile;
+  // A proxy passes the bytes on as they arrive: nginx reads the first header, and what compresses reads the second.
+  void reply.header('x-accel-buffering', 'no').header('cache-control', 'no-store, no-transform');
   if (method !== 'HEAD') return file;
   // A response to HEAD has no body, and a stream of events might not end. A stream again, since Nest gives the length of anything else, which is
   // not that of the response to GET (RFC 9110, section 8.6).

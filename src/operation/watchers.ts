@@ -31,7 +31,7 @@ export class Watchers implements BeforeApplicationShutdown {
     if (all >= MAX_WATCHERS || own >= MAX_WATCHERS_OF_CALLER)
       throw new ProblemException('overloaded', { retryAfter: 1 });
     this.#open.set(caller, own + 1);
-    const stream = Readable.from(events, { objectMode: false });
+    const stream = Readable.from(opened(events), { objectMode: false });
     const over = edge('end of a watch', () => {
       stream.destroy();
       const left = (this.#open.get(caller) ?? 1) - 1;
@@ -41,4 +41,10 @@ export class Watchers implements BeforeApplicationShutdown {
     finished(response, over);
     return new StreamableFile(stream, { type: 'text/event-stream' });
   }
+}
+
+/** A comment comes first, so that the head and the first bytes arrive at once, even if no event follows for long. */
+async function* opened(events: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield ': open\n\n';
+  yield* events;
 }

@@ -22,6 +22,8 @@ export type Toxic =
   | { toxic: 'timeout'; direction?: Direction; ms: 0 }
   /** Swallows the first bytes, and resets both sides at once. */
   | { toxic: 'reset_peer'; direction?: Direction; ms: 0 }
+  /** HTTP only: passes the head of the response and the first line of its body, and holds the rest until it is removed. */
+  | { toxic: 'hold_rest' }
   /** HTTP only: the server carries the request out. Once its whole response is at the proxy, the client is cut off without it. */
   | { toxic: 'cut_reply'; by: 'rst' | 'fin' };
 
@@ -170,8 +172,9 @@ class Link {
 class Pipe {
   #work: Promise<unknown> = Promise.resolve();
   #robbed = false;
-  /** Part of a response that is held back until it is complete. */
+  /** Part of a response that is held back until it is complete, or until its first line is. */
   #held = Buffer.alloc(0);
+  #release: () => void = () => undefined;
 
   constructor(
     private readonly direction: Direction,
@@ -190,6 +193,7 @@ class Pipe {
   }
 
   toxicsChanged(): void {
+    if (!this.link.find('hold_rest')) this.#release();
     // A stream with a missing part is useless.
     if (this.#robbed && !this.link.find('timeout', this.direction)) this.link.destroy();
   }
@@ -212,8 +216,28 @@ class Pipe {
     if (this.link.find('reset_peer', this.direction)) return this.link.reset();
     await sleepUntil(due);
     const cut = this.direction === 'downstream' && this.link.find('cut_reply');
-    if (cut) this.#hold(chunk, cut);
-    else if (!this.to.destroyed) await new Promise<void>((resolve) => this.to.write(chunk, () => resolve()));
+    if (cut) return this.#hold(chunk, cut);
+    const holds = this.direction === 'downstream' && this.link.find('hold_rest');
+    if (holds) await this.#firstLine(chunk);
+    else await this.#write(chunk);
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    if (!this.to.destroyed) await new Promise<void>((resolve) => this.to.write(bytes, () => resolve()));
+  }
+
+  async #firstLine(chunk: Buffer): Promise<void> {
+    this.#held = Buffer.concat([this.#held, chunk]);
+    const end = endOfFirstLine(this.#held);
+    if (end === 0) return;
+    const held = this.#held;
+    this.#held = Buffer.alloc(0);
+    await this.#write(held.subarray(0, end));
+    await new Promise<void>((resolve) => {
+      this.#release = resolve;
+      this.toxicsChanged();
+    });
+    await this.#write(held.subarray(end));
   }
 
   #hold(chunk: Buffer, { by }: ToxicNamed<'cut_reply'>): void {
@@ -237,6 +261,15 @@ class Pipe {
 async function sleepUntil(due: number): Promise<void> {
   const wait = due - performance.now();
   if (wait > 0) await sleep(wait);
+}
+
+/** How many of these bytes are the head of a response and the first line of its body; 0 where the line has not come yet. */
+function endOfFirstLine(bytes: Buffer): number {
+  const headEnd = bytes.indexOf('\r\n\r\n') + 4;
+  if (headEnd < 4) return 0;
+  const isChunked = /^transfer-encoding: *chunked/im.test(bytes.toString('latin1', 0, headEnd));
+  const body = isChunked ? bytes.indexOf('\n', headEnd) + 1 : headEnd;
+  return body === 0 ? 0 : bytes.indexOf('\n', body) + 1;
 }
 
 /** Whether these bytes are a whole HTTP/1.1 response, by its length or its last chunk. */

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Agent, request } from 'undici';
+import { newSecret } from '../support/canary.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { routes } from '../support/contract.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { type Proxy, startHaproxy, startPlainNginx, startShippedNginx } from '../support/proxies.ts';
+import { until } from '../support/redis.ts';
+import { useStack } from '../support/stack.ts';
+
+/** Answers that have to flow, through the proxies that stand in front of a gateway. */
+
+const STREAMED = ['text/event-stream', 'application/x-ndjson', 'text/csv'];
+const FIRST_CURSOR = '000000000000000-0000000000';
+
+/** Every operation and type of the document that streams. */
+const streams = routes.flatMap(({ method, template, operation: { operationId, responses } }) =>
+  Object.keys(responses['200']?.content ?? {})
+    .filter((type) => STREAMED.includes(type))
+    .map((type) => ({ name: `${operationId} as ${type}`, operationId, method, template, type })),
+);
+
+const { gateway } = useStack();
+const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy'] as const;
+const proxies = new Map<string, Proxy>();
+let agent: Agent;
+/** Between each proxy and the gateway. */
+let link: FaultProxy;
+let jobId = '';
+
+beforeAll(async () => {
+  link = await FaultProxy.start(Number(new URL(gateway.url).port));
+  const { ca, good } = await makeCertificates();
+  agent = new Agent({ connect: { ca } });
+  proxies.set(PROXIES[0], await startShippedNginx(link.url, good));
+  proxies.set(PROXIES[1], await startPlainNginx(link.url));
+  proxies.set(PROXIES[2], await startHaproxy(link.url));
+  const body = `account,password,name\r\nflow1,${newSecret('m')},One\r\nflow2,${newSecret('m')},Two\r\n`;
+  const answer = await gateway.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
+    body,
+    headers: { 'content-type': 'text/csv' },
+  });
+  jobId = String(answer.body['jobId']);
+  await until('the import has ended', async () => {
+    return (await gateway.get(`/v1/jobs/${jobId}`)).body['state'] === 'succeeded';
+  });
+});
+afterAll(async () => {
+  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
+  await agent.close();
+  await link.close();
+});
+
+/** What fills the template of a path, and what is asked for: a new operation needs a value only for a new parameter. */
+function pathOf(template: string): string {
+  const values: Record<string, string> = { jobId, enterpriseGlobalId: 'ent-harbour' };
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? `no ${name} here`);
+  // The feed begins with the end of the import.
+  return template === '/v1/events/stream' ? `${path}?after=${FIRST_CURSOR}` : path;
+}
+
+/** Asks for a stream; the text of it so far is `text`. */
+async function open(at: string, { method, template, type }: (typeof streams)[number]) {
+  const { statusCode, headers, body } = await request(at + pathOf(template), {
+    method: method as 'GET',
+    headers: { 'x-api-key': gateway.key, accept: type },
+    dispatcher: agent,
+  });
+  expect([statusCode, String(headers['content-type']).split(';')[0]]).toEqual([200, type]);
+  const seen = { headers, text: '', isOver: false };
+  body.on('error', () => undefined);
+  body.on('data', (chunk: Buffer) => (seen.text += chunk.toString()));
+  body.once('close', () => (seen.isOver = true));
+  return { seen, close: () => void body.destroy() };
+}
+
+/** The whole of a stream; the feed of events has no end, so of it everything up to the end of the import. */
+async function whole({ seen, close }: Awaited<ReturnType<typeof open>>): Promise<string> {
+  await until('the stream has all', () => seen.isOver || /job\.succeeded.*\n\n$/s.test(seen.text));
+  close();
+  return seen.text;
+}
+
+it('the document has streams of each kind', () => {
+  expect([...new Set(streams.map(({ type }) => type))].sort()).toEqual(STREAMED.toSorted());
+});
+
+describe.each(streams)('K100 $name', (stream) => {
+  it.each(PROXIES)('K100 flows through %s, and no byte of it is changed', async (name) => {
+    const direct = await whole(await open(gateway.url, stream));
+    await link.add({ toxic: 'hold_rest' });
+    const proxied = await open((proxies.get(name) as Proxy).url, stream);
+    await until('the first line has come', () => proxied.seen.text.includes('\n'));
+    // The gateway's answer is at the link, which holds the rest of it.
+    expect([proxied.seen.isOver, proxied.seen.text.length < direct.length]).toEqual([false, true]);
+    await link.clear();
+    expect(await whole(proxied)).toBe(direct);
+  });
+
+  it('K100 begins at once, and says that no one in between may hold, keep or change it', async () => {
+    const { seen, close } = await open(gateway.url, stream);
+    await until('the first line has come', () => seen.text.includes('\n'));
+    close();
+    if (stream.type === 'text/event-stream') expect(seen.text.slice(0, 8)).toBe(': open\n\n');
+    expect(seen.headers).toMatchObject({
+      'x-accel-buffering': 'no',
+      'cache-control': 'no-store, no-transform',
+    });
+  });
+});
