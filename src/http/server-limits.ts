@@ -46,8 +46,7 @@ export const serverLimits = {
   requestTimeout: REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   connectionTimeout: STALLED_MS,
-  // Fastify takes the target `*` for `/`, where there is such a route, and fails. It is refused by its original form.
-  rewriteUrl: ({ url = '/' }: { readonly url?: string }) => (url === '*' ? '/*' : url),
+  rewriteUrl: ({ url = '/' }: { readonly url?: string }) => (url.startsWith('/') ? url : pathOf(url)),
   http: {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECK_MS,
@@ -158,6 +157,17 @@ export function cutOff(request: IncomingMessage): void {
   cutShort.add(request);
 }
 
+/** A target in absolute form (RFC 9112 3.2.2), as clients send it to a proxy, and some proxies onwards. */
+const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
+
+/** The path and query of a target that is no path by itself. */
+function pathOf(target: string): string {
+  // Fastify takes `*` for `/`, where there is such a route, and fails. It is refused by its original form.
+  if (target === '*') return '/*';
+  const rest = target.replace(ABSOLUTE, '');
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
@@ -168,9 +178,19 @@ export function malformedRequest({ raw, originalUrl }: FastifyRequest): ProblemE
   const { headers, rawHeaders, method, httpVersionMajor, httpVersionMinor } = raw;
   if (rawHeaders.length > 2 * MAX_HEADERS) return refusalOf(raw, 'headers-too-large');
   if (httpVersionMajor !== 1) return refusalOf(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
-  if (!originalUrl.startsWith('/'))
-    return refusalOf(raw, 'validation-failed', 'path', 'must begin with a slash');
   const { host, expect } = headers;
+  if (!originalUrl.startsWith('/')) {
+    const server = ABSOLUTE.exec(originalUrl)?.[1];
+    if (server === undefined)
+      return refusalOf(
+        raw,
+        'validation-failed',
+        'path',
+        'must begin with a slash, or be an http or https URL',
+      );
+    if (host !== undefined && server.toLowerCase() !== host.toLowerCase())
+      return refusalOf(raw, 'validation-failed', 'path', 'must be a URL of the server that Host names');
+  }
   const isOld = httpVersionMinor === 0;
   if (!isHost(host, isOld, rawHeaders))
     return refusalOf(

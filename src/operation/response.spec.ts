@@ -66,6 +66,8 @@ describe('an entity tag', () => {
     ['in a list', `"a", W/"b,c" ,${etag}`],
     ['after one with commas', `"a,b,",${etag}`],
     ['as anything', ' * '],
+    ['as Apache names it compressed', etag.replace(/"$/, '-gzip"')],
+    ['as Jetty names it compressed', `W/${etag.replace(/"$/, '--gzip"')}`],
   ])('is named %s', (_, header) => {
     expect(isNamed(header, etag)).toBe(true);
   });
@@ -77,6 +79,8 @@ describe('an entity tag', () => {
     ['the tag without quotes', etag.slice(1, -1)],
     ['the tag as a part', `"${etag.slice(1, -1)}x"`],
     ['a quoted star', '"*"'],
+    ['the tag with what is no coding', etag.replace(/"$/, '-zip"')],
+    ['the tag with two codings', etag.replace(/"$/, '-br-gzip"')],
     ['a star in a list', '"a", *'],
     ['an open quote', etag.slice(0, -1)],
   ])('is not named by %s', (_, header) => {

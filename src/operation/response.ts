@@ -21,12 +21,18 @@ export function etagOf(body: string | Buffer): string {
   return `"${hash('sha256', body, 'base64url').slice(0, LENGTH)}"`;
 }
 
-/** Whether `If-None-Match` (RFC 9110 13.1.2) names this content: a list, `*`, compared weakly. */
-export function isNamed(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
+/** A proxy that compresses a response appends the coding to its tag: Apache `-gzip` and `-br`, Jetty `--gzip`. */
+const CODING = /--?(?:gzip|br|zstd|deflate)"$/;
+
+/**
+ * Whether `If-None-Match` or `If-Match` (RFC 9110 13.1) names this content: a list, `*`, compared weakly, and also as a proxy that
+ * compresses has named it.
+ */
+export function isNamed(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  if (header.trim() === '*') return true;
   // Tags may hold commas, so a list is not split at them.
-  return ifNoneMatch.matchAll(/"[^"]*"/g).some(([named]) => named === etag);
+  return header.matchAll(/"[^"]*"/g).some(([named]) => named === etag || named.replace(CODING, '"') === etag);
 }
 
 interface Page {

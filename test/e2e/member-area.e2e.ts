@@ -218,7 +218,7 @@ describe('the asset numbers of a member', () => {
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
-  it('are protected by the ETag of an earlier list', async () => {
+  it('K102 are protected by the ETag of an earlier list, also as a proxy has changed it', async () => {
     const own = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
     const etag = String((await gateway.get(own)).headers.get('etag'));
     expect((await set(['8000001002', '8000001009'], '', { 'if-match': etag })).status).toBe(200);
@@ -226,7 +226,8 @@ describe('the asset numbers of a member', () => {
     expect(late.body).toMatchObject({ status: 412, code: 'precondition-failed', outcome: 'not_processed' });
     expect((await numbersOf('mem-harbour-anna')).toSorted()).toEqual(['8000001002', '8000001009']);
     const now = String((await gateway.get(own)).headers.get('etag'));
-    expect((await set([], '', { 'if-match': now })).status).toBe(200);
+    const compressed = now.replace(/"$/, '-gzip"');
+    expect((await set([], '', { 'if-match': compressed })).status).toBe(200);
   });
 
   it('keep a lock that is lent to the member, which is no right to withdraw', async () => {

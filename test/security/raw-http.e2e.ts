@@ -51,6 +51,8 @@ const cases: readonly (readonly [what: string, bytes: () => string, status?: num
   ['HTTP/0.9', () => 'GET /health/live\r\n\r\n'],
   ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['a whole URL of another host', () => get(`GET http://evil.example${read.path} HTTP/1.1`)],
+  ['a whole URL with a name and password', () => get(`GET http://a:b@a${read.path} HTTP/1.1`)],
+  ['a URL of another kind', () => get(`GET ftp://a${read.path} HTTP/1.1`)],
   ['a path without a slash', () => get('GET v1/customers HTTP/1.1')],
   ['a control character in the path', () => get('GET /v1/customers?channelCode=\x01 HTTP/1.1')],
   ['a read with a body', () => get(`GET ${read.path} HTTP/1.1`, `Host: a\r\nContent-Length: 10\r\n`) + BODY],
@@ -106,6 +108,23 @@ describe('K24 bytes that are not valid HTTP', () => {
       expect(answers.map(({ status }) => status)).toEqual([200]);
     },
   );
+
+  it('S12 a whole URL is served as its path, where it names the server of Host', async () => {
+    const { pathname, search } = new URL(gateway.url + read.path);
+    const bytes = [
+      get(`GET http://a${read.path} HTTP/1.1`),
+      get(`GET HTTPS://A${pathname}${search} HTTP/1.1`),
+      get('GET http://a/openapi.json?x HTTP/1.1'),
+      get('GET http://a HTTP/1.1', 'Host: a\r\nConnection: close\r\n'),
+    ].join('');
+    const { answers } = await converse(gateway.url, bytes);
+    expect(answers.map(({ status, headers }) => [status, headers['location']])).toEqual([
+      [200, undefined],
+      [200, undefined],
+      [200, undefined],
+      [302, '/docs'],
+    ]);
+  });
 
   it('S12 trailers after the chunks do not count as headers', async () => {
     const bytes = post(`${CHUNKS}Connection: close\r\n`, `a\r\n${BODY}\r\n0\r\nX-Api-Key: other\r\n\r\n`);
