@@ -29,6 +29,9 @@ const REFUSALS = {
   twoCallers: refusal(
     'The credential in the headers and the client certificate are of two callers. Use those of one of them.',
   ),
+  keyTwice: refusal(
+    'The request has the header `X-Api-Key` more than once: perhaps a proxy adds one. Send it once.',
+  ),
   emptyKey: refusal(`The header \`X-Api-Key\` is empty. ${SEND_KEY}`),
   wrongKey: refusal(
     'The API key in `X-Api-Key` is not valid: no caller of this gateway has it. Send the whole key as it was issued; a removed key is not valid any more.',
@@ -114,6 +117,8 @@ export class CallerAuthentication {
     if (typeof key === 'string') {
       if (token !== undefined) return REFUSALS.both;
       if (this.registry.byKey(key)) return REFUSALS.twoCallers;
+      // Node joins what comes in several headers, and no key has a comma.
+      if (key.includes(', ')) return REFUSALS.keyTwice;
       return TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.wrongKey;
     }
     if (authorization === undefined) return this.jwts.accepted ? REFUSALS.noneOfBoth : REFUSALS.none;

@@ -48,7 +48,7 @@ export class ActingUserGuard implements CanActivate {
 
   #byAlias({ grants }: Caller, given: string | undefined): ActingUser {
     const alias = given ?? DEFAULT_ALIAS;
-    if (!ALIAS.test(alias)) throw invalidAlias(ALIAS_RULE);
+    if (!ALIAS.test(alias)) throw invalidAlias(`${ALIAS_RULE}, given once`);
     const user = this.aliases.find(alias);
     if (!user && given === undefined) throw new ProblemException('user-required');
     // The response is the same for an unknown alias and one that is not granted.

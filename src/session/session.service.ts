@@ -49,6 +49,11 @@ export class SessionService {
 
   /** Throws `session-expired` where the session is unknown, has ended or belongs to another caller: the response does not tell which. */
   async find(sessionId: string, caller: string): Promise<StoredSession & { key: string }> {
+    // Node joins what comes in several headers.
+    if (sessionId.includes(', '))
+      throw new ProblemException('validation-failed', {
+        errors: [{ parameter: 'X-Session-Id', detail: 'must be given once' }],
+      });
     const key = this.store.keyOf(sessionId);
     const stored = SESSION_ID.test(sessionId) ? await this.store.read(key) : undefined;
     if (stored?.record.caller !== caller) throw expired();

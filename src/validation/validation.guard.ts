@@ -150,7 +150,7 @@ function keyOf({ headers }: FastifyRequest, errors: RequestFault[]): string | un
   if (key === undefined)
     errors.push({
       parameter: 'Idempotency-Key',
-      detail: 'must be 16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare',
+      detail: 'must be 16 to 255 of A-Z a-z 0-9 _ . : -, quoted or bare, given once',
     });
   return key;
 }

@@ -146,6 +146,15 @@ describe('a session', () => {
   });
 
   // One of another caller: test/security/tenancy.e2e.ts.
+  it('K101 whose id comes in two headers is 400 that says so', async () => {
+    const { 'x-session-id': id } = await logIn();
+    for (const path of [MEMBERS, '/v1/sessions/current']) {
+      const { status, body } = await gateway.get(path, { headers: { 'x-session-id': `${id}, ${id}` } });
+      const errors = [{ parameter: 'X-Session-Id', detail: 'must be given once' }];
+      expect([status, body['errors']]).toEqual([400, errors]);
+    }
+  });
+
   it('that is made up does not work', async () => {
     for (const id of ['x', randomBytes(16).toString('base64url'), '../..', ' ']) {
       const { status } = await gateway.get('/v1/sessions/current', { headers: { 'x-session-id': id } });

@@ -83,6 +83,7 @@ describe('K29 a key that is not valid', () => {
     ['another scheme', (key) => ({ authorization: `Basic ${key}` }), 'must be `Bearer` and a token'],
     ['two', (key) => ({ 'x-api-key': key, authorization: 'Bearer a.b.c' }), 'Send one of them'],
     ['no credential', () => ({}), 'neither `X-Api-Key` nor `Authorization`'],
+    ['a key twice', (key) => ({ 'x-api-key': `${key}, ${key}` }), '`X-Api-Key` more than once'],
     ['an empty key', () => ({ 'x-api-key': '' }), 'is empty'],
     ['a key of no caller', () => ({ 'x-api-key': newApiKey().key }), 'no caller of this gateway has it'],
     [
@@ -112,7 +113,7 @@ describe('K29 a key that is not valid', () => {
     const hash = gateway.callers[0]?.keys[0] as string;
     const unknown = ['x', newApiKey().key, revoked, hash, own.slice(0, -1), `${own}x`, own.toUpperCase()];
     const answers: TestAnswer[] = [];
-    for (const key of [...unknown, `${own}, ${own}`]) answers.push(await gateway.get(ASSETS, { key }));
+    for (const key of unknown) answers.push(await gateway.get(ASSETS, { key }));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
     for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as TestAnswer));
     expect(await sandbox.calls()).toEqual([]);
