@@ -49,6 +49,8 @@ export class OrderRecordsService {
   async listOrders(wanted: ListOrdersQuery, { caller, abandon }: CallContext): Promise<OrderPageDto> {
     const { state, channelCode, page, pageSize } = wanted;
     const { channels, enterprises } = caller.grants;
+    if (wanted.channelOrderId !== undefined)
+      return this.#listOne({ ...wanted, channelOrderId: wanted.channelOrderId }, caller.grants);
     const query: OrderQuery = {
       states: state && [state],
       channels: channelCode === undefined ? only(channels) : new Set([channelCode]),
@@ -64,6 +66,22 @@ export class OrderRecordsService {
     );
     const items = records.map(toOrderRecord);
     return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
+  }
+
+  /** The page of one order, where the caller may see it and the other filters let it through. */
+  async #listOne(
+    wanted: ListOrdersQuery & { channelOrderId: string },
+    grants: Grants,
+  ): Promise<OrderPageDto> {
+    const { channelCode, channelOrderId, page, pageSize } = wanted;
+    if (channelCode === undefined)
+      throw new ProblemException('validation-failed', {
+        errors: [{ parameter: 'channelCode', detail: 'must be given with channelOrderId' }],
+      });
+    const record = await this.ledger.read(orderName(channelCode, channelOrderId), only(grants.enterprises));
+    const orders = record && isVisible(record, grants) && isWanted(record, wanted) ? [record] : [];
+    const items = page === 1 ? orders.map(toOrderRecord) : [];
+    return { items, page, pageSize, total: orders.length, totalPages: orders.length };
   }
 
   async settleOrder(
@@ -132,6 +150,20 @@ function tooEarly(record: LedgerRecord, leftMs: number): ProblemException {
 /** The granted ids; undefined where all are granted. */
 function only(granted: ReadonlySet<string>): ReadonlySet<string> | undefined {
   return granted.has('*') ? undefined : granted;
+}
+
+function isWanted(
+  { state, submittedAt, details: { order } }: LedgerRecord,
+  wanted: ListOrdersQuery,
+): boolean {
+  const { enterpriseGlobalId, submittedAfter, submittedBefore } = wanted;
+  return (
+    (wanted.state ?? state) === state &&
+    submittedAt >= (millisecond(submittedAfter) ?? 0) &&
+    submittedAt < (millisecond(submittedBefore) ?? Infinity) &&
+    (enterpriseGlobalId === undefined ||
+      (order?.ordered ?? []).some((item) => item.enterpriseGlobalId === enterpriseGlobalId))
+  );
 }
 
 function millisecond(time: string | undefined): number | undefined {

@@ -90,6 +90,14 @@ export class ListOrdersQuery extends PageQuery {
   channelCode?: string;
 
   @Optional()
+  @Label({
+    example: 'SO-2000',
+    description:
+      'Only the order of this number; with `channelCode`. For a number with a slash, which some proxies decode in a path',
+  })
+  channelOrderId?: string;
+
+  @Optional()
   @Identifier({ example: 'ent-harbour', description: 'Only orders that name this enterprise in an item' })
   @Names('enterpriseFilter')
   enterpriseGlobalId?: string;
