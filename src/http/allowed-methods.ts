@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { nearestPath } from './nearest-path.ts';
 
 /** The methods of each path, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
 @Injectable()
 export class AllowedMethods {
-  readonly #routes: { readonly path: RegExp; readonly method: string }[] = [];
+  readonly #routes: { readonly path: RegExp; readonly template: string; readonly method: string }[] = [];
 
   add(method: string | readonly string[], template: string): void {
     if (template.includes('*')) return;
@@ -11,7 +12,7 @@ export class AllowedMethods {
       .split('/')
       .map((segment) => (segment.startsWith(':') ? '[^/]+' : RegExp.escape(segment)));
     const path = new RegExp(`^${segments.join('/')}$`);
-    for (const each of [method].flat()) this.#routes.push({ path, method: each });
+    for (const each of [method].flat()) this.#routes.push({ path, template, method: each });
   }
 
   find(url: string): readonly string[] {
@@ -19,5 +20,13 @@ export class AllowedMethods {
     return [
       ...new Set(this.#routes.filter((route) => route.path.test(path)).map(({ method }) => method)),
     ].sort();
+  }
+
+  /** The path of an operation that was probably meant, as the document writes it. */
+  nearest(url: string): string | undefined {
+    const [path = ''] = url.split('?');
+    const operations = this.#routes.filter(({ template }) => template.startsWith('/v1/'));
+    const found = nearestPath(path, [...new Set(operations.map(({ template }) => template))]);
+    return found?.replaceAll(/:(\w+)/g, '{$1}');
   }
 }

@@ -20,8 +20,8 @@ const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   431: 'headers-too-large',
 };
 
-const NO_SUCH_PATH =
-  'No operation has this path. `/docs` shows all of them, `/openapi.json` has them for programs.';
+const NO_SUCH_PATH = 'No operation has this path.';
+const WHERE_ALL_ARE = ' `/docs` shows all of them, `/openapi.json` has them for programs.';
 
 @Catch()
 @Injectable()
@@ -48,7 +48,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (status === 404 || request.is404) {
       const allow = this.allowed.find(request.url);
       if (allow.length > 0) return methodNotAllowed(request.method, allow);
-      return new ProblemException('not-found', { detail: NO_SUCH_PATH });
+      return new ProblemException('not-found', { detail: this.#noSuchPath(request) });
     }
     // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
     const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
@@ -62,6 +62,14 @@ export class ProblemFilter implements ExceptionFilter {
       return new ProblemException('validation-failed', { cause: error });
     this.#logInternal(error, request);
     return new ProblemException('internal-error', { cause: error });
+  }
+
+  /** Says where all paths are, and to a known caller the nearest one: a stranger learns no paths. */
+  #noSuchPath({ url, stages }: FastifyRequest): string {
+    const nearest = stages.identified && this.allowed.nearest(url);
+    const isDocumented = this.allowed.find('/openapi.json').length > 0;
+    const hint = nearest === undefined ? '' : ` The nearest is \`${nearest}\`.`;
+    return `${NO_SUCH_PATH}${hint}${isDocumented ? WHERE_ALL_ARE : ''}`;
   }
 
   #logInternal(error: unknown, request: FastifyRequest): void {

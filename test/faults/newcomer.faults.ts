@@ -64,9 +64,10 @@ it.each([
   expect([status, body['errors']]).toEqual([406, [{ parameter: 'Accept', detail }]]);
 });
 
+const WHERE_ALL_ARE = ' `/docs` shows all of them, `/openapi.json` has them for programs.';
+
 describe('K54 a path that no operation has', () => {
   it.each([
-    ['that is nearly right', '/v1/custmers?x=1'],
     ['of many parts', '/v1/a/b/c/d/e/f/g/h/i/j'],
     ['of many letters', `/v1/${'a'.repeat(2_000)}`],
   ])('%s: the response says where they are', async (_, path) => {
@@ -74,8 +75,19 @@ describe('K54 a path that no operation has', () => {
     expect([status, body['code'], body['detail']]).toEqual([
       404,
       'not-found',
-      'No operation has this path. `/docs` shows all of them, `/openapi.json` has them for programs.',
+      `No operation has this path.${WHERE_ALL_ARE}`,
     ]);
+  });
+
+  it.each([
+    ['with a wrong letter', '/v1/custmers?x=1', '/v1/customers'],
+    ['with a slash at its end', `${HARBOUR}/assets/`, '/v1/enterprises/{enterpriseGlobalId}/assets'],
+    ['without the version', '/license-orders', '/v1/license-orders'],
+  ])('%s: the response names the nearest to a known caller only', async (_, path, nearest) => {
+    const { status, body } = await get(path);
+    const hint = `The nearest is \`${nearest}\`.`;
+    expect([status, body['detail']]).toEqual([404, `No operation has this path. ${hint}${WHERE_ALL_ARE}`]);
+    expect((await gateway.get(path, { key: null })).text).not.toContain(nearest);
   });
 
   it('with another method says which ones it has', async () => {
