@@ -3,7 +3,9 @@ import { Agent, request } from 'undici';
 import { newSecret } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { routes } from '../support/contract.ts';
+import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
+import { orderOf } from '../support/order-body.ts';
 import { type Proxy, startHaproxy, startPlainNginx, startShippedNginx } from '../support/proxies.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
@@ -21,6 +23,7 @@ const streams = routes.flatMap(({ method, template, operation: { operationId, re
 );
 
 const { gateway } = useStack();
+const { ended } = endings();
 const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy'] as const;
 const proxies = new Map<string, Proxy>();
 let agent: Agent;
@@ -106,5 +109,51 @@ describe.each(streams)('K100 $name', (stream) => {
       'x-accel-buffering': 'no',
       'cache-control': 'no-store, no-transform',
     });
+  });
+});
+
+describe('K103 an order number with a slash', () => {
+  const number = 'SO/7';
+  const path = `/v1/license-orders/crm/${encodeURIComponent(number)}`;
+  const query = `/v1/license-orders?channelCode=crm&channelOrderId=${encodeURIComponent(number)}`;
+  const get = async (at: string) => {
+    const headers = { 'x-api-key': gateway.key };
+    const { statusCode, body } = await request(at, { headers, dispatcher: agent });
+    return { status: statusCode, body: (await body.json()) as Record<string, unknown> };
+  };
+  beforeAll(async () => {
+    expect((await gateway.post('/v1/license-orders', orderOf(number))).status).toBe(201);
+  });
+
+  it('K103 is a part of the path behind the shipped file', async () => {
+    const { url } = proxies.get(PROXIES[0]) as Proxy;
+    expect(await get(url + path)).toMatchObject({ status: 200, body: { channelOrderId: number } });
+  });
+
+  it('K103 is found by a query behind a proxy that decodes paths', async () => {
+    const { url } = ended(await startPlainNginx(`${gateway.url}/`));
+    expect((await get(url + path)).status).toBe(404);
+    const { body: record } = await get(gateway.url + path);
+    expect(await get(url + query)).toEqual({
+      status: 200,
+      body: { items: [record], page: 1, pageSize: 100, total: 1, totalPages: 1 },
+    });
+  });
+
+  it.each([
+    ['state=succeeded&submittedAfter=2026-01-01', 1],
+    ['state=rejected', 0],
+    ['enterpriseGlobalId=ent-meridian', 0],
+    ['submittedBefore=2026-01-01', 0],
+    ['submittedAfter=2999-01-01', 0],
+  ])('K103 counts beside other conditions: %s', async (also, total) => {
+    const { body } = await gateway.get(`${query}&${also}`);
+    expect([body['total'], (body['items'] as object[]).length]).toEqual([total, total]);
+  });
+
+  it('K103 needs the channel', async () => {
+    const { status, body } = await gateway.get('/v1/license-orders?channelOrderId=SO-7');
+    const errors = [{ parameter: 'channelCode', detail: 'must be given with channelOrderId' }];
+    expect([status, body['errors']]).toEqual([400, errors]);
   });
 });
