@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -8,6 +9,7 @@ import { memorySettings } from './http/admission.ts';
 import { answerBadHttp } from './http/bad-http.ts';
 import { PublicTls, tlsOptions } from './http/public-tls.ts';
 import { serverLimits } from './http/server-limits.ts';
+import { withoutPublicPath } from './http/public-path.ts';
 import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
@@ -38,10 +40,14 @@ export async function buildApp(
       { event: 'variable-renamed', formerly, name },
       `${formerly} is now ${name}: the former name is read until 0.3`,
     );
-  const { certificates } = config.listen;
+  const { certificates, publicPath } = config.listen;
+  const { rewriteUrl } = serverLimits;
   const adapter = new FastifyAdapter({
     ...serverLimits,
     ...(certificates && { https: tlsOptions(certificates.current) }),
+    ...(publicPath !== '' && {
+      rewriteUrl: (request: IncomingMessage) => withoutPublicPath(rewriteUrl(request), publicPath),
+    }),
     forceCloseConnections: 'idle',
     // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
@@ -57,7 +63,7 @@ export async function buildApp(
     abortOnError: false,
   });
   try {
-    app.get(RequestHooks).connect(adapter.getInstance());
+    app.get(RequestHooks).connect(adapter.getInstance(), publicPath);
     if (certificates) app.get(PublicTls).connect(app.getHttpServer() as Server);
     if (config.listen.docs) serveDocumentation(app);
     await app.init();

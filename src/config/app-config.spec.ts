@@ -84,6 +84,7 @@ describe('the configuration', () => {
     const secondKey = key();
     const config = load({
       ...{ HOST: '::', PORT: '8080', MANAGEMENT_HOST: '0.0.0.0', MANAGEMENT_PORT: '0', DOCS: 'off' },
+      PUBLIC_PATH: '/licensing/v2',
       ...{ UPSTREAM_ORDER_SCOPE: 'o', UPSTREAM_MEMBER_SCOPE: 'm', UPSTREAM_USER_SCOPE: 'u' },
       ...{
         UPSTREAM_DEADLINE_MS: '1',
@@ -95,7 +96,10 @@ describe('the configuration', () => {
       ENCRYPTION_KEYS: `k1:${key()}, k_2-x:${secondKey}`,
     });
     expect(config).toMatchObject({
-      listen: { host: '::', port: 8080, managementHost: '0.0.0.0', managementPort: 0, docs: false },
+      listen: {
+        ...{ host: '::', port: 8080, managementHost: '0.0.0.0', managementPort: 0, docs: false },
+        publicPath: '/licensing/v2',
+      },
       upstream: {
         ...{ tokenAuth: 'body', timestampUnit: 's', scopes: { order: 'o', member: 'm', user: 'u' } },
         ...{ deadlineMs: 1, orderDeadlineMs: 600_000, connectTimeoutMs: 250 },
@@ -150,6 +154,18 @@ describe('a wrong variable', () => {
       `k1:${key()},k1:${key()}`,
     ],
     DOCS: ['true', 'ON'],
+    PUBLIC_PATH: [
+      'licensing',
+      '/',
+      '/licensing/',
+      '/a//b',
+      '/a/../b',
+      '/v1',
+      '/v1/x',
+      '/docs',
+      '/a b',
+      'https://a/b',
+    ],
   };
 
   it.each(Object.entries(wrong))(

@@ -19,6 +19,8 @@ import { type Values, type Variable, type VariableName, variables } from './vari
 export class ListenConfig {
   host!: string;
   port!: number;
+  /** Empty, or the path under which a proxy shows the gateway: `/licensing`. */
+  publicPath!: string;
   managementHost!: string;
   managementPort!: number;
   /** Of the public listener; undefined: it speaks plain HTTP. With `ca` it asks clients for certificates. */
@@ -189,6 +191,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
     listen: {
       host: values.HOST,
       port: values.PORT,
+      publicPath: values.PUBLIC_PATH,
       managementHost: values.MANAGEMENT_HOST,
       managementPort: values.MANAGEMENT_PORT,
       certificates: ofListener,

@@ -11,6 +11,8 @@ import { Secret } from './secret.ts';
  */
 
 const text = z.string();
+/** None of the gateway's own paths may begin like it, since the gateway takes it off. */
+const PUBLIC_PATH = /^(?!\/(?:v1|docs|problems|health)(?:\/|$))(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/;
 const port = (fallback: number) => integer(0, 65_535).default(fallback);
 const milliseconds = (fallback: number) => integer(1, 600_000).default(fallback);
 const secret = text.min(1).transform((value) => new Secret(value));
@@ -152,6 +154,16 @@ export const variables = {
   },
   HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
+  PUBLIC_PATH: {
+    schema: text
+      .regex(PUBLIC_PATH, {
+        error:
+          'must be a path such as /licensing, without a slash at its end, and not begin with /v1, /docs, /problems or /health',
+      })
+      .default(''),
+    meaning:
+      'the path under which a proxy shows the gateway, such as `/licensing`; `Link`, `Location`, the pages and the OpenAPI document then name it. The proxy may take it off or leave it',
+  },
   TLS_CERT_FILE: {
     reread: true,
     schema: text.min(1).optional(),

@@ -1,4 +1,4 @@
-import type { ArgumentsHost } from '@nestjs/common';
+import { type ArgumentsHost, NotFoundException } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { Log } from '../observability/log.ts';
 import { newTrace } from '../observability/tracing.ts';
@@ -8,7 +8,8 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemFilter } from './problem.filter.ts';
 
-it('a failure of the platform outside of a handler, as in a guard, is its problem too and not a 500', () => {
+/** What the filter sends for an error. */
+function sentFor(error: unknown, allowed: AllowedMethods): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   const note = (name: string) => (value: unknown) => {
     sent[name] = value;
@@ -21,11 +22,24 @@ it('a failure of the platform outside of a handler, as in a guard, is its proble
     trace: newTrace(),
     atEnd: [],
   });
-  const http = { getRequest: () => ({ stages }), getResponse: () => reply };
+  const http = { getRequest: () => ({ stages, url: '/v1/nothing' }), getResponse: () => reply };
   const host = { switchToHttp: () => http } as unknown as ArgumentsHost;
+  new ProblemFilter(allowed, undefined as unknown as Log).catch(error, host);
+  return sent;
+}
+
+it('a failure of the platform outside of a handler, as in a guard, is its problem too and not a 500', () => {
   const details = { status: 299, code: '60024' };
-  const filter = new ProblemFilter(undefined as unknown as AllowedMethods, undefined as unknown as Log);
-  filter.catch(new UpstreamFailure(operations.listMembers, 'refused', true, details), host);
+  const failure = new UpstreamFailure(operations.listMembers, 'refused', true, details);
+  const sent = sentFor(failure, new AllowedMethods());
   expect(sent).toMatchObject({ status: 404, type: 'application/problem+json' });
   expect(JSON.stringify(sent['body'])).toMatch(/"code":"asset-not-found".*"outcome":"not_processed"/);
+});
+
+it('K54 the problem of an unknown path names the documentation only where it is served', () => {
+  const allowed = new AllowedMethods();
+  const detail = () => (sentFor(new NotFoundException(), allowed)['body'] as { detail: string }).detail;
+  expect(detail()).toBe('No operation has this path.');
+  allowed.add('GET', '/openapi.json');
+  expect(detail()).toContain('`/docs` shows all of them');
 });

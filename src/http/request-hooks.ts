@@ -28,6 +28,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { sendProblem } from './problem.filter.ts';
+import { namePublicPath } from './public-path.ts';
 import { inOwnTurn } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
 import { edge } from '../shared/edge.ts';
@@ -54,7 +55,7 @@ export class RequestHooks {
     private readonly metrics: Metrics,
   ) {}
 
-  connect(fastify: FastifyInstance): void {
+  connect(fastify: FastifyInstance, publicPath = ''): void {
     limitConnections(fastify.server);
     this.connections.bound(fastify.server, maxConnections());
     fastify.addHook('preClose', (done) => {
@@ -63,7 +64,7 @@ export class RequestHooks {
     });
     fastify.addHook('onRoute', (route) => {
       this.allowed.add(route.method, route.url);
-      tellDeprecation(fastify, route);
+      tellDeprecation(fastify, route, publicPath);
     });
     connectSpans(fastify);
     fastify.decorateRequest('stages');
@@ -73,6 +74,7 @@ export class RequestHooks {
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser('*', (request, payload, done) => this.#parsed(request, payload, done));
     fastify.addHook('onSend', (request, reply, _payload, done) => this.#headed(request, reply, done));
+    namePublicPath(fastify, publicPath);
     fastify.addHook('onResponse', (request, reply, done) => {
       // Fastify ignores an error of this hook, so `#answered` is an edge of its own.
       this.#answered(request, reply);

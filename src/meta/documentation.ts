@@ -5,12 +5,13 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { JwtCallers } from '../caller/jwt-callers.ts';
+import { ListenConfig } from '../config/app-config.ts';
 import { openApiDocument, type ResponseExamples } from '../operation/openapi/document.ts';
 import { BEARER } from '../operation/openapi/operation-description.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { markdownHtml } from '../shared/markdown.ts';
 import { lazily, shippedFile } from '../shared/shipped-file.ts';
-import { FixedContent } from './fixed-content.ts';
+import { FixedContent, linked } from './fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
@@ -53,13 +54,18 @@ const UI_POLICY =
  */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
+  const { publicPath } = app.get(ListenConfig);
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
   const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
-  const index = fileContent(own('index.html'), UI_POLICY);
+  const index = new FixedContent(
+    TYPES['.html'] as string,
+    linked(shippedFile(own('index.html')).toString(), publicPath),
+    UI_POLICY,
+  );
   const changes = shippedFile(CHANGELOG).toString().replaceAll('(config/openapi.json)', '(/openapi.json)');
   const changelog = lazily(() => {
     const html = page('Changes', `${markdownHtml(changes)}<p><a href="/docs">The API</a></p>`);
-    return new FixedContent(TYPES['.html'] as string, html, PAGE_POLICY);
+    return new FixedContent(TYPES['.html'] as string, linked(html, publicPath), PAGE_POLICY);
   });
   const files = new Map([
     ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
@@ -68,7 +74,11 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const examples = shippedFile(EXAMPLES).toString();
   const copy = shippedFile(OPENAPI_30);
   const json = (make: () => OpenAPIObject) =>
-    lazily(() => new FixedContent(TYPES['.json'] as string, JSON.stringify(withAccepted(app, make()))));
+    lazily(() => {
+      const api = withAccepted(app, make());
+      if (publicPath !== '') api.servers = [{ url: publicPath }];
+      return new FixedContent(TYPES['.json'] as string, linked(JSON.stringify(api), publicPath));
+    });
   const document = json(() => openApiDocument(app, JSON.parse(examples) as ResponseExamples));
   const document30 = json(() => JSON.parse(copy.toString()) as OpenAPIObject);
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
@@ -93,8 +103,8 @@ function withAccepted(app: NestFastifyApplication, document: OpenAPIObject): Ope
   return document;
 }
 
-function fileContent(file: URL, policy?: string): FixedContent {
-  return new FixedContent(TYPES[extname(file.pathname)] as string, shippedFile(file), policy);
+function fileContent(file: URL): FixedContent {
+  return new FixedContent(TYPES[extname(file.pathname)] as string, shippedFile(file));
 }
 
 async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -20,6 +20,14 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
+/** What begins a link to another path of the gateway: in HTML, in JSON and in Markdown. */
+const LINKS = /((?:href|src)="|"type":"|\]\()\/(?=[a-z])/g;
+
+/** A page or JSON whose links name the path under which a proxy shows the gateway. */
+export function linked(content: string, publicPath: string): string {
+  return publicPath === '' ? content : content.replaceAll(LINKS, `$1${publicPath}/`);
+}
+
 /** Content that is the same for every client and does not change while the process runs. Its bytes, its ETag and each coding are made once. */
 export class FixedContent {
   readonly #bytes: Buffer;

@@ -1,11 +1,12 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ListenConfig } from '../config/app-config.ts';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { lazily } from '../shared/shipped-file.ts';
-import { ApiFixedContent, FixedContent } from './fixed-content.ts';
+import { ApiFixedContent, FixedContent, linked } from './fixed-content.ts';
 import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemPath } from './problems.dto.ts';
 
@@ -13,10 +14,15 @@ import { ProblemDescriptionDto, ProblemListDto, ProblemPath } from './problems.d
 @ApiTags('Meta')
 @Controller('problems')
 export class ProblemsController {
-  readonly #catalogue = new Pair({ items: problemSlugs.map(describe) }, ({ items }) => catalogueHtml(items));
-  readonly #problems = new Map<string, Pair<ProblemDescriptionDto>>(
-    problemSlugs.map((slug) => [slug, new Pair(describe(slug), problemHtml)]),
-  );
+  readonly #catalogue: Pair<ProblemListDto>;
+  readonly #problems: ReadonlyMap<string, Pair<ProblemDescriptionDto>>;
+
+  constructor({ publicPath }: ListenConfig) {
+    const list = { items: problemSlugs.map(describe) };
+    this.#catalogue = new Pair(list, ({ items }) => catalogueHtml(items), publicPath);
+    const pairOf = (slug: ProblemSlug) => new Pair(describe(slug), problemHtml, publicPath);
+    this.#problems = new Map(problemSlugs.map((slug) => [slug, pairOf(slug)]));
+  }
 
   @Get()
   @PublicOperation(
@@ -56,9 +62,11 @@ class Pair<T extends object> {
   readonly #json: () => FixedContent;
   readonly #page: () => FixedContent;
 
-  constructor(value: T, html: (value: T) => string) {
-    this.#json = lazily(() => new FixedContent('application/json; charset=utf-8', JSON.stringify(value)));
-    this.#page = lazily(() => new FixedContent('text/html; charset=utf-8', html(value), PAGE_POLICY));
+  constructor(value: T, html: (value: T) => string, publicPath: string) {
+    const content = (type: string, text: string, policy?: string) =>
+      new FixedContent(`${type}; charset=utf-8`, linked(text, publicPath), policy);
+    this.#json = lazily(() => content('application/json', JSON.stringify(value)));
+    this.#page = lazily(() => content('text/html', html(value), PAGE_POLICY));
   }
 
   respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {

@@ -17,8 +17,6 @@ export interface DeprecationHeaders {
   readonly sunset?: string;
 }
 
-const LINK = '</docs/changelog>; rel="deprecation"; type="text/html"';
-
 /** Throws where a day is none, or the end comes before the beginning: the process then does not start. */
 export function deprecationHeaders({ since, sunset }: Deprecated): DeprecationHeaders {
   const begin = timeOf(since);
@@ -34,15 +32,16 @@ export function deprecationText({ since, sunset, instead }: Deprecated): string 
 }
 
 /** Gives a deprecated route, and no other, a hook of its own: it sets the headers on every response, whoever makes it. */
-export function tellDeprecation(fastify: FastifyInstance, route: RouteOptions): void {
+export function tellDeprecation(fastify: FastifyInstance, route: RouteOptions, publicPath: string): void {
   const { deprecation: headers } = route.config ?? {};
   if (!headers) return;
+  const link = `<${publicPath}/docs/changelog>; rel="deprecation"; type="text/html"`;
   const isExplained = fastify.hasRoute({ method: 'GET', url: '/docs/:file' });
   const tell: onSendHookHandler = (_request, reply, _payload, done) => {
     void reply.headers({ ...headers });
     // A page has links of its own.
     const links = reply.getHeader('link');
-    if (isExplained) void reply.header('link', links === undefined ? LINK : `${String(links)}, ${LINK}`);
+    if (isExplained) void reply.header('link', links === undefined ? link : `${String(links)}, ${link}`);
     done();
   };
   route.onSend = [route.onSend ?? [], tell].flat();

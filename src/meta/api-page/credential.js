@@ -85,7 +85,8 @@ export class Credential {
       return { fault: 'This is a token, and this gateway accepts API keys only: no issuer is configured.' };
     // A header cannot carry it.
     if (!/^[\x20-\x7e]+$/.test(value)) return { fault: 'A key has letters, digits, - and _ only.' };
-    const response = await fetch('/v1/callers/me', { headers: { [name]: value } }).catch(() => undefined);
+    const me = new URL('../v1/callers/me', import.meta.url);
+    const response = await fetch(me, { headers: { [name]: value } }).catch(() => undefined);
     if (!response) return {};
     const body = await response.json();
     if (response.ok) return { caller: body };

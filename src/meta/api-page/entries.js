@@ -31,9 +31,8 @@ function rankOf(name, words) {
 
 export async function entriesOf(api) {
   const entries = [...operationEntries(api), ...fieldEntries(api)];
-  const response = await fetch('/problems', { headers: { accept: 'application/json' } }).catch(
-    () => undefined,
-  );
+  const problems = new URL('../problems', import.meta.url);
+  const response = await fetch(problems, { headers: { accept: 'application/json' } }).catch(() => undefined);
   // Without the gateway, which may be stopped, the rest is found.
   const { items } = response?.ok ? await response.json() : { items: [] };
   for (const { type, code, statuses, title, meaning } of items)

@@ -10,7 +10,7 @@ const followScheme = () => document.documentElement.classList.toggle('dark-mode'
 dark.addEventListener('change', followScheme);
 followScheme();
 
-const api = await (await fetch('/openapi.json')).json();
+const api = await (await fetch(new URL('../openapi.json', import.meta.url))).json();
 const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
 const credential = new Credential(acceptsTokens);
 

@@ -22,7 +22,9 @@ export function requestOf(system, [path, method]) {
     headers['Content-Type'] =
       oas3Selectors.requestContentType(path, method) ?? Object.keys(operation.requestBody.content)[0];
   const search = query.size > 0 ? `?${query}` : '';
-  return { method: method.toUpperCase(), url: location.origin + target + search, headers, body };
+  // A proxy may show the gateway under a path of its own.
+  const { href } = new URL('..', import.meta.url);
+  return { method: method.toUpperCase(), url: href.slice(0, -1) + target + search, headers, body };
 }
 
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,30 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+/** The path under which a proxy shows the gateway. Inside of the gateway no path has it. */
+
+const PROBLEM_TYPE = '"type":"/';
+
+/** The target of a request without the public path, which the proxy may have left there. */
+export function withoutPublicPath(target: string, publicPath: string): string {
+  if (!target.startsWith(publicPath)) return target;
+  const rest = target.slice(publicPath.length);
+  if (rest === '' || rest.startsWith('?')) return `/${rest}`;
+  return rest.startsWith('/') ? rest : target;
+}
+
+/** Puts the public path in front of what a response names: `Location`, `Link` and the `type` of a problem. */
+export function namePublicPath(fastify: FastifyInstance, publicPath: string): void {
+  if (publicPath === '') return;
+  fastify.addHook('onSend', (_request, reply, payload, done) => {
+    replace(reply, 'location', (location) => location.replace(/^\/(?!\/)/, `${publicPath}/`));
+    replace(reply, 'link', (links) => links.replaceAll('</', `<${publicPath}/`));
+    const isProblem = String(reply.getHeader('content-type')).startsWith('application/problem+json');
+    const hasType = isProblem && typeof payload === 'string';
+    done(null, hasType ? payload.replace(PROBLEM_TYPE, `"type":"${publicPath}/`) : payload);
+  });
+}
+
+function replace(reply: FastifyReply, name: 'location' | 'link', change: (value: string) => string): void {
+  const value = reply.getHeader(name);
+  if (value !== undefined) void reply.header(name, change(String(value)));
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { useVisits } from '../support/browser.ts';
+import { newSecret } from '../support/canary.ts';
+import { type Proxy, startPlainNginx } from '../support/proxies.ts';
+import { useStack } from '../support/stack.ts';
+
+/** A gateway that a proxy shows under a path of its own (`PUBLIC_PATH`). */
+
+const { gateway } = useStack({ environment: { PUBLIC_PATH: '/licensing' } });
+const visit = useVisits();
+
+describe.each([
+  ['takes it off', '/'],
+  ['leaves it', ''],
+])('K104 the gateway under a path that the proxy %s', (_, rest) => {
+  let proxy: Proxy;
+  beforeAll(async () => {
+    proxy = await startPlainNginx(gateway.url + rest, 'location /licensing/ {');
+  });
+  afterAll(() => proxy.stop());
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(proxy.url + path, { headers: { 'x-api-key': gateway.key, ...headers } });
+
+  it('K104 has links and locations that lead through the proxy', async () => {
+    const page = await get('/licensing/v1/enterprises/ent-harbour/assets?pageSize=2');
+    const [next = ''] = /(?<=<)[^>]+(?=>; rel="next")/.exec(page.headers.get('link') ?? '') ?? [];
+    expect(next).toBe('/licensing/v1/enterprises/ent-harbour/assets?pageSize=2&page=2');
+    expect((await get(next)).status).toBe(200);
+
+    const accepted = await fetch(`${proxy.url}/licensing/v1/enterprises/ent-harbour/member-imports`, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.key, 'content-type': 'text/csv' },
+      body: `account,password,name\r\nunder${rest.length},${newSecret('m')},Under\r\n`,
+    });
+    const location = accepted.headers.get('location') ?? '';
+    expect([accepted.status, location]).toEqual([202, expect.stringMatching(/^\/licensing\/v1\/jobs\/\w/)]);
+    expect((await get(location)).status).toBe(200);
+
+    const problem = await get('/licensing/v1/jobs/none');
+    const { type } = (await problem.json()) as { type: string };
+    expect([problem.status, type]).toEqual([404, '/licensing/problems/job-not-found']);
+  });
+
+  it('K104 has a document and pages in which each link leads through the proxy', async () => {
+    const document = (await (await get('/licensing/openapi.json')).json()) as { servers: object[] };
+    expect(document.servers).toEqual([{ url: '/licensing' }]);
+    const seen = new Set(['/licensing/docs', '/licensing/problems', '/licensing/docs/changelog']);
+    // Links that a page adds are seen too, while this goes on.
+    for (const path of seen) {
+      const response = await get(path, { accept: 'text/html' });
+      expect([path, response.status]).toEqual([path, 200]);
+      if (!response.headers.get('content-type')?.startsWith('text/html')) continue;
+      for (const [, link = ''] of (await response.text()).matchAll(/(?:href|src)="(\/[^"#]*)/g))
+        seen.add(link);
+    }
+    expect([...seen].filter((path) => !path.startsWith('/licensing/'))).toEqual([]);
+    expect(seen.size).toBeGreaterThan(30);
+  });
+
+  it('K104 has an API page that calls through the proxy', async () => {
+    await visit.open(`${proxy.url}/licensing/`);
+    const { page } = visit;
+    expect(new URL(page.url()).pathname).toBe('/licensing/docs');
+    const live = page.locator('.opblock[id$="-live"]');
+    await live.locator('.opblock-summary-control').click();
+    await live.getByRole('button', { name: 'Execute' }).click();
+    const table = live.locator('.live-responses-table');
+    await table.waitFor();
+    expect(await table.locator('.response-col_status').last().innerText()).toBe('200');
+    // The samples and the request itself.
+    expect(await live.innerText()).toContain(`${proxy.url}/licensing/health/live`);
+  });
+});
