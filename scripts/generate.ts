@@ -94,6 +94,19 @@ ${rows.join('\n')}
 `;
 }
 
+/** The alerts as an object of the Prometheus operator. */
+function prometheusRule(): string {
+  const alerts = read('deploy/prometheus/alerts.yml') ?? '';
+  const groups = alerts.slice(alerts.search(/^groups:/m)).replaceAll(/^(?=.)/gm, '  ');
+  return `# Made from deploy/prometheus/alerts.yml by \`npm run generate\`.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: gateway
+spec:
+${groups}`;
+}
+
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -114,6 +127,7 @@ for (const [path, text] of [
   ],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],
+  ['deploy/kubernetes/components/monitoring/rules.yaml', prometheusRule()],
   ['docs/readings.md', readingsPage()],
   ['sandbox/README.md', await withReadings(read('sandbox/README.md') ?? '')],
   ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '')],

@@ -1,18 +1,31 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { type Container, containersOf, kustomize, type Manifest } from './kustomize.ts';
 
 /** The manifests of deploy/kubernetes against the schemas of Kubernetes' API, and what the schemas do not say. */
 
-const OVERLAYS = ['sandbox', 'production', 'production-tls'] as const;
-const folderOf = (overlay: string) => join('deploy/kubernetes/overlays', overlay);
+const WITH_ALL = 'production with all components';
+const OVERLAYS = ['sandbox', 'production', 'production-tls', WITH_ALL] as const;
+const folder = mkdtempSync(join(tmpdir(), 'kubernetes-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+// What an operator does who takes all components: removes the marks of the comment.
+cpSync('deploy/kubernetes', join(folder, 'kubernetes'), { recursive: true });
+const PRODUCTION = join(folder, 'kubernetes/overlays/production');
+const plain = readFileSync(join(PRODUCTION, 'kustomization.yaml'), 'utf8');
+writeFileSync(
+  join(PRODUCTION, 'kustomization.yaml'),
+  plain.replaceAll(/^# (?=components:|  - \.\.\/)/gm, ''),
+);
+const folderOf = (overlay: string) =>
+  overlay === WITH_ALL ? PRODUCTION : join('deploy/kubernetes/overlays', overlay);
 
 interface Pod {
   readonly serviceAccountName?: string;
@@ -35,7 +48,9 @@ const isWorkload = (manifest: Manifest): manifest is Workload => containersOf(ma
 const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
 /** The module that has the schema of an object, and its types. */
 const moduleOf = ({ apiVersion }: Manifest) =>
-  `kubernetes-models/${apiVersion.replace(/\.k8s\.io\//, '.k8s.io/')}`;
+  apiVersion.startsWith('monitoring.coreos.com/')
+    ? `@kubernetes-models/prometheus-operator/${apiVersion}`
+    : `kubernetes-models/${apiVersion}`;
 
 function find<T extends Manifest>(all: readonly Manifest[], kind: string, name = 'gateway'): T {
   const found = all.find((each) => each.kind === kind && each.metadata.name === name);
@@ -46,9 +61,6 @@ function find<T extends Manifest>(all: readonly Manifest[], kind: string, name =
 it('no overlay has a field that its kind does not have', () => {
   expect(unknownFields(OVERLAYS.flatMap((overlay) => kustomize(folderOf(overlay))))).toEqual([]);
 });
-
-const folder = mkdtempSync(join(tmpdir(), 'kubernetes-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   const all = kustomize(folderOf(overlay));
@@ -228,6 +240,78 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     const byName = (of: readonly Manifest[]) => of.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
     const made = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
     expect(byName(all)).toEqual(byName(made));
+  });
+});
+
+describe('the components', () => {
+  const all = kustomize(PRODUCTION);
+  const without = kustomize(folderOf('production'));
+  interface Rule {
+    readonly to?: readonly { readonly namespaceSelector?: { readonly matchLabels: object } }[];
+    readonly from?: readonly { readonly namespaceSelector?: { readonly matchLabels: object } }[];
+    readonly ports?: readonly { readonly port: number | string }[];
+  }
+  const policyOf = (manifests: readonly Manifest[]) =>
+    find<Manifest & { spec: { egress: Rule[]; ingress: Rule[] } }>(manifests, 'NetworkPolicy').spec;
+  const settings = find<Manifest & { data: Record<string, string> }>(all, 'ConfigMap').data;
+
+  it('are all named in the overlay for production', () => {
+    const named = Array.from(plain.matchAll(/^#   - \.\.\/\.\.\/components\/(\w+)/gm), ([, name]) => name);
+    expect(named).toEqual(readdirSync('deploy/kubernetes/components').toSorted());
+  });
+
+  it('G100 let webhooks reach receivers of the cluster, and spans their collector', () => {
+    const [receivers, collector, ...more] = policyOf(all).egress.slice(policyOf(without).egress.length);
+    expect(more).toEqual([]);
+    expect(receivers).toEqual({
+      to: [{ namespaceSelector: { matchLabels: { 'receives-licensing-webhooks': 'true' } } }],
+    });
+    const { protocol, hostname, port } = new URL(settings['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '');
+    expect(collector?.ports).toEqual([{ protocol: 'TCP', port: Number(port) }]);
+    expect([protocol, hostname]).toEqual(['http:', expect.stringMatching(/\.svc\.cluster\.local$/)]);
+    expect(settings['WEBHOOK_HOSTS']).toContain('.svc.cluster.local');
+  });
+
+  it('G100 show the Prometheus operator the same pods, job and alerts as any other Prometheus has', () => {
+    const monitor = find<Manifest & { spec: Record<string, unknown> }>(all, 'PodMonitor').spec;
+    const { metadata, spec } = find<Workload>(all, 'Deployment').spec.template;
+    const { labels, annotations } = metadata as unknown as Record<string, Record<string, string>>;
+    expect(labels).toMatchObject((monitor['selector'] as { matchLabels: object }).matchLabels);
+    expect(labels?.[String(monitor['jobLabel'])]).toBe('gateway');
+    const [{ port, path } = { port: '', path: '' }] = monitor['podMetricsEndpoints'] as {
+      port: string;
+      path: string;
+    }[];
+    const ports = spec.containers[0]?.['ports'] as { name: string; containerPort: number }[];
+    expect([String(ports.find(({ name }) => name === port)?.containerPort), path]).toEqual([
+      annotations?.['prometheus.io/port'],
+      annotations?.['prometheus.io/path'],
+    ]);
+    const { groups } = parse(readFileSync('deploy/prometheus/alerts.yml', 'utf8')) as { groups: object };
+    expect(find(all, 'PrometheusRule')['spec']).toEqual({ groups });
+  });
+
+  it('G100 let the controller of the Ingress in, which passes streams and files on as they arrive', () => {
+    const ingress = find<Manifest & { spec: { rules: { http: { paths: { backend: object }[] } }[] } }>(
+      all,
+      'Ingress',
+    );
+    const [controller] = policyOf(all).ingress.slice(policyOf(without).ingress.length);
+    expect(controller?.ports).toEqual([{ protocol: 'TCP', port: 'http' }]);
+    const { spec } = find<Manifest & { spec: { ports: { name: string }[] } }>(all, 'Service');
+    const [backend] = ingress.spec.rules.flatMap(({ http }) => http.paths.map((path) => path.backend));
+    expect(backend).toEqual({ service: { name: 'gateway', port: { name: spec.ports[0]?.name } } });
+    const { annotations } = ingress.metadata as unknown as { annotations: Record<string, string> };
+    const ofNginx = (name: string) => annotations[`nginx.ingress.kubernetes.io/${name}`];
+    expect(['proxy-buffering', 'proxy-request-buffering', 'proxy-next-upstream'].map(ofNginx)).toEqual([
+      'off',
+      'off',
+      'off',
+    ]);
+    // As the shipped file of nginx has it.
+    const shipped = readFileSync('deploy/nginx/gateway.conf', 'utf8');
+    expect(shipped).toContain(`client_max_body_size ${ofNginx('proxy-body-size')};`);
+    expect(Number(ofNginx('proxy-read-timeout'))).toBe(3_600);
   });
 });
 

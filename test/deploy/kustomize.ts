@@ -17,7 +17,9 @@ export interface Manifest {
 interface Kustomization {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly resources: readonly string[];
+  readonly resources?: readonly string[];
+  /** Folders of kind Component: they add resources to those of this folder, and patch them. */
+  readonly components?: readonly string[];
   readonly namespace?: string;
   readonly images?: readonly { readonly name: string; readonly newTag?: string }[];
   readonly patches?: readonly {
@@ -33,22 +35,24 @@ interface Step {
   readonly value?: unknown;
 }
 
-const KNOWN = ['apiVersion', 'kind', 'resources', 'namespace', 'images', 'patches'];
+const KNOWN = ['apiVersion', 'kind', 'resources', 'components', 'namespace', 'images', 'patches'];
 /** Of the cluster as a whole. */
 const WITHOUT_NAMESPACE = ['Namespace'];
 
 /**
- * What `kubectl kustomize` makes of a folder, for the few features that deploy/kubernetes uses; any other is an error. Debian's kubectl is
+ * What `kubectl kustomize` makes of a folder (of a component: of the objects `before` it), for the few features that deploy/kubernetes uses; any other is an error. Debian's kubectl is
  * too old for it. A test compares both where a newer kubectl is installed.
  */
-export function kustomize(folder: string): Manifest[] {
+export function kustomize(folder: string, before: readonly Manifest[] = []): Manifest[] {
   const rules = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as Kustomization;
   const unknown = Object.keys(rules).filter((name) => !KNOWN.includes(name));
   if (unknown.length > 0) throw new Error(`${folder}: ${unknown.join(', ')} is not known here`);
-  const all = rules.resources.flatMap((name) => {
+  let all = [...before];
+  for (const name of rules.resources ?? []) {
     const path = join(folder, name);
-    return statSync(path).isDirectory() ? kustomize(path) : documents(path);
-  });
+    all.push(...(statSync(path).isDirectory() ? kustomize(path) : documents(path)));
+  }
+  for (const name of rules.components ?? []) all = kustomize(join(folder, name), all);
   for (const { target, patch } of rules.patches ?? []) {
     const matching = all.filter(
       ({ kind, metadata }) => kind === target.kind && metadata.name === target.name,
