@@ -1,7 +1,7 @@
 /**
  * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, open the API page
  * in a browser, run the code that it shows, test the alert rules and put proxies in front of the gateway, so they need `redis-server`, `gcc`,
- * `chromium-headless-shell`, `python3`, `promtool`, `nginx` and `haproxy`. The script installs missing ones from Debian's packages if this process
+ * `chromium-headless-shell`, `python3`, `promtool`, `nginx`, `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process
  * may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
@@ -30,6 +30,12 @@ const tools: readonly Tool[] = [
   },
   { command: 'nginx', version: '-v', packages: ['nginx'], is: 'nginx' },
   { command: 'haproxy', version: '-v', packages: ['haproxy'], is: 'HAProxy' },
+  {
+    command: 'apache2',
+    version: '-v',
+    packages: ['apache2-bin'],
+    is: "Apache's server under the name apache2",
+  },
 ];
 
 // Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.

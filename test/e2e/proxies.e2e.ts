@@ -6,7 +6,13 @@ import { routes } from '../support/contract.ts';
 import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { orderOf } from '../support/order-body.ts';
-import { type Proxy, startHaproxy, startPlainNginx, startShippedNginx } from '../support/proxies.ts';
+import {
+  type Proxy,
+  startApache,
+  startHaproxy,
+  startPlainNginx,
+  startShippedNginx,
+} from '../support/proxies.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -24,7 +30,7 @@ const streams = routes.flatMap(({ method, template, operation: { operationId, re
 
 const { gateway } = useStack();
 const { ended } = endings();
-const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy'] as const;
+const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy', 'Apache'] as const;
 const proxies = new Map<string, Proxy>();
 let agent: Agent;
 /** Between each proxy and the gateway. */
@@ -38,6 +44,7 @@ beforeAll(async () => {
   proxies.set(PROXIES[0], await startShippedNginx(link.url, good));
   proxies.set(PROXIES[1], await startPlainNginx(link.url));
   proxies.set(PROXIES[2], await startHaproxy(link.url));
+  proxies.set(PROXIES[3], await startApache(link.url));
   const body = `account,password,name\r\nflow1,${newSecret('m')},One\r\nflow2,${newSecret('m')},Two\r\n`;
   const answer = await gateway.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
     body,
@@ -112,6 +119,28 @@ describe.each(streams)('K100 $name', (stream) => {
   });
 });
 
+it('K102 the tag of a response that Apache has compressed is worth a 304, and guards a write', async () => {
+  const at = `${(proxies.get('Apache') as Proxy).url}/v1/enterprises/ent-harbour`;
+  const list = `${at}/asset-nums?memberGlobalId=mem-harbour-anna`;
+  const headers = { 'x-api-key': gateway.key, 'accept-encoding': 'gzip' };
+  const first = await request(list, { headers });
+  await first.body.dump();
+  const etag = String(first.headers.etag);
+  expect([first.headers['content-encoding'], etag]).toEqual(['gzip', expect.stringMatching(/-gzip"$/)]);
+  const again = await request(list, { headers: { ...headers, 'if-none-match': etag } });
+  await again.body.dump();
+  expect(again.statusCode).toBe(304);
+  const write = await request(`${at}/members/mem-harbour-anna/asset-nums`, {
+    method: 'PUT',
+    headers: { 'x-api-key': gateway.key, 'content-type': 'application/json', 'if-match': etag },
+    body: JSON.stringify({ assetNums: ['8000001002'] }),
+  });
+  expect([write.statusCode, await write.body.json()]).toEqual([
+    200,
+    { assigned: [], withdrawn: [], kept: ['8000001002'] },
+  ]);
+});
+
 describe('K103 an order number with a slash', () => {
   const number = 'SO/7';
   const path = `/v1/license-orders/crm/${encodeURIComponent(number)}`;
@@ -125,14 +154,21 @@ describe('K103 an order number with a slash', () => {
     expect((await gateway.post('/v1/license-orders', orderOf(number))).status).toBe(201);
   });
 
-  it('K103 is a part of the path behind the shipped file', async () => {
+  it('K103 is a part of the path behind the shipped file, and behind Apache that is told so', async () => {
     const { url } = proxies.get(PROXIES[0]) as Proxy;
     expect(await get(url + path)).toMatchObject({ status: 200, body: { channelOrderId: number } });
+    const apache = ended(await startApache(gateway.url, { slashes: true }));
+    expect(await get(apache.url + path)).toMatchObject({ status: 200, body: { channelOrderId: number } });
   });
 
-  it('K103 is found by a query behind a proxy that decodes paths', async () => {
-    const { url } = ended(await startPlainNginx(`${gateway.url}/`));
-    expect((await get(url + path)).status).toBe(404);
+  it.each([
+    ['decodes the slash', () => startPlainNginx(`${gateway.url}/`)],
+    ['refuses the slash', () => startApache(gateway.url)],
+  ])('K103 is found by a query behind a proxy that %s', async (_, startProxy) => {
+    const { url } = ended(await startProxy());
+    const refused = await request(url + path, { headers: { 'x-api-key': gateway.key } });
+    expect(refused.statusCode).toBe(404);
+    await refused.body.dump();
     const { body: record } = await get(gateway.url + path);
     expect(await get(url + query)).toEqual({
       status: 200,

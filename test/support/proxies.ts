@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Identity } from './certificates.ts';
 import { freePort, until } from './redis.ts';
 
-/** Debian's nginx and HAProxy as processes, which scripts/ensure-tools.ts installs. */
+/** Debian's nginx, HAProxy and Apache as processes, which scripts/ensure-tools.ts installs. */
 
 export interface Proxy {
   readonly url: string;
@@ -61,6 +61,39 @@ backend gateway
 `,
     );
     return ['-db', '-f', file];
+  });
+}
+
+const APACHE_MODULES = ['mpm_event', 'authz_core', 'filter', 'deflate', 'proxy', 'proxy_http'];
+
+/**
+ * Apache with its defaults, which refuse an encoded slash in a path, and with the compression of JSON that Debian switches on. `slashes`: it
+ * passes encoded slashes on as they are.
+ */
+export async function startApache(target: string, { slashes = false } = {}): Promise<Proxy> {
+  const port = await freePort();
+  return start('apache2', port, (folder) => {
+    const file = join(folder, 'apache.conf');
+    const load = (name: string) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`;
+    writeFileSync(
+      file,
+      `${APACHE_MODULES.map(load).join('\n')}
+ServerRoot ${folder}
+DefaultRuntimeDir ${folder}
+PidFile ${join(folder, 'pid')}
+ErrorLog ${join(folder, 'log')}
+ServerName localhost
+Listen 127.0.0.1:${port}
+StartServers 1
+# Who starts it as root; it does not serve as root.
+User www-data
+Group www-data
+AddOutputFilterByType DEFLATE application/json
+${slashes ? 'AllowEncodedSlashes NoDecode' : ''}
+ProxyPass / ${target}/ ${slashes ? 'nocanon' : ''}
+`,
+    );
+    return ['-D', 'FOREGROUND', '-f', file];
   });
 }
 
