@@ -1275,6 +1275,11 @@ interface components {
             readonly channelCode?: string;
             /**
              * Format: id
+             * @description Only the order of this number; with `channelCode`. For a number with a slash, which some proxies decode in a path
+             */
+            readonly channelOrderId?: string;
+            /**
+             * Format: id
              * @description Only orders that name this enterprise in an item
              */
             readonly enterpriseGlobalId?: string;
