@@ -19,10 +19,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 // What an operator does who takes all components: removes the marks of the comment.
 cpSync('deploy/kubernetes', join(folder, 'kubernetes'), { recursive: true });
 const PRODUCTION = join(folder, 'kubernetes/overlays/production');
-const plain = readFileSync(join(PRODUCTION, 'kustomization.yaml'), 'utf8');
+const PLAIN = readFileSync(join(PRODUCTION, 'kustomization.yaml'), 'utf8');
 writeFileSync(
   join(PRODUCTION, 'kustomization.yaml'),
-  plain.replaceAll(/^# (?=components:|  - \.\.\/)/gm, ''),
+  PLAIN.replaceAll(/^# (?=components:|  - \.\.\/)/gm, ''),
 );
 const folderOf = (overlay: string) =>
   overlay === WITH_ALL ? PRODUCTION : join('deploy/kubernetes/overlays', overlay);
@@ -256,7 +256,7 @@ describe('the components', () => {
   const settings = find<Manifest & { data: Record<string, string> }>(all, 'ConfigMap').data;
 
   it('are all named in the overlay for production', () => {
-    const named = Array.from(plain.matchAll(/^#   - \.\.\/\.\.\/components\/(\w+)/gm), ([, name]) => name);
+    const named = Array.from(PLAIN.matchAll(/^#   - \.\.\/\.\.\/components\/(\w+)/gm), ([, name]) => name);
     expect(named).toEqual(readdirSync('deploy/kubernetes/components').toSorted());
   });
 
