@@ -7,6 +7,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { answerFault } from '../problem/fault-response.ts';
 import { memoryLimit } from './admission.ts';
+import { pathOf, targetFault } from './request-target.ts';
 
 /** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
 
@@ -46,7 +47,7 @@ export const serverLimits = {
   requestTimeout: REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_MS,
   connectionTimeout: STALLED_MS,
-  rewriteUrl: ({ url = '/' }: { readonly url?: string }) => (url.startsWith('/') ? url : pathOf(url)),
+  rewriteUrl: ({ url = '/' }: { readonly url?: string }) => pathOf(url),
   http: {
     headersTimeout: HEADERS_MS,
     connectionsCheckingInterval: CHECK_MS,
@@ -157,17 +158,6 @@ export function cutOff(request: IncomingMessage): void {
   cutShort.add(request);
 }
 
-/** A target in absolute form (RFC 9112 3.2.2), as clients send it to a proxy, and some proxies onwards. */
-const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
-
-/** The path and query of a target that is no path by itself. */
-function pathOf(target: string): string {
-  // Fastify takes `*` for `/`, where there is such a route, and fails. It is refused by its original form.
-  if (target === '*') return '/*';
-  const rest = target.replace(ABSOLUTE, '');
-  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
-}
-
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
@@ -179,18 +169,8 @@ export function malformedRequest({ raw, originalUrl }: FastifyRequest): ProblemE
   if (rawHeaders.length > 2 * MAX_HEADERS) return refusalOf(raw, 'headers-too-large');
   if (httpVersionMajor !== 1) return refusalOf(raw, 'validation-failed', 'version', 'must be HTTP/1.1');
   const { host, expect } = headers;
-  if (!originalUrl.startsWith('/')) {
-    const server = ABSOLUTE.exec(originalUrl)?.[1];
-    if (server === undefined)
-      return refusalOf(
-        raw,
-        'validation-failed',
-        'path',
-        'must begin with a slash, or be an http or https URL',
-      );
-    if (host !== undefined && server.toLowerCase() !== host.toLowerCase())
-      return refusalOf(raw, 'validation-failed', 'path', 'must be a URL of the server that Host names');
-  }
+  const fault = targetFault(originalUrl, host);
+  if (fault !== undefined) return refusalOf(raw, 'validation-failed', 'path', fault);
   const isOld = httpVersionMinor === 0;
   if (!isHost(host, isOld, rawHeaders))
     return refusalOf(

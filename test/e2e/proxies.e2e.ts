@@ -28,7 +28,7 @@ const streams = routes.flatMap(({ method, template, operation: { operationId, re
     .map((type) => ({ name: `${operationId} as ${type}`, operationId, method, template, type })),
 );
 
-const { gateway } = useStack();
+const { sandbox, gateway } = useStack();
 const { ended } = endings();
 const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy', 'Apache'] as const;
 const proxies = new Map<string, Proxy>();
@@ -117,6 +117,33 @@ describe.each(streams)('K100 $name', (stream) => {
       'cache-control': 'no-store, no-transform',
     });
   });
+});
+
+it.each([
+  ['ends without its end', 'nginx with the shipped file', false],
+  ['ends as if it were whole, because nginx asks by HTTP/1.0', 'nginx with its defaults', true],
+  ['ends without its end', 'HAProxy', false],
+  ['ends without its end', 'Apache', false],
+])('K100 an export that breaks off says so in its last line, and %s: %s', async (_, name, isWhole) => {
+  await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/list/2/globalId' } } });
+  const { body } = await request(
+    `${(proxies.get(name) as Proxy).url}/v1/enterprises/ent-harbour/members/export`,
+    {
+      headers: { 'x-api-key': gateway.key },
+      dispatcher: agent,
+    },
+  );
+  let text = '';
+  const read = async () => {
+    for await (const chunk of body) text += String(chunk);
+  };
+  expect(
+    await read().then(
+      () => true,
+      () => false,
+    ),
+  ).toBe(isWhole);
+  expect(text.trim().split('\r\n').at(-1)).toMatch(/^#incomplete,upstream-contract-violation,/);
 });
 
 it('K102 the tag of a response that Apache has compressed is worth a 304, and guards a write', async () => {

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,6 +120,8 @@ http {
 
 async function start(command: string, port: number, write: (folder: string) => string[]): Promise<Proxy> {
   const folder = mkdtempSync(join(tmpdir(), `${command}-`));
+  // Workers of a server that root has started are other users, and keep there what is too long for memory.
+  chmodSync(folder, 0o755);
   const child = spawn(command, write(folder), {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Debian has servers where only root looks for commands.
@@ -128,16 +129,21 @@ async function start(command: string, port: number, write: (folder: string) => s
   });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const ended = once(child, 'close');
+  let isOver = false;
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', ({ message }) => (said += message));
+    child.once('close', () => {
+      isOver = true;
+      resolve();
+    });
+  });
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
-  await until(`${command} listens`, async () => {
-    return child.exitCode !== null || (await answers(port));
-  });
-  if (child.exitCode === null) return { url: `http://127.0.0.1:${port}`, stop };
+  await until(`${command} listens`, async () => isOver || (await answers(port)), Infinity);
+  if (!isOver) return { url: `http://127.0.0.1:${port}`, stop };
   await stop();
   throw new Error(`${command} ended with ${child.exitCode}: ${said}`);
 }
