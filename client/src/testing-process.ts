@@ -11,6 +11,7 @@ const START_MS = 60_000;
 interface Started {
   readonly url?: string;
   readonly apiKey?: string;
+  readonly managementUrl?: string;
   readonly sandbox: { readonly url: string; readonly password: string };
 }
 

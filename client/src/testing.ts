@@ -64,6 +64,8 @@ export interface GatewayOptions extends SandboxOptions {
 export interface Gateway {
   readonly url: string;
   readonly apiKey: string;
+  /** Where it has `/metrics`, and the console below `/console`. */
+  readonly managementUrl: string;
   /** A client of it. */
   readonly licensing: Licensing;
   readonly sandbox: Sandbox;
@@ -83,11 +85,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const { node, seed, profile, state, caller, users, environment } = options;
   const running = await runPackage(node, { seed, profile }, { state, caller, users, environment });
-  const { url = '', apiKey = '' } = running.started;
+  const { url = '', apiKey = '', managementUrl = '' } = running.started;
   const sandbox = await sandboxOf(running, options);
   return {
     url,
     apiKey,
+    managementUrl,
     licensing: new Licensing({ ...options.client, baseUrl: url, apiKey }),
     sandbox,
     reset: () => sandbox.reset(),

@@ -23,6 +23,7 @@ describe('a gateway for the tests of callers (needs the build)', () => {
     const { name, channels, scopes } = await gateway.licensing.callers.me();
     expect({ name, channels }).toEqual({ name: 'test', channels: ['crm'] });
     expect(scopes).toContain('orders:settle');
+    expect(await (await fetch(`${gateway.managementUrl}/metrics`)).text()).toContain('gateway_build_info{');
     expect(isProblem(await failure(gateway.licensing.members.list(HARBOUR)), 'member-not-found')).toBe(true);
   });
 
