@@ -24,6 +24,9 @@ const SETTLING_MS = 15_000;
  */
 const GONE_REPLICA_MS = 15_000;
 
+const UNREADABLE =
+  'The order store denies the gateway the right to read its settings: orders are refused until it has this right';
+
 /** KEYS: sets of records. ARGV: ids of keys. Returns the number of records that are sealed under another key. */
 const SEALED_UNDER_OTHERS = new Script(`
 local known, others = {}, 0
@@ -93,14 +96,11 @@ export class StoreFitness implements StoreServer {
     const faults = [...(found?.refuse ?? [])];
     if (atStart && faults.length > 0)
       throw new ConfigError(faults.map((fault) => `ORDER_REDIS_URL ${fault}`));
-    const missing = faults.length > 0 ? [] : await this.#missingRights();
-    this.lacksRights = missing.length > 0;
+    const denied = faults.length > 0 ? undefined : await this.#deniedCommands();
+    this.lacksRights = denied !== undefined;
     this.#settingsAt = performance.now();
-    if (!found || this.lacksRights)
-      return {
-        reason: 'rights',
-        message: `The order store denies ${missing.join(' and ')} to the user of ORDER_REDIS_URL: orders are refused until it has these rights`,
-      };
+    if (denied !== undefined) return { reason: 'rights', message: denied };
+    if (!found) return { reason: 'rights', message: UNREADABLE };
     this.#logWeaknesses(found);
     this.replicated = found.replicated;
     this.#countReplicas(found);
@@ -131,10 +131,15 @@ export class StoreFitness implements StoreServer {
     }
   }
 
-  /** Not asked of a replica: it refuses every write, and the client then connects again. */
-  async #missingRights(): Promise<readonly string[]> {
+  /** In words, where there are any. Not asked of a replica: it refuses every write, and the client then connects again. */
+  async #deniedCommands(): Promise<string | undefined> {
     const rights = orderStoreRights(this.redis.environment);
-    return (await this.redis.run((client) => refusalsOf(client, rights))).missing;
+    const { missing, unknown } = await this.redis.run((client) => refusalsOf(client, rights));
+    if (unknown.length > 0)
+      return `The order store does not know the commands ${unknown.join(' and ')}: it is no Redis 7, or its configuration renames them. Orders are refused until it knows them`;
+    if (missing.length > 0)
+      return `The order store denies ${missing.join(' and ')} to the user of ORDER_REDIS_URL: orders are refused until it has these rights`;
+    return undefined;
   }
 
   #countReplicas({ replicas, maxReplicas, history, formerHistory }: StoreState): void {

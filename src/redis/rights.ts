@@ -11,9 +11,13 @@ export interface Rights {
 export interface Refusals {
   /** As access lists name them: `+zadd`, `~prefix*`. */
   readonly missing: readonly string[];
+  /** Commands that the server does not have, or has under another name. */
+  readonly unknown: readonly string[];
   /** The server's words where it refuses writes for another reason: it is full, is a replica. */
   readonly words?: string;
 }
+
+const UNKNOWN = /^ERR unknown (sub)?command/i;
 
 const COMMON = [
   ...['ping', 'info', 'time', 'eval return 0', 'evalsha 0 0'],
@@ -70,6 +74,7 @@ function sorted(
   prefixes: readonly string[],
 ): Refusals {
   const missing = new Set<string>();
+  const unknown = new Set<string>();
   let words: string | undefined;
   for (const [index, error] of errors.entries()) {
     // In a cluster, another node may have the key.
@@ -77,11 +82,12 @@ function sorted(
     const command = commands[index] ?? '';
     const reason = redisErrorReason(error);
     if (reason === 'timeout' || reason === 'connection' || reason === 'loading') throw error;
+    if (UNKNOWN.test(error.message)) unknown.add(nameOf(command));
     if (reason !== 'denied') words ??= redisErrorWords(error);
     else if (/ run | command/.test(error.message)) missing.add(`+${nameOf(command)}`);
     else missing.add(`~${prefixes.findLast((prefix) => command.includes(` ${prefix}rights`)) ?? ''}*`);
   }
-  return { missing: [...missing], ...(words !== undefined && { words }) };
+  return { missing: [...missing], unknown: [...unknown], ...(words !== undefined && { words }) };
 }
 
 async function errorsOf(node: Redis, commands: readonly string[]): Promise<(Error | null)[]> {

@@ -84,6 +84,29 @@ describe('R24 Redis refuses the connection', () => {
   });
 });
 
+it.each(['TIME', 'WAIT'])(
+  'R200 an order store that does not know %s refuses orders, and readiness, log and console name the command',
+  async (command) => {
+    const shared = await newRedis();
+    const store = await newRedis('--appendonly', 'yes', '--rename-command', command, '');
+    const gateway = await gatewayAt(shared.url, { ORDER_REDIS_URL: store.url });
+    await is(gateway, 'redis', 'up');
+    await until('it is said', () => lines(gateway, 'order-store-stopped').length > 0);
+    expect(await ready(gateway)).toMatchObject({ status: 'degraded', redis: 'up', orders: 'down' });
+    const words = `The order store does not know the commands ${command.toLowerCase()}: `;
+    expect(lines(gateway, 'order-store-stopped')).toMatchObject([
+      { reason: 'rights', msg: expect.stringContaining(words) },
+    ]);
+    const state = await (await fetch(`${gateway.managementUrl}/console/state`)).json();
+    expect(state).toMatchObject({
+      attention: expect.arrayContaining([
+        expect.objectContaining({ alert: 'OrderStoreRefuses', detail: expect.stringContaining(words) }),
+      ]),
+    });
+    expect((await place(gateway, 'SO-unknown')).body).toMatchObject({ code: 'dependency-unavailable' });
+  },
+);
+
 it('R26 Redis requires a client certificate: the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
   const { ca, good, untrusted } = await makeCertificates();
   const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
@@ -197,7 +220,7 @@ describe('R25 the user of Redis lacks a right', () => {
       const client = new Redis(url);
       atEnd(() => client.disconnect());
       const missing = async () => (await refusalsOf(client, needed)).missing;
-      expect(await refusalsOf(client, needed)).toEqual({ missing: [] });
+      expect(await refusalsOf(client, needed)).toEqual({ missing: [], unknown: [] });
       for (const command of [...needed.commands, 'multi']) {
         const right = /^(client|memory) /.test(command)
           ? command.split(' ').slice(0, 2).join('|')
