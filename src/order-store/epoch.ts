@@ -45,6 +45,11 @@ if epoch == ARGV[1] and tonumber(count) >= tonumber(ARGV[2]) then return 0 end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'count', ARGV[2])
 return 1`);
 
+const UNREADY =
+  'The order store was never made ready: orders are refused until `npm run order-store-init` is run';
+const EMPTIED =
+  'The order store was emptied while orders were kept in it: put its data back first, where there is a copy. Orders are refused until then, or until `npm run order-store-init` confirms the loss';
+
 interface Known {
   readonly epoch: string;
   /** The number of writes that have begun in that epoch, at least. */
@@ -114,12 +119,8 @@ export class StoreEpoch implements OnApplicationShutdown {
       [found = null, count = null] = await read();
     }
     if (found === null) {
-      const why = this.#known ? 'was emptied while orders were kept in it' : 'was never made ready';
       await this.#reportLost(0);
-      return {
-        reason: 'epoch',
-        message: `The order store ${why}: orders are refused until \`npm run order-store-init\` is run`,
-      };
+      return { reason: 'epoch', message: this.#known ? EMPTIED : UNREADY };
     }
     if (found !== this.#known?.epoch) {
       if (this.#known && !isLater(found, this.#known.epoch)) {
@@ -127,7 +128,7 @@ export class StoreEpoch implements OnApplicationShutdown {
         return {
           reason: 'epoch',
           message:
-            'The order store is not the one it was: orders are refused until an operator confirms it with `npm run order-store-init`',
+            'The order store is not the one it was: put the former one back first, where it exists. Orders are refused until then, or until an operator confirms this one with `npm run order-store-init`',
         };
       }
       // The count of the former epoch does not apply to this one.
@@ -137,7 +138,7 @@ export class StoreEpoch implements OnApplicationShutdown {
       return {
         reason: 'count',
         message:
-          'The order store has gone back and lost writes: orders are refused until an operator confirms it with `npm run order-store-init`, which says how many are missing',
+          'The order store has gone back and lost writes: put its newest data back first, where there is any. Orders are refused until then, or until an operator confirms the loss with `npm run order-store-init`, which says how many are missing',
       };
     return undefined;
   }
