@@ -59,8 +59,8 @@ export class CallerLimits {
     usage.window ??= new RateWindow(rateLimit, this.#prefix + caller.name, this.redis);
     const status = usage.window.take(rateLimit);
     return status instanceof Promise
-      ? status.then((settled) => this.#verdict(settled, reply))
-      : this.#verdict(status, reply);
+      ? status.then((settled) => this.#verdict(rateLimit, settled, reply))
+      : this.#verdict(rateLimit, status, reply);
   }
 
   #usageOf(name: string): Usage {
@@ -71,11 +71,16 @@ export class CallerLimits {
     return usage;
   }
 
-  #verdict({ admitted, left, endsInS }: RateStatus, reply: FastifyReply): ProblemException | undefined {
+  #verdict(
+    { requests, perSeconds }: RateLimit,
+    { admitted, left, endsInS }: RateStatus,
+    reply: FastifyReply,
+  ): ProblemException | undefined {
     void reply.header('ratelimit', `"default";r=${left};t=${endsInS}`);
     if (admitted) return undefined;
     this.metrics.count('gateway_requests_refused_total', { reason: 'caller-rate' });
-    return new ProblemException('too-many-requests', { retryAfter: Math.max(endsInS, 1) });
+    const detail = `The rate limit of the caller is reached: ${requests} request${requests === 1 ? '' : 's'} in ${perSeconds} s.`;
+    return new ProblemException('too-many-requests', { detail, retryAfter: Math.max(endsInS, 1) });
   }
 }
 

@@ -94,7 +94,8 @@ export class JwtCallers implements OnApplicationShutdown {
     if (id === undefined) return 'header';
     const keys = await issuer.having(id).catch((error: unknown) => {
       if (!(error instanceof KeysUnavailable)) throw error;
-      throw new ProblemException('dependency-unavailable', { retryAfter: RETRY_MS / 1_000 });
+      const detail = 'The public keys of the JWT issuer cannot be read, so the token cannot be checked.';
+      throw new ProblemException('dependency-unavailable', { detail, retryAfter: RETRY_MS / 1_000 });
     });
     if (!keys) return 'signature';
     const claims = await this.#claimsOf(token, keys);

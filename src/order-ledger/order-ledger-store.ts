@@ -143,13 +143,26 @@ export class OrderLedgerUnavailable extends ProblemException {
     readonly reason: 'away' | 'refused' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
-    super('dependency-unavailable', { ...(reason === 'sealed' ? SEALED : { retryAfter: 1 }), cause });
+    const isLasting = reason === 'sealed';
+    super('dependency-unavailable', {
+      detail: DETAILS[reason],
+      ...(isLasting ? { retryable: false } : { retryAfter: 1 }),
+      cause,
+    });
   }
 }
 
-/** A repeat does not help: the operator has to correct the gateway's configuration. */
-const SEALED = {
-  retryable: false,
-  detail:
+/** Where the record is sealed, a repeat does not help: the operator has to correct the gateway's configuration. */
+const DETAILS: Readonly<Record<OrderLedgerUnavailable['reason'], string>> = {
+  away: 'The order store of the gateway does not respond. Nothing was sent to the platform.',
+  refused: 'The order store denies the gateway a right that this needs. Nothing was sent to the platform.',
+  stopped:
+    'The order store of the gateway cannot be used until its operator has looked at it. Nothing was sent to the platform.',
+  unacknowledged:
+    'Too few replicas of the order store have acknowledged the record of this write. Nothing was sent to the platform.',
+  broken: 'There is a record under this name, and it cannot be read. Nothing was sent to the platform.',
+  sealed:
     'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
+  abandoned:
+    'The caller hung up before the order store had recorded this write. Nothing was sent to the platform.',
 };

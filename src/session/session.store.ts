@@ -31,6 +31,11 @@ export interface StoredSession {
 
 const LEASE_MS = 10_000;
 
+const AWAY =
+  'The store in which the gateway keeps sessions does not respond. Nothing was sent to the platform.';
+const BUSY =
+  'Another request renews the token of this session and has not ended in time. Nothing was sent to the platform.';
+
 /** KEYS: session. ARGV: the text that was read, the text that replaces it. The key keeps its expiry. */
 const REPLACE = new Script(
   `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') return 1`,
@@ -119,7 +124,7 @@ export class SessionStore {
     if (!this.redis.configured) return work();
     const run = this.#ask.bind(this);
     const result = await underLease(run, `${key}:lock`, { lifeMs: LEASE_MS, giveUpAt }, work);
-    if (!result) throw new ProblemException('dependency-unavailable', { retryAfter: 1 });
+    if (!result) throw new ProblemException('dependency-unavailable', { detail: BUSY, retryAfter: 1 });
     return result;
   }
 
@@ -135,5 +140,5 @@ export class SessionStore {
 }
 
 function unavailable(error: unknown): never {
-  throw new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
+  throw new ProblemException('dependency-unavailable', { detail: AWAY, retryAfter: 1, cause: error });
 }

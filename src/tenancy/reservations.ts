@@ -183,5 +183,7 @@ export class Reservations {
 }
 
 function unavailable(error: unknown): ProblemException {
-  return new ProblemException('dependency-unavailable', { retryAfter: 1, cause: error });
+  const detail =
+    'The store in which the gateway keeps reserved asset numbers does not respond. Nothing was sent to the platform.';
+  return new ProblemException('dependency-unavailable', { detail, retryAfter: 1, cause: error });
 }

@@ -106,6 +106,11 @@ export class JobStoreUnavailable extends ProblemException {
   override readonly name = 'JobStoreUnavailable';
 
   constructor(cause: unknown) {
-    super('dependency-unavailable', { retryAfter: 1, cause });
+    super('dependency-unavailable', {
+      detail:
+        'The order store of the gateway, which also keeps jobs, does not respond. Nothing was sent to the platform.',
+      retryAfter: 1,
+      cause,
+    });
   }
 }

@@ -14,10 +14,17 @@ export function asProblem(error: unknown): unknown {
   if (error instanceof TokenFailure) {
     return error.kind === 'rejected'
       ? new ProblemException('upstream-credential-rejected', { cause: error })
-      : new ProblemException('dependency-unavailable', { retryAfter: error.retryAfter ?? 1, cause: error });
+      : new ProblemException('dependency-unavailable', {
+          detail: NO_TOKEN,
+          retryAfter: error.retryAfter ?? 1,
+          cause: error,
+        });
   }
   return error;
 }
+
+const NO_TOKEN =
+  'The token endpoint of the platform gives the gateway no access token. Nothing was sent to the platform.';
 
 const INCOMPLETE =
   'The order was placed, but the answer of the platform does not name one licence order for each of its items. Do not send it again, also not under another number.';
