@@ -452,6 +452,53 @@ it('G12 nothing hinders an operator, and nothing scrolls sideways, in light colo
   }
 });
 
+/** The clock of the visitor's machine is five hours ahead. */
+const FIVE_HOURS_AHEAD = `
+  const RealDate = Date;
+  const ahead = () => RealDate.now() + 5 * 3_600_000;
+  globalThis.Date = class extends RealDate {
+    constructor(...given) { super(...(given.length > 0 ? given : [ahead()])); }
+    static now() { return ahead(); }
+  };`;
+
+it('G207 the console counts with the clock of the replica where that of the browser is wrong', async () => {
+  await orderInDoubt('SO-5002');
+  await visit.context.addInitScript(FIVE_HOURS_AHEAD);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Attention' }).waitFor();
+  expect(await page.evaluate('Date.now()')).toBeGreaterThan(Date.now() + 4 * 3_600_000);
+  const isNow = (clock: string) => {
+    const day = new Date().toISOString().slice(0, 10);
+    const hours = Math.abs(Date.parse(`${day}T${clock}Z`) - Date.now()) / 3_600_000;
+    return hours < 1 || hours > 23;
+  };
+  expect(isNow((await page.locator('#live').innerText()).slice(0, 8))).toBe(true);
+
+  await section('orders');
+  await openSettlement('SO-5002');
+  // It is possible after 15 minutes.
+  await page.getByText(/"Not placed" is possible from \d\d:\d\d:\d\d\S*, in \d+ (s|min): /).waitFor();
+  expect(await page.getByLabel('The order was not placed').isDisabled()).toBe(true);
+  await page.keyboard.press('Escape');
+
+  await section('maintenance');
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  // The tab still has the credential.
+  await page.getByLabel('Orders: no caller').check();
+  await page.getByLabel('For', { exact: true }).selectOption('60 min');
+  await page.getByLabel('What are callers told?').fill('a test of clocks');
+  await goOn();
+  await page.getByText('It begins at once').waitFor();
+  await page.getByRole('button', { name: 'Yes, stop it' }).click();
+  await page.getByRole('heading', { name: 'Stopped now' }).waitFor();
+  const { body } = await fleet.get(1, '/v1/maintenance');
+  const hours = (Date.parse(String(body['until'])) - Date.now()) / 3_600_000;
+  expect([hours > 0, hours <= 1.1]).toEqual([true, true]);
+  await page.getByRole('button', { name: 'End…' }).click();
+  await page.getByRole('button', { name: 'Yes, end it' }).click();
+  await page.getByRole('heading', { name: 'Nothing is stopped' }).waitFor();
+});
+
 // The last, since the gateway remembers the refusal for a while.
 it('G12 the cause is named where the platform refuses the credentials', async () => {
   await sandbox.acceptSecrets('another');

@@ -1,7 +1,7 @@
 /** The operator's console: asks for the state every two seconds while it can be seen, and shows the section that the address names. */
 import { attention } from './attention.js';
 import { h, panel, show } from './dom.js';
-import { time } from './format.js';
+import { learnServerTime, time } from './format.js';
 import { budgets } from './budgets.js';
 import { gaps } from './gaps.js';
 import { jobs } from './jobs.js';
@@ -40,7 +40,10 @@ async function refresh() {
   const { path } = sections[asked];
   try {
     const [newState, newData] = await Promise.all([read('state'), path ? read(path()) : {}]);
-    if (newState) [state, lastAnswer] = [newState, Date.now()];
+    if (newState) {
+      [state, lastAnswer] = [newState, newState.at];
+      learnServerTime(lastAnswer);
+    }
     if (asked === section) data = newData;
     byId('notice').hidden = true;
   } catch {

@@ -1,3 +1,13 @@
+/** Between `performance.now()`, which no clock of a person sets, and the time of the replica. */
+let aheadMs = performance.timeOrigin;
+
+/** The clock of the browser may be wrong: the console counts with that of the replica, in ms since 1970. */
+export const serverNow = () => aheadMs + performance.now();
+
+export function learnServerTime(at) {
+  aheadMs = at - performance.now();
+}
+
 export const count = (value) => value.toLocaleString('en');
 
 export const plural = (number, one) => `${count(number)} ${one}${number === 1 ? '' : 's'}`;
@@ -14,7 +24,7 @@ export function duration(ms) {
 export const ago = (ms, now) => `${duration(now - ms)} ago`;
 
 /** @param ms since the epoch; the day is left out where it is today. */
-export function time(ms, now = Date.now()) {
+export function time(ms, now = serverNow()) {
   const [day, clock] = new Date(ms).toISOString().split(/[T.]/);
   return new Date(now).toISOString().startsWith(day) ? clock : `${day} ${clock.slice(0, 5)}`;
 }

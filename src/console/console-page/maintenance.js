@@ -2,7 +2,7 @@
 import { call } from './credential.js';
 import { asCaller, close, faultIn, step } from './dialog.js';
 import { button, facts, h, panel } from './dom.js';
-import { duration, time } from './format.js';
+import { duration, serverNow, time } from './format.js';
 
 const SCOPE = 'operate';
 const MEANINGS = {
@@ -87,7 +87,7 @@ function stop(refresh) {
 
   const confirm = () => {
     const from = said.from ? Date.parse(`${said.from}Z`) : undefined;
-    const until = (from ?? Date.now()) + Number(said.hours) * 3_600_000;
+    const until = (from ?? serverNow()) + Number(said.hours) * 3_600_000;
     const begin = from === undefined ? 'at once, on every replica,' : `at ${time(from)} on every replica`;
     const content = [
       h('p', h('strong', MEANINGS[said.stops])),

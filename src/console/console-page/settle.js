@@ -2,7 +2,7 @@
 import { call, caller, forget } from './credential.js';
 import { asCaller, close, faultIn, step } from './dialog.js';
 import { button, facts, h } from './dom.js';
-import { duration, time } from './format.js';
+import { duration, serverNow, time } from './format.js';
 
 /** As the API has it: earlier, the platform may still place the order. */
 const NOT_PLACED_AFTER_MS = 15 * 60_000;
@@ -49,7 +49,7 @@ export function settle(order, refresh) {
   const askResult = () => {
     const possibleAt = order.submittedAt + NOT_PLACED_AFTER_MS;
     // An accepted order is shown when it may be settled.
-    const leftMs = order.state === 'accepted' ? 0 : possibleAt - Date.now();
+    const leftMs = order.state === 'accepted' ? 0 : possibleAt - serverNow();
     const another = () => {
       forget();
       asCaller(title, SCOPE, askResult);
