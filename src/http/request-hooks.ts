@@ -6,7 +6,7 @@ import { CallerLimits } from '../caller/caller-limits.ts';
 import { ClientCertificates } from '../caller/client-certificates.ts';
 import type { Caller } from '../caller/callers-file.ts';
 import { tellDeprecation } from '../operation/deprecation.ts';
-import { beginStages } from '../operation/request-stages.ts';
+import { beginStages, type RequestStages } from '../operation/request-stages.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
@@ -190,9 +190,7 @@ export class RequestHooks {
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401)
       void reply.header('www-authenticate', this.callers.challenge(request.headers));
-    const { upstreamMs = 0, lookupMs = 0 } = stages.reached?.call.progress ?? {};
-    if (upstreamMs + lookupMs > 0)
-      void reply.header('server-timing', `upstream;dur=${(upstreamMs + lookupMs).toFixed(1)}`);
+    if (stages.reached) void reply.header('server-timing', timing(stages));
     // `onResponse` is too late: Fastify does not call it for a caller that hung up.
     if (method !== 'GET') audit(this.log, request, reply);
     done();
@@ -224,6 +222,14 @@ export class RequestHooks {
       );
     },
   );
+}
+
+/** `upstream`: the time of calls to the platform, where there were any; `total`: since the headers of the request arrived. */
+function timing({ arrived, reached }: RequestStages): string {
+  const { upstreamMs = 0, lookupMs = 0 } = reached?.call.progress ?? {};
+  const total = `total;dur=${(performance.now() - arrived.startedAt).toFixed(1)}`;
+  const atPlatformMs = upstreamMs + lookupMs;
+  return atPlatformMs > 0 ? `upstream;dur=${atPlatformMs.toFixed(1)}, ${total}` : total;
 }
 
 type Done = (error?: FastifyError) => void;

@@ -2,6 +2,7 @@ import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import type { TracingConfig } from '../config/app-config.ts';
 import { cleanText } from '../shared/clean-text.ts';
+import { version } from '../shared/shipped-file.ts';
 import type { Log } from './log.ts';
 import { collectSpans } from './tracing.ts';
 
@@ -18,8 +19,13 @@ export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Pr
   env['OTEL_LOGS_EXPORTER'] ??= 'none';
   // Not the process' own detector: it sends the command line and the user.
   env['OTEL_NODE_RESOURCE_DETECTORS'] ??= 'env,host,serviceinstance';
-  if (!/(^|,)\s*service\.name\s*=/.test(env['OTEL_RESOURCE_ATTRIBUTES'] ?? ''))
-    env['OTEL_SERVICE_NAME'] ??= 'licensing-gateway';
+  const given = env['OTEL_RESOURCE_ATTRIBUTES'] ?? '';
+  const names = (attribute: string) => new RegExp(`(^|,)\\s*service\\.${attribute}\\s*=`).test(given);
+  if (!names('name')) env['OTEL_SERVICE_NAME'] ??= 'licensing-gateway';
+  if (!names('version'))
+    env['OTEL_RESOURCE_ATTRIBUTES'] = [given, `service.version=${encodeURIComponent(version)}`]
+      .filter((part) => part !== '')
+      .join(',');
   const sdk = new NodeSDK({ metricReaders: [], textMapPropagator: null });
   sayOnce(log);
   sdk.start();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { version } from '../../src/shared/shipped-file.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Collector, type CollectedSpan } from '../support/collector.ts';
 import { order } from '../support/expected.ts';
@@ -170,7 +171,10 @@ describe('with a collector', () => {
     });
     const [call] = await sandbox.journal('batchOrder');
     expect(call?.headers['traceparent']).toBe(`00-${trace}-${attempt?.spanId}-01`);
-    expect(collector.resource).toMatchObject({ 'service.name': 'licensing-gateway' });
+    expect(collector.resource).toMatchObject({
+      'service.name': 'licensing-gateway',
+      'service.version': version,
+    });
     expect(collector.resource).not.toHaveProperty('process.command_args');
   });
 

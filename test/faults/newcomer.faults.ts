@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { caseOf } from '../support/expected.ts';
 import { orderOf } from '../support/order-body.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -250,8 +251,13 @@ describe('logs and metrics', () => {
   it('and the response show the time that the platform took', async () => {
     await sandbox.fault({ operation: 'listAssets', action: { delayMs: 60 } });
     const answer = await get(`${HARBOUR}/assets`);
-    const [, duration] = /^upstream;dur=([\d.]+)$/.exec(answer.headers.get('server-timing') ?? '') ?? [];
+    const timing = (given: TestAnswer) => given.headers.get('server-timing') ?? '';
+    const [, duration, total] = /^upstream;dur=([\d.]+), total;dur=([\d.]+)$/.exec(timing(answer)) ?? [];
     expect(Number(duration)).toBeGreaterThanOrEqual(55);
+    expect(Number(total)).toBeGreaterThanOrEqual(Number(duration));
+    expect(timing(await get('/v1/callers/me'))).toMatch(/^total;dur=\d+\.\d$/);
+    const stranger = await gateway.get('/v1/callers/me', { key: null });
+    expect([stranger.status, timing(stranger)]).toEqual([401, '']);
   });
 
   it('have one line for each request, of chosen fields, without key, path, query or body', async () => {
