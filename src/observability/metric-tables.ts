@@ -95,6 +95,15 @@ export const COUNTERS = {
   },
 } as const satisfies Table;
 
+/** Counters of which an increase is an alert. The console shows who or what it was. */
+export const ALERTING = [
+  'gateway_token_events_total',
+  'gateway_issuer_keys_missed_total',
+  'gateway_tls_failures_total',
+  'gateway_order_results_not_recorded_total',
+] as const satisfies readonly (keyof Counters)[];
+export type AlertingCounter = (typeof ALERTING)[number];
+
 /** Counters of events that every request or call has, with two labels. */
 export const TALLIED = {
   gateway_requests_total: {
@@ -118,6 +127,10 @@ export const TALLIED_SECONDS = {
 } as const;
 
 export const GAUGES = {
+  gateway_build_info: {
+    help: 'Always 1; the labels tell the version of the gateway and of Node that run',
+    labels: { version: words(), node: words() },
+  },
   gateway_token_age_seconds: {
     help: 'Age of the oldest access token in use, by kind of principal',
     labels: { principal: words() },
@@ -130,6 +143,10 @@ export const GAUGES = {
   },
   gateway_upstream_breaker_state: {
     help: 'State of the circuit breaker of a group of operations: 0 closed, 1 half-open, 2 open',
+    labels: { group: words() },
+  },
+  gateway_upstream_failures_in_a_row: {
+    help: 'How many calls of a group of operations have failed since the latest that succeeded, at most an hour ago',
     labels: { group: words() },
   },
   gateway_request_body_bytes: {
@@ -162,6 +179,10 @@ export const GAUGES = {
   gateway_budget_used_ratio: {
     help: 'How much of a budget of this month its caller has used, from 0 to 1, by caller and budget: orders, licences or deletions',
     labels: { caller: words(), budget: words<'orders' | 'licences' | 'deletions'>() },
+  },
+  gateway_followed_file_refused: {
+    help: 'Files that changed while the process ran, by the variable that names them: 1 while the new content is refused and the content from before is in use; 0 once content was taken',
+    labels: { file: words() },
   },
   gateway_maintenance: {
     help: 'What an operator has stopped: 1 while it is stopped, by what: orders, writes or all',

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Counter, Histogram, Registry } from 'prom-client';
-import { TallyCounter, TallyHistogram } from './metrics.ts';
+import { TallyCounter, TallyHistogram } from './tallies.ts';
 
 const BOUNDS = [0.001, 0.5, 1, 30];
 const seconds = [0, 0.0005, 0.001, 0.0011, 0.5, 0.7, 1, 29.9, 30, 31, 1e6];

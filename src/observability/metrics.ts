@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import {
+  ALERTING,
+  type AlertingCounter,
   COUNTERS,
   type Counters,
   GAUGES,
@@ -16,110 +18,17 @@ import {
   type TlsServer,
   type TokenEvent,
 } from './metric-tables.ts';
+import { version } from '../shared/shipped-file.ts';
+import { TallyCounter, TallyHistogram } from './tallies.ts';
 
 /** The upper bounds of all histograms, in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const alerting: ReadonlySet<string> = new Set(ALERTING);
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 /** Codes of OpenSSL and of Node for a certificate that one side does not accept, and for a handshake that failed. */
 const TLS_CODE =
   /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS_|ERR_SSL_|EPROTO$)/;
-
-/**
- * Counters and histograms for events of every request. prom-client builds, sorts and joins the label texts for each observation.
- * These classes only add to a number, and pass it on when the metrics are read.
- */
-
-interface Naming {
-  readonly name: string;
-  readonly help: string;
-  readonly registry: Registry;
-}
-
-/** A counter with two labels, whose values come from small fixed sets. */
-export class TallyCounter {
-  readonly #counts = new Map<string, Map<string | number, number>>();
-
-  constructor({ name, help, registry }: Naming, labels: readonly [string, string]) {
-    const [outer, inner] = labels;
-    const counts = this.#counts;
-    const counter = new Counter({
-      name,
-      help,
-      labelNames: labels,
-      registers: [],
-      collect() {
-        for (const [one, others] of counts) {
-          for (const [other, count] of others) this.inc({ [outer]: one, [inner]: other }, count);
-          others.clear();
-        }
-      },
-    });
-    registry.registerMetric(counter);
-  }
-
-  count(one: string, other: string | number): void {
-    let others = this.#counts.get(one);
-    if (!others) this.#counts.set(one, (others = new Map<string | number, number>()));
-    others.set(other, (others.get(other) ?? 0) + 1);
-  }
-}
-
-/** A histogram with one label, whose values come from a small fixed set. */
-export class TallyHistogram {
-  readonly name: string;
-  readonly help: string;
-  readonly type = 'histogram';
-  readonly aggregator = 'sum';
-  readonly labelNames: readonly string[];
-  /** By label: the count of each bucket (the last is beyond all bounds), then the sum of the observations. */
-  readonly #cells = new Map<string, Float64Array>();
-
-  constructor(
-    { name, help, registry }: Naming,
-    private readonly label: string,
-    private readonly bounds: readonly number[],
-  ) {
-    this.name = name;
-    this.help = help;
-    this.labelNames = [label];
-    registry.registerMetric(this as unknown as Metric);
-  }
-
-  observe(label: string, value: number): void {
-    const { bounds } = this;
-    let cell = this.#cells.get(label);
-    if (!cell) this.#cells.set(label, (cell = new Float64Array(bounds.length + 2)));
-    let bucket = 0;
-    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
-    cell[bucket] = (cell[bucket] as number) + 1;
-    cell[bounds.length + 1] = (cell[bounds.length + 1] as number) + value;
-  }
-
-  /** The form that prom-client's registry prints: each bucket includes the counts of the smaller ones. */
-  get(): Promise<object> {
-    const { name, help, type, aggregator } = this;
-    const values = [...this.#cells].flatMap(([label, cell]) => this.#valuesOf({ [this.label]: label }, cell));
-    return Promise.resolve({ name, help, type, aggregator, values });
-  }
-
-  reset(): void {
-    this.#cells.clear();
-  }
-
-  #valuesOf(labels: Readonly<Record<string, string>>, cell: Float64Array): object[] {
-    let count = 0;
-    const buckets = [...this.bounds, '+Inf'].map((le, index) => {
-      count += cell[index] as number;
-      return { metricName: `${this.name}_bucket`, labels: { le, ...labels }, value: count };
-    });
-    return [
-      ...buckets,
-      { metricName: `${this.name}_sum`, labels, value: cell.at(-1) },
-      { metricName: `${this.name}_count`, labels, value: count },
-    ];
-  }
-}
 
 /** Prometheus metrics. Labels come from fixed sets (operation names, outcomes, statuses), never from a request's data. */
 @Injectable()
@@ -140,6 +49,8 @@ export class Metrics {
   readonly #counters = new Map<string, Counter>();
   readonly #gauges = new Map<string, Gauge>();
   readonly #followed = new Map<string, () => void>();
+  /** By name and labels, in ms of `performance.now()`. */
+  readonly #latest = new Map<string, { name: string; labels: Labels; at: number }>();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
@@ -150,10 +61,31 @@ export class Metrics {
       this.#counters.set(name, counter);
     }
     for (const name of Object.keys(GAUGES)) this.#gauge(name as keyof Gauges);
+    this.set('gateway_build_info', { version, node: process.versions.node }, 1);
   }
 
   count<Name extends keyof Counters>(name: Name, labels: LabelsOf<Counters[Name]>, by = 1): void {
     this.#counters.get(name)?.inc(labels as Labels, by);
+    if (alerting.has(name))
+      this.#latest.set(JSON.stringify([name, labels]), {
+        name,
+        labels: labels as Labels,
+        at: performance.now(),
+      });
+  }
+
+  /** The labels with which such an event was counted within this time. */
+  recent(wanted: AlertingCounter, withinMs: number): Labels[] {
+    const since = performance.now() - withinMs;
+    return [...this.#latest.values()].flatMap(({ name, labels, at }) =>
+      name === wanted && at >= since ? [labels] : [],
+    );
+  }
+
+  /** The samples of a gauge, as the next reading of the metrics would have them. */
+  async samples(name: keyof Gauges): Promise<readonly { labels: Labels; value: number }[]> {
+    const { values } = await this.#gauge(name).get();
+    return values as { labels: Labels; value: number }[];
   }
 
   set<Name extends keyof Gauges>(name: Name, ...[labels, value]: Sample<Name>): void {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Metrics } from '../../observability/metrics.ts';
 import type { Pass } from '../../kit/breaker/breaker.ts';
 import type { Classified } from '../classify.ts';
@@ -92,6 +92,52 @@ describe('a group that is shut', () => {
     const writes = groups.get(addMembers);
     writes.leave(writes.enter(addMembers), addMembers, { kind: 'success', data: null });
     expect(groups.health).toBe('degraded');
+  });
+});
+
+describe('G201 failures in a row, too few to open the circuit', () => {
+  const timeout: Classified = { kind: 'timeout', details: {} };
+  const lost: Classified = { kind: 'lost', details: {} };
+
+  it('are told from the third on, with their number, and make the platform slow', async () => {
+    attempts(2, timeout);
+    expect([groups.failing, groups.health]).toEqual([[], 'up']);
+    attempts(2, { kind: 'connect-timeout', details: {} });
+    expect(groups.failing).toEqual([
+      { group: 'memberReads', calls: 4, timeouts: 4, since: expect.any(Number), last: expect.any(Number) },
+    ]);
+    expect([groups.health, groups.open]).toEqual(['slow', []]);
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('gateway_upstream_failures_in_a_row{group="memberReads"} 4');
+    expect(text).toContain('gateway_upstream_failures_in_a_row{group="orders"} 0');
+  });
+
+  it('make it degraded where some failed in another way', () => {
+    attempts(2, timeout);
+    attempts(1, lost);
+    expect(groups.failing).toMatchObject([{ calls: 3, timeouts: 2 }]);
+    expect(groups.health).toBe('degraded');
+  });
+
+  it('end with a call that succeeds or is refused by the platform, and not with one that shows nothing', () => {
+    attempts(3, timeout);
+    attempts(1, { kind: 'abandoned', details: {} });
+    expect(groups.health).toBe('slow');
+    attempts(1, { kind: 'refused', details: { status: 299, code: '13004' } });
+    expect([groups.failing, groups.health]).toEqual([[], 'up']);
+  });
+
+  it('are forgotten when nobody has called for an hour, and begin anew', () => {
+    attempts(3, timeout);
+    const later = Date.now() + 3_600_001;
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(later);
+    try {
+      expect(groups.health).toBe('up');
+      attempts(3, timeout);
+      expect(groups.failing).toMatchObject([{ calls: 3, since: later }]);
+    } finally {
+      clock.mockRestore();
+    }
   });
 });
 

@@ -10,6 +10,20 @@ import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 
 /** Enough for a burst of 1,000 callers with three calls each; far fewer than the gateway admits, so that other groups go on. */
 const MAX_WAITING = 3_000;
+/** A circuit needs 20 calls to open. At night that takes hours, and an operator is told after so many failures in a row. */
+const MIN_FAILURES = 3;
+/** What nobody has called for so long may work again. */
+const MAX_FAILURE_AGE_MS = 3_600_000;
+
+/** The latest calls of a group, which have all failed. Times are in ms since 1970. */
+export interface FailuresInARow {
+  readonly group: GroupName;
+  readonly calls: number;
+  /** How many of them got no response in time. */
+  readonly timeouts: number;
+  readonly since: number;
+  readonly last: number;
+}
 
 /** Operations that stall and fail together, with their own connections, breaker, retries and queue; each operation has a gate. */
 export class OperationGroup {
@@ -18,6 +32,7 @@ export class OperationGroup {
   /** performance.now() until which the platform wants no calls of an operation. */
   readonly #gates = new Map<OperationName, number>();
   #calls = 0;
+  #failures: FailuresInARow | undefined;
 
   constructor(
     private readonly name: GroupName,
@@ -33,6 +48,12 @@ export class OperationGroup {
 
   get isServing(): boolean {
     return this.#breaker.isServing;
+  }
+
+  /** Undefined where the latest call succeeded, or was long ago. */
+  get failures(): FailuresInARow | undefined {
+    const isRecent = this.#failures && Date.now() - this.#failures.last < MAX_FAILURE_AGE_MS;
+    return isRecent ? this.#failures : undefined;
   }
 
   /** The first step of an attempt; throws where the attempt must not be made. Pass the result to {@link leave}. */
@@ -58,7 +79,9 @@ export class OperationGroup {
   /** The last step of an attempt; without a result where nothing was sent because there was no token. */
   leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined): void {
     this.#calls--;
-    this.#breaker.leave(pass, result && isFailureOfUpstream(result));
+    const failed = result && isFailureOfUpstream(result);
+    this.#breaker.leave(pass, failed);
+    if (result && failed !== undefined) this.#failures = failed ? this.#oneMore(result) : undefined;
     const seconds = result && closesGate(result);
     if (seconds) this.#gates.set(operation.name, performance.now() + seconds * 1000);
   }
@@ -72,6 +95,13 @@ export class OperationGroup {
     if (!this.#budget.take()) return false;
     this.metrics.count('gateway_upstream_retries_total', { group: this.name });
     return true;
+  }
+
+  #oneMore({ kind }: Classified): FailuresInARow {
+    const last = Date.now();
+    const { calls = 0, timeouts = 0, since = last } = this.failures ?? {};
+    const isTimeout = kind === 'timeout' || kind === 'connect-timeout';
+    return { group: this.name, calls: calls + 1, timeouts: timeouts + Number(isTimeout), since, last };
   }
 
   #gateMs(name: OperationName): number {
@@ -100,6 +130,9 @@ export class OperationGroups {
   constructor(metrics: Metrics) {
     const names = Object.keys(connections) as GroupName[];
     this.#groups = new Map(names.map((name) => [name, new OperationGroup(name, metrics)]));
+    metrics.follow('gateway_upstream_failures_in_a_row', () =>
+      [...this.#groups].map(([group, { failures }]) => [{ group }, failures?.calls ?? 0]),
+    );
   }
 
   get({ group }: UpstreamOperation): OperationGroup {
@@ -111,10 +144,24 @@ export class OperationGroups {
     return [...this.#groups].flatMap(([name, { state }]) => (state === 'closed' ? [] : [name]));
   }
 
-  /** `down` where the circuit of every group in use is open, `degraded` where that of one is. */
-  get health(): 'up' | 'degraded' | 'down' {
+  /** Of each group whose latest calls have all failed. */
+  get failing(): FailuresInARow[] {
+    return [...this.#groups.values()].flatMap(({ failures }) =>
+      failures && failures.calls >= MIN_FAILURES ? [failures] : [],
+    );
+  }
+
+  /**
+   * `down` where the circuit of every group in use is open. `degraded` where that of one is, or where the latest calls of one failed; `slow`
+   * where all of these ran out of time.
+   */
+  get health(): 'up' | 'slow' | 'degraded' | 'down' {
     const groups = [...this.#groups.values()];
-    if (groups.every(({ state }) => state === 'closed')) return 'up';
+    if (groups.every(({ state }) => state === 'closed')) {
+      const { failing } = this;
+      if (failing.length === 0) return 'up';
+      return failing.every(({ calls, timeouts }) => calls === timeouts) ? 'slow' : 'degraded';
+    }
     return groups.some(({ isServing }) => isServing) ? 'degraded' : 'down';
   }
 }
