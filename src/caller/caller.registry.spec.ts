@@ -169,7 +169,7 @@ describe('the registry', () => {
 
   async function registryOf(path: string) {
     const recorded = new RecordedLog();
-    const registry = new CallerRegistry({ file: path }, recorded.log);
+    const registry = new CallerRegistry({ file: path }, recorded.files);
     started.push(registry);
     registry.onModuleInit();
     return { registry, recorded };
@@ -177,7 +177,7 @@ describe('the registry', () => {
 
   it('stops the start with the name of the variable where the file is not there or breaks a rule', () => {
     for (const path of [join(folder, 'none'), file(withCallers(entry({ scopes: ['all'] })))]) {
-      const registry = new CallerRegistry({ file: path }, new RecordedLog().log);
+      const registry = new CallerRegistry({ file: path }, new RecordedLog().files);
       expect(() => registry.onModuleInit()).toThrow(ConfigError);
       expect(() => registry.onModuleInit()).toThrow(/CALLERS_FILE /);
     }

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CallersConfig } from '../config/app-config.ts';
 import { followSettings } from '../config/watched-file.ts';
-import { Log } from '../observability/log.ts';
+import { FollowedFiles } from '../observability/followed-files.ts';
 import { type Caller, readCallersFile } from './callers-file.ts';
 
 interface KnownKey {
@@ -23,12 +23,12 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly config: CallersConfig,
-    private readonly log: Log,
+    private readonly files: FollowedFiles,
   ) {}
 
   onModuleInit(): void {
     const file = { name: 'callers', variable: 'CALLERS_FILE', path: this.config.file, read: readCallersFile };
-    this.#unfollow = followSettings(file, (callers) => this.#take(callers), this.log);
+    this.#unfollow = followSettings(file, (callers) => this.#take(callers), this.files);
   }
 
   /**

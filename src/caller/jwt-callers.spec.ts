@@ -21,7 +21,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'jwt-test-'));
   const file = join(folder, 'callers.json');
   writeFileSync(file, JSON.stringify({ callers: [{ name: 'portal', scopes: ['members:read'] }] }));
-  registry = new CallerRegistry({ file }, recorded.log);
+  registry = new CallerRegistry({ file }, recorded.files);
   registry.onModuleInit();
   callers = new JwtCallers(settings(issuer.environment).jwt, registry, recorded.log, new Metrics());
 });

@@ -5,9 +5,7 @@ import {
   type CertificateVariables,
   readCertificates,
 } from './certificate-files.ts';
-import { followFiles } from './watched-file.ts';
-
-type FollowLog = Record<'info' | 'error', (fields: Record<string, string>, message: string) => void>;
+import { type FileReports, followFiles } from './watched-file.ts';
 
 /** Certificates whose files may be replaced while the process runs. */
 export class FollowedCertificates {
@@ -31,9 +29,9 @@ export class FollowedCertificates {
 
   /**
    * Calls `take` now and with each change, until the returned function is called. Files that are half written, or do not fit each other,
-   * change nothing: the log says so, and the next change of a file is another attempt.
+   * change nothing: that is reported, and the next change of a file is another attempt.
    */
-  follow(take: (now: Certificates) => void, log: FollowLog): () => void {
+  follow(take: (now: Certificates) => void, reports: FileReports): () => void {
     const paths = Object.values(this.files).map(({ path }) => path);
     const names = Object.values(this.files)
       .map(({ variable }) => variable)
@@ -43,13 +41,15 @@ export class FollowedCertificates {
       const read = readCertificates(this.files, this.variables, faults);
       if (faults.length > 0) {
         const fields = { event: 'certificates-rejected', files: names, reason: faults.join('; ') };
-        return log.error(fields, 'The files of certificates are invalid; the last valid ones stay in use');
+        const message = 'The files of certificates are invalid; the last valid ones stay in use';
+        return reports.refused(this.variables.cert, fields, message);
       }
-      if (isSame(read, this.#current)) return;
+      if (isSame(read, this.#current)) return reports.unchanged(this.variables.cert);
       take(read);
       this.#current = read;
       if (read.key && read.key !== this.keys[0]) this.keys.splice(0, 2, read.key, ...this.keys.slice(0, 1));
-      log.info({ event: 'certificates-reloaded', files: names }, 'Certificates re-read');
+      const fields = { event: 'certificates-reloaded', files: names };
+      reports.taken(this.variables.cert, fields, 'Certificates re-read');
     };
     take(this.#current);
     // They may have changed since the start.

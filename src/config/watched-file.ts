@@ -14,6 +14,16 @@ interface SettingsFile<T> {
   readonly read: (path: string) => T;
 }
 
+export type FileFields = Readonly<Record<string, string | number>>;
+
+/** Hears what becomes of files that are followed. `file` is the variable that names the file. */
+export interface FileReports {
+  taken(file: string, fields: FileFields, message: string): void;
+  unchanged(file: string): void;
+  /** `reason` has no value of the file. */
+  refused(file: string, fields: FileFields & { readonly reason: string }, message: string): void;
+}
+
 /**
  * Follows a settings file until the returned function is called, so that an operator rotates keys and passwords without a restart.
  * `take` returns how many entries it took. A file that is invalid at the start is a {@link ConfigError}; later the last valid
@@ -22,16 +32,17 @@ interface SettingsFile<T> {
 export function followSettings<T>(
   { name, variable, path, read }: SettingsFile<T>,
   take: (content: T) => number,
-  log: Record<'info' | 'error', (fields: Record<string, string | number>, message: string) => void>,
+  reports: FileReports,
 ): () => void {
   const again = () => {
     try {
       const title = name.replace(/^./, (letter) => letter.toUpperCase());
-      log.info({ event: `${name}-reloaded`, [name]: take(read(path)) }, `${title} file re-read`);
+      const fields = { event: `${name}-reloaded`, [name]: take(read(path)) };
+      reports.taken(variable, fields, `${title} file re-read`);
     } catch (error) {
       const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
       const message = `The ${name} file is invalid; the last valid content stays in use`;
-      log.error({ event: `${name}-rejected`, reason }, message);
+      reports.refused(variable, { event: `${name}-rejected`, reason }, message);
     }
   };
   try {

@@ -5,7 +5,7 @@ import { ClientCertificates } from '../caller/client-certificates.ts';
 import { ListenConfig } from '../config/app-config.ts';
 import type { Certificates } from '../config/certificate-files.ts';
 import { firstEnd } from '../config/followed-certificates.ts';
-import { Log } from '../observability/log.ts';
+import { FollowedFiles } from '../observability/followed-files.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 import { HEADERS_MS, serverLimits } from './server-limits.ts';
@@ -18,7 +18,7 @@ export class PublicTls implements OnApplicationShutdown {
   constructor(
     private readonly config: ListenConfig,
     private readonly clients: ClientCertificates,
-    private readonly log: Log,
+    private readonly files: FollowedFiles,
     private readonly metrics: Metrics,
   ) {}
 
@@ -33,7 +33,7 @@ export class PublicTls implements OnApplicationShutdown {
       server.setSecureContext(now);
       this.#observe(now);
     };
-    this.#unfollow = this.config.certificates?.follow(take, this.log);
+    this.#unfollow = this.config.certificates?.follow(take, this.files);
   }
 
   onApplicationShutdown(): void {

@@ -17,8 +17,8 @@ const statuses = enumeration(
 );
 const partStatuses = enumeration(
   'PartStatus',
-  ['up', 'degraded', 'down', 'off'],
-  'State of a part; `off` where it is not configured',
+  ['up', 'slow', 'degraded', 'down', 'off'],
+  'State of a part; `slow` where it does not respond in time, `off` where it is not configured',
 );
 const loads = enumeration(
   'Load',
@@ -48,9 +48,9 @@ export class ReadinessDto {
 
   @OpenWord(
     partStatuses,
-    'The circuit of a group of operations that fail at the platform opens for a moment: `degraded` where some circuits are open, `down` where those of all groups in use are',
+    'The platform, by groups of operations: `slow` where the latest calls of a group (three or more) got no response in time; `degraded` where they failed in another way, or where the circuit of a group is open; `down` where the circuits of all groups in use are open',
   )
-  upstream!: 'up' | 'degraded' | 'down';
+  upstream!: 'up' | 'slow' | 'degraded' | 'down';
 
   @OpenWord(loads, 'Whether new requests are refused')
   load!: WordOf<typeof loads>;
@@ -91,7 +91,7 @@ export class HealthController {
     const parts = {
       redis: this.redis.status,
       orders: this.orders.status,
-      tokens: this.tokens.failure ? 'down' : 'up',
+      tokens: this.tokens.isFailing ? 'down' : 'up',
       upstream: this.upstream.health,
       load: this.admission.overload ? 'overloaded' : 'ok',
     } as const;

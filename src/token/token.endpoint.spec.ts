@@ -33,7 +33,7 @@ function endpoint(environment: Record<string, string> = {}): TokenEndpoint {
   const { upstream } = settings({ UPSTREAM_TOKEN_URL: server.url, ...environment });
   const own = new UpstreamPools(upstream, new Metrics());
   pools.push(own);
-  return new TokenEndpoint(upstream, own, new RecordedLog().log);
+  return new TokenEndpoint(upstream, own, new RecordedLog().files);
 }
 
 const request = (of = endpoint()): Promise<AccessToken> =>
@@ -175,7 +175,7 @@ describe('credentials that are refused', () => {
     const config = settings({ UPSTREAM_TOKEN_URL: server.url }).upstream;
     const own = new UpstreamPools(config, new Metrics());
     pools.push(own);
-    const of = new TokenEndpoint(config, own, new RecordedLog().log);
+    const of = new TokenEndpoint(config, own, new RecordedLog().files);
     const outcomes = () =>
       Promise.all(
         [request(of), of.login('anna', credential()), of.refresh(credential())].map((each) =>
@@ -350,7 +350,7 @@ describe("an application's secret in a file", () => {
     const own = new UpstreamPools(upstream, new Metrics());
     pools.push(own);
     const recorded = new RecordedLog();
-    const made = new TokenEndpoint(upstream, own, recorded.log);
+    const made = new TokenEndpoint(upstream, own, recorded.files);
     made.onModuleInit();
     watching.push(made);
     return { endpoint: made, recorded };

@@ -5,12 +5,13 @@ import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { codeModules } from '../config/readings.ts';
 import { followFiles } from '../config/watched-file.ts';
-import { Log } from '../observability/log.ts';
+import { FollowedFiles } from '../observability/followed-files.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
 import { readTokenAnswer, type RefusedCredentials, type TokenAnswer } from './token-answer.ts';
 import { TokenFailure } from './token-failure.ts';
 
+const SECRET_FILE = 'UPSTREAM_APP_SECRET_FILE';
 const TIMEOUT_S = 5;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 /** Node's codes for a content coding that cannot be undone: gzip and deflate, Brotli, Zstandard. */
@@ -32,7 +33,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly config: UpstreamConfig,
     private readonly pools: UpstreamPools,
-    private readonly log: Log,
+    private readonly files: FollowedFiles,
   ) {}
 
   onModuleInit(): void {
@@ -43,11 +44,14 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     this.#unfollow = followFiles([path], take, () => {
       try {
         take();
-        this.log.info({ event: 'secret-reloaded' }, "The application's secret was re-read");
+        const message = "The application's secret was re-read";
+        this.files.taken(SECRET_FILE, { event: 'secret-reloaded' }, message);
       } catch {
-        this.log.error(
-          { event: 'secret-rejected' },
-          'UPSTREAM_APP_SECRET_FILE is empty or unreadable; the last secret stays in use',
+        const fields = { event: 'secret-rejected', reason: 'is empty or unreadable' };
+        this.files.refused(
+          SECRET_FILE,
+          fields,
+          `${SECRET_FILE} is empty or unreadable; the last secret stays in use`,
         );
       }
     });

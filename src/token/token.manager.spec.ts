@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { until } from '../../test/support/redis.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, TokenServer } from '../../test/support/token-server.ts';
-import { Secret } from '../config/secret.ts';
+import { type RotatingSecret, Secret } from '../config/secret.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
@@ -23,6 +23,7 @@ let pools: UpstreamPools;
 let recorded: RecordedLog;
 let metrics: Metrics;
 let manager: TokenManager;
+let appSecret: RotatingSecret;
 
 /** Time as the process sees it: it stands still until it is put forward. */
 let passedMs = 0;
@@ -37,6 +38,7 @@ beforeEach(async () => {
   server.requests.length = 0;
   server.answer = issueTokens;
   const { upstream, redis } = settings({ UPSTREAM_TOKEN_URL: server.url });
+  ({ appSecret } = upstream);
   recorded = new RecordedLog();
   metrics = new Metrics();
   pools = new UpstreamPools(upstream, metrics);
@@ -46,7 +48,12 @@ beforeEach(async () => {
     recorded.log,
     metrics,
   );
-  manager = new TokenManager(store, new TokenEndpoint(upstream, pools, recorded.log), metrics, recorded.log);
+  manager = new TokenManager(
+    store,
+    new TokenEndpoint(upstream, pools, recorded.files),
+    metrics,
+    recorded.log,
+  );
 });
 afterAll(async () => {
   jest.restoreAllMocks();
@@ -199,6 +206,40 @@ describe('a failure', () => {
     }
     expect(server.requests.length).toBeGreaterThanOrEqual(7);
     expect(server.requests.length).toBeLessThanOrEqual(10);
+  });
+
+  it('G204 of each principal is told with the time of the next request, until the credentials change or a token comes', async () => {
+    server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
+    const before = Date.now();
+    for (const principal of [order, member]) await failureOf(get(principal, PATIENT_MS));
+    const known = { of: 'application', kind: 'rejected', reason: 'invalid_client' };
+    expect(manager.troubles).toEqual([
+      { ...known, principal: 'app:auth_order', retryAt: expect.any(Number) },
+      { ...known, principal: 'app:auth_me', retryAt: expect.any(Number) },
+    ]);
+    expect(manager.troubles[0]?.retryAt).toBeGreaterThanOrEqual(before + 60_000);
+
+    appSecret.rotate(credential());
+    expect(manager.troubles.map(({ retryAt }) => retryAt)).toEqual([undefined, undefined]);
+    server.answer = issueTokens;
+    await tokenFor(order);
+    // The token of one scope says nothing of the other's.
+    expect(manager.troubles.map(({ principal }) => principal)).toEqual(['app:auth_me']);
+    expect(manager.isFailing).toBe(true);
+    await tokenFor(member);
+    expect([manager.troubles, manager.isFailing]).toEqual([[], false]);
+  });
+
+  it('G204 of a user is forgotten when the users are read again, and is no failure of the gateway', async () => {
+    server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
+    const user: Principal = {
+      ...{ kind: 'user', alias: 'anna', username: 'anna@harbour', password: new Secret(credential()) },
+    };
+    await failureOf(get(user, PATIENT_MS));
+    expect(manager.troubles).toMatchObject([{ principal: 'user:anna', of: 'user', kind: 'rejected' }]);
+    expect(manager.isFailing).toBe(false);
+    manager.usersChanged();
+    expect(manager.troubles).toEqual([]);
   });
 
   it('of a password is tried at most three times in an hour', async () => {

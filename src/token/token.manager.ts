@@ -9,12 +9,8 @@ import { type AccessToken, type Principal, principalName } from './principal.ts'
 import { TokenEndpoint } from './token.endpoint.ts';
 import { TokenFailure } from './token-failure.ts';
 import type { Claim, Permit } from './token-ledger.ts';
+import { type TokenTrouble, TokenTroubles } from './token-troubles.ts';
 import { type HeldToken, newOwner, type StoreClaim, TokenStore } from './token.store.ts';
-
-/** Why the last request for an application token failed. */
-export interface TokenTrouble extends Pick<TokenFailure, 'kind' | 'reason'> {
-  readonly principal: string;
-}
 
 type Failing = Extract<Claim, { kind: 'failing' }>;
 
@@ -28,7 +24,7 @@ const RENEWAL_PAUSE_MS = 1_000;
 @Injectable()
 export class TokenManager {
   readonly #flights = new SingleFlight<HeldToken>();
-  #failure: TokenTrouble | undefined;
+  readonly #troubles = new TokenTroubles((principal) => this.#flightOf(principal));
 
   constructor(
     private readonly store: TokenStore,
@@ -81,9 +77,19 @@ export class TokenManager {
     }
   }
 
-  /** Undefined where the last requests for application tokens succeeded. */
-  get failure(): TokenTrouble | undefined {
-    return this.#failure;
+  /** Of each principal whose last request failed. */
+  get troubles(): TokenTrouble[] {
+    return this.#troubles.all;
+  }
+
+  /** Whether the application gets no token. One user's wrong password does not make the gateway degraded. */
+  get isFailing(): boolean {
+    return this.#troubles.has('application');
+  }
+
+  /** Call it when the users were read again: what failed before says nothing of their passwords now. */
+  usersChanged(): void {
+    this.#troubles.forget('user');
   }
 
   async #wait(principal: Principal, waitMs: number): Promise<AccessToken> {
@@ -117,10 +123,7 @@ export class TokenManager {
 
   #settle(principal: Principal, failure?: TokenFailure): void {
     if (!failure) this.metrics.breakerState('tokens', 'closed');
-    // One user's wrong password does not make the gateway degraded.
-    if (principal.kind !== 'application') return;
-    const name = principalName(principal);
-    this.#failure = failure && { principal: name, kind: failure.kind, reason: failure.reason };
+    this.#troubles.settle(principal, failure);
   }
 
   async #obtain(principal: Principal, held?: HeldToken): Promise<HeldToken> {

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { Certificates } from '../config/certificate-files.ts';
 import { firstEnd } from '../config/followed-certificates.ts';
-import { Log } from '../observability/log.ts';
+import { FollowedFiles } from '../observability/followed-files.ts';
 import { Metrics } from '../observability/metrics.ts';
 
 /** Follows the files of the certificates for connections to the platform; the pools take them when they open a connection. */
@@ -12,12 +12,12 @@ export class UpstreamCertificates implements OnModuleInit, OnApplicationShutdown
 
   constructor(
     private readonly config: UpstreamConfig,
-    private readonly log: Log,
+    private readonly files: FollowedFiles,
     private readonly metrics: Metrics,
   ) {}
 
   onModuleInit(): void {
-    this.#unfollow = this.config.certificates?.follow((now) => this.#observe(now), this.log);
+    this.#unfollow = this.config.certificates?.follow((now) => this.#observe(now), this.files);
   }
 
   onApplicationShutdown(): void {

@@ -4,6 +4,7 @@ import { UsersConfig } from '../config/app-config.ts';
 import { Secret } from '../config/secret.ts';
 import { readSettingsFile } from '../config/settings-file.ts';
 import { followSettings } from '../config/watched-file.ts';
+import { FollowedFiles } from '../observability/followed-files.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
@@ -37,6 +38,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     private readonly config: UsersConfig,
     private readonly tokens: TokenManager,
     private readonly log: Log,
+    private readonly files: FollowedFiles,
   ) {}
 
   onModuleInit(): void {
@@ -46,7 +48,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
       [Symbol.iterator]: () => this.#users.values().map(({ password }) => password.reveal()),
     });
     const file = { name: 'users', variable: 'UPSTREAM_USERS_FILE', path, read: readUsersFile };
-    this.#unfollow = followSettings(file, (users) => this.#take(users), this.log);
+    this.#unfollow = followSettings(file, (users) => this.#take(users), this.files);
   }
 
   get size(): number {
@@ -78,6 +80,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
 
   #take(users: ReadonlyMap<string, ConfiguredUser>): number {
     this.#users = users;
+    this.tokens.usersChanged();
     const served = new Map<string, string>();
     for (const { alias, enterprises = [] } of users.values())
       for (const enterprise of enterprises) {

@@ -4,7 +4,7 @@ import { type KnownReadings, type KnownPlatform, readPlatformProfile } from '../
 import type { CodeModule, CodeWord, ReadingName, TaughtCodes } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { followSettings } from '../config/watched-file.ts';
-import { Log } from '../observability/log.ts';
+import { FollowedFiles } from '../observability/followed-files.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
 /** The conditions under which a list may decide by what it lacks. */
@@ -22,7 +22,7 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly config: UpstreamConfig,
-    private readonly log: Log,
+    private readonly files: FollowedFiles,
   ) {}
 
   onModuleInit(): void {
@@ -34,7 +34,7 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
       this.config.profile.replace(known);
       return Object.keys(known.readings).length;
     };
-    this.#unfollow = followSettings({ ...profile, read }, take, this.log);
+    this.#unfollow = followSettings({ ...profile, read }, take, this.files);
   }
 
   onApplicationShutdown(): void {

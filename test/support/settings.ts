@@ -1,6 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { type AppConfig, loadConfig } from '../../src/config/app-config.ts';
 import { createLog, type Log } from '../../src/observability/log.ts';
+import { FollowedFiles } from '../../src/observability/followed-files.ts';
+import { Metrics } from '../../src/observability/metrics.ts';
 import { keep, newSecret } from './canary.ts';
 
 /** A credential of no special kind, of at least this many random bytes. */
@@ -30,6 +32,7 @@ export interface LogLine {
 export class RecordedLog {
   readonly lines: LogLine[] = [];
   readonly log: Log;
+  readonly files: FollowedFiles;
   readonly #waiting = new Map<string, ((line: LogLine) => void)[]>();
 
   constructor() {
@@ -39,6 +42,7 @@ export class RecordedLog {
       for (const text of String(chunk).trim().split('\n')) this.#add(JSON.parse(text) as LogLine);
     });
     this.log = createLog('debug', stream);
+    this.files = new FollowedFiles(this.log, new Metrics());
   }
 
   /** The next line of that event after the call. */

@@ -1,0 +1,55 @@
+import { type Principal, principalName } from './principal.ts';
+import type { TokenFailure } from './token-failure.ts';
+
+/** Why the last request for the token of a principal failed. */
+export interface TokenTrouble extends Pick<TokenFailure, 'kind' | 'reason'> {
+  readonly principal: string;
+  readonly of: Principal['kind'];
+  /** Until then no request is made, in ms since 1970; undefined where the credentials have changed since: the next call tries them. */
+  readonly retryAt: number | undefined;
+}
+
+interface Failed {
+  readonly principal: Principal;
+  readonly key: string;
+  readonly failure: TokenFailure;
+  readonly retryAt: number;
+}
+
+/** A user whom nobody calls as any more does not need an operator. */
+const MAX_AGE_MS = 3_600_000;
+
+/** The principals whose last request for a token failed. */
+export class TokenTroubles {
+  readonly #failed = new Map<string, Failed>();
+
+  /** `keyOf` is another one where the credentials of a principal have changed. */
+  constructor(private readonly keyOf: (principal: Principal) => string) {}
+
+  settle(principal: Principal, failure?: TokenFailure): void {
+    const name = principalName(principal);
+    if (!failure) return void this.#failed.delete(name);
+    const retryAt = Date.now() + (failure.retryAfter ?? 0) * 1_000;
+    this.#failed.set(name, { principal, key: this.keyOf(principal), failure, retryAt });
+  }
+
+  get all(): TokenTrouble[] {
+    const now = Date.now();
+    return [...this.#failed].flatMap(([name, { principal, key, failure, retryAt }]) => {
+      const { kind: of } = principal;
+      if (of === 'user' && now - retryAt > MAX_AGE_MS) return [];
+      const { kind, reason } = failure;
+      return [
+        { principal: name, of, kind, reason, retryAt: this.keyOf(principal) === key ? retryAt : undefined },
+      ];
+    });
+  }
+
+  has(kind: Principal['kind']): boolean {
+    return this.#failed.values().some(({ principal }) => principal.kind === kind);
+  }
+
+  forget(kind: Principal['kind']): void {
+    for (const [name, { principal }] of this.#failed) if (principal.kind === kind) this.#failed.delete(name);
+  }
+}
