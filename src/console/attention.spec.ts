@@ -1,34 +1,55 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
+import type { TokenTrouble } from '../token/token-troubles.ts';
 import type { JobStore } from '../jobs/store/job-store.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
-import { attentionFor, type ReplicaState, type StoredState } from './attention.ts';
+import { attentionFor, type StoredState } from './attention.ts';
+import type { PlatformState } from './platform-attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
+import type { ReplicaState } from './replica-attention.ts';
 import { runbook } from './runbook.ts';
+
+/** The 27th of November at noon. */
+const NOW = Date.UTC(2026, 10, 27, 12);
+const DAY = 86_400_000;
 
 const well: ReplicaState = {
   draining: false,
   overload: undefined,
   redis: { status: 'up', reason: undefined },
   orders: { stopped: 'none', reason: undefined, unreadable: 0 },
-  tokenFailure: undefined,
-  openCircuits: [],
+  refusedFiles: [],
+  certificates: [],
+  tlsRefused: [],
+  issuerKeys: [],
+  notRecorded: [],
+};
+const serving: PlatformState = { tokens: [], heldOff: [], openCircuits: [], failing: [] };
+const no = { count: 0, oldestMs: 0 };
+const stored: StoredState = {
+  orders: { inDoubt: no, accepted: no, placedTwice: 0 },
+  ...{ newGaps: 0, unknownCodes: 0, stuckJobs: 0, troubledWebhooks: 0 },
+  budgets: [],
   maintenance: undefined,
 };
-const no = { count: 0, oldestMs: 0 };
-const noOrders: StoredState['orders'] = { inDoubt: no, accepted: no, placedTwice: 0 };
-const nothing = { newGaps: 0, unknownCodes: 0, stuckJobs: 0, troubledWebhooks: 0 };
-const of = (over: Partial<ReplicaState>) =>
-  attentionFor({ ...well, ...over }, { orders: noOrders, ...nothing });
-const inStores = (over: Partial<StoredState>) =>
-  attentionFor(well, { orders: noOrders, ...nothing, ...over });
-const orders = (over: Partial<StoredState['orders']>) => inStores({ orders: { ...noOrders, ...over } });
+const of = (over: Partial<ReplicaState>) => attentionFor({ ...well, ...over }, serving, stored, NOW);
+const platform = (over: Partial<PlatformState>) => attentionFor(well, { ...serving, ...over }, stored, NOW);
+const inStores = (over: Partial<StoredState>) => attentionFor(well, serving, { ...stored, ...over }, NOW);
+const orders = (over: Partial<StoredState['orders']>) => inStores({ orders: { ...stored.orders, ...over } });
 
 const down = (stopped: ReplicaState['orders']['stopped'], reason: string) => ({
   orders: { stopped, reason, unreadable: 0 },
 });
-const failing = (kind: 'rejected' | 'unavailable', reason: string) => ({
-  tokenFailure: { principal: 'app:auth_order', kind, reason },
+const trouble = (
+  kind: TokenTrouble['kind'],
+  reason: string,
+  over: Partial<TokenTrouble> = {},
+): PlatformState['tokens'] => [
+  { principal: 'app:auth_order', of: 'application', kind, reason, retryAt: NOW + 66_000, ...over },
+];
+const user = { principal: 'user:anna', of: 'user' } as const;
+const failing = (calls: number, timeouts: number, group: 'orderReads' | 'orders' = 'orderReads') => ({
+  failing: [{ group, calls, timeouts, since: NOW - 900_000, last: NOW - 60_000 }],
 });
 
 const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
@@ -44,16 +65,112 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
   ],
   [
     'refused credentials',
-    of(failing('rejected', 'invalid_client')),
+    platform({ tokens: trouble('rejected', 'invalid_client') }),
     'CredentialsRefused',
-    /invalid_client to app:auth_order: check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET/,
+    /invalid_client to app:auth_order: check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET\. The first call after 12:01:06 UTC tries again$/,
   ],
-  ['a silent token endpoint', of(failing('unavailable', 'timeout')), 'TokenEndpointFailing', /timeout/],
+  [
+    'refused credentials whose pause is over',
+    platform({ tokens: trouble('rejected', 'invalid_client', { retryAt: NOW - 1 }) }),
+    'CredentialsRefused',
+    /UPSTREAM_APP_SECRET\. The next call tries again, and ends this message where it gets a token$/,
+  ],
+  [
+    'refused credentials that were replaced',
+    platform({ tokens: trouble('rejected', 'invalid_client', { retryAt: undefined }) }),
+    'CredentialsRefused',
+    /The credentials have changed since then: the next call tries them$/,
+  ],
+  [
+    'a refused password of a user',
+    platform({ tokens: trouble('rejected', 'invalid_grant', user) }),
+    'CredentialsRefused',
+    /^The platform refuses the password of user:anna: .*invalid_grant to user:anna: check UPSTREAM_USERS_FILE\. /,
+  ],
+  [
+    'refused new tokens',
+    platform({ heldOff: ['user'] }),
+    'CredentialsRefused',
+    /^The platform refuses even new tokens of the user: /,
+  ],
+  [
+    'a silent token endpoint',
+    platform({ tokens: trouble('unavailable', 'no_answer') }),
+    'TokenEndpointFailing',
+    /does not serve app:auth_order \(no_answer\)\. The first call after 12:01:06 UTC tries again$/,
+  ],
   [
     'an open circuit',
-    of({ openCircuits: ['orders', 'members'] }),
+    platform({ openCircuits: ['orders', 'members'], ...failing(30, 30, 'orders') }),
     'CircuitOpen',
-    /for orders, members: The circuit is open because calls failed/,
+    /for orders, members: The circuit is open because calls failed.*30 of the last 30 calls of orders timed out since 11:45 UTC/,
+  ],
+  [
+    'a platform that hangs, in a night of few calls',
+    platform(failing(11, 11)),
+    'PlatformFailing',
+    /^The platform does not answer: 11 of the last 11 calls of orderReads timed out since 11:45 UTC, the latest at 11:59 UTC$/,
+  ],
+  [
+    'a platform whose few calls fail',
+    platform(failing(5, 2)),
+    'PlatformFailing',
+    /^The platform does not serve calls: 5 of the last 5 calls of orderReads failed \(2 timed out\) since /,
+  ],
+  [
+    'a callers file that is refused',
+    of({
+      refusedFiles: [{ file: 'CALLERS_FILE', reason: 'names "/etc/callers.json": callers[0].scopes: no' }],
+    }),
+    'FileRefused',
+    /^The new content of CALLERS_FILE is refused: CALLERS_FILE names "\/etc\/callers.json": callers\[0\]/,
+  ],
+  [
+    'a certificate that is refused',
+    of({ refusedFiles: [{ file: 'TLS_CERT_FILE', reason: 'TLS_KEY_FILE must be the private key' }] }),
+    'FileRefused',
+    /^The new content of TLS_CERT_FILE is refused: TLS_KEY_FILE must be the private key\. /,
+  ],
+  [
+    'a certificate that ends',
+    of({ certificates: [{ name: 'listener', leftMs: 9.2 * DAY }] }),
+    'CertificateEnds',
+    /^The certificate listener ends in 9 days: /,
+  ],
+  [
+    'a certificate that has ended',
+    of({ certificates: [{ name: 'platform', leftMs: -1 }] }),
+    'CertificateEnds',
+    /^The certificate platform has ended: /,
+  ],
+  ['refused TLS', of({ tlsRefused: ['platform'] }), 'TlsRefused', /^TLS fails with: platform: /],
+  ['missing keys of the issuer', of({ issuerKeys: ['empty'] }), 'IssuerKeysMissing', /no keys .* \(empty\)/],
+  [
+    'a result that was not recorded',
+    of({ notRecorded: ['conflict'] }),
+    'OrderResultNotRecorded',
+    /could not be recorded: The reason is conflict/,
+  ],
+  [
+    'a budget that is used up',
+    inStores({
+      budgets: [
+        { caller: 'crm', budget: 'orders', ratio: 1 },
+        { caller: 'shop', budget: 'licences', ratio: 0.856 },
+      ],
+    }),
+    'BudgetNearlyUsed',
+    /^A budget is used up: crm: 100 % of its orders, shop: 85 % of its licences, /,
+  ],
+  [
+    'a maintenance',
+    inStores({
+      maintenance: {
+        ...{ stops: 'orders', from: NOW, until: NOW + 2 * DAY, reason: 'moves', by: 'ops', active: true },
+      },
+    }),
+    'MaintenanceOn',
+    /^Maintenance: Orders are stopped from 12:00 UTC to 2026-11-29 12:00 UTC: moves$/,
   ],
   [
     'orders in doubt',
@@ -83,6 +200,14 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
 
 const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
 const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
+
+/** Prometheus alone knows these: a process that is gone, and rates over minutes, of which a replica keeps none. */
+const NOT_OF_A_REPLICA = ['GatewayDown', 'ServerErrors', 'RequestsSlow'];
+
+it('G200 every alert that a replica can know is also in the console, in the same words', () => {
+  const shown = new Set([...cases.map(([, , alert]) => alert), ...NOT_OF_A_REPLICA]);
+  expect([...shown].toSorted()).toEqual(alerts.toSorted());
+});
 
 it.each(cases)('G12 %s needs attention, with its cause and its runbook', (_, found, alert, text) => {
   expect(found.map((each) => each.alert)).toEqual([alert]);
@@ -123,6 +248,6 @@ it('nothing needs attention where all is well, also without a shared Redis', () 
 });
 
 it('what callers notice comes first', () => {
-  const found = of({ ...failing('unavailable', 'timeout'), redis: { status: 'down', reason: undefined } });
+  const found = of({ redis: { status: 'down', reason: undefined }, overload: 'heap' });
   expect(found.map(({ level }) => level)).toEqual(['act', 'watch']);
 });

@@ -1,32 +1,10 @@
 import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
+import type { NearlyUsed } from '../order-store/budget-watch.ts';
+import type { Attention, Found } from './attention-item.ts';
 import type { OpenOrders } from './doubts.ts';
-import type { Overload } from '../http/admission.ts';
-import type { StoreWatch } from '../order-store/watch.ts';
-import type { SharedRedis } from '../redis/shared-redis.ts';
-import type { TokenTrouble } from '../token/token.manager.ts';
-
-export interface Attention {
-  /** `act`: callers are refused or orders are at stake. `watch`: it may become so. */
-  readonly level: 'act' | 'watch';
-  readonly title: string;
-  /** The cause, as far as the gateway knows it. */
-  readonly detail: string;
-  /** The section of the console that shows more. */
-  readonly section?: 'orders' | 'gaps' | 'jobs' | 'webhooks' | 'maintenance';
-  /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
-  readonly alert?: string;
-}
-
-/** What this process knows about itself and about what it depends on. */
-export interface ReplicaState {
-  readonly draining: boolean;
-  readonly overload: Overload | undefined;
-  readonly redis: Pick<SharedRedis, 'status' | 'reason'>;
-  readonly orders: StoreWatch['trouble'];
-  readonly tokenFailure: TokenTrouble | undefined;
-  readonly openCircuits: readonly string[];
-  readonly maintenance: (MaintenanceWindow & { readonly active: boolean }) | undefined;
-}
+import { type PlatformState, platformTrouble } from './platform-attention.ts';
+import { orderStore, type ReplicaState, replicaTrouble } from './replica-attention.ts';
+import { counted, duration, named, timeOf } from './words.ts';
 
 /** What is in the stores of all replicas. */
 export interface StoredState {
@@ -38,62 +16,27 @@ export interface StoredState {
   readonly stuckJobs: number;
   /** Those that get nothing although their owners want it. */
   readonly troubledWebhooks: number;
+  readonly budgets: readonly NearlyUsed[];
+  readonly maintenance: (MaintenanceWindow & { readonly active: boolean }) | undefined;
 }
 
-type Found = Attention | false | undefined;
-
 /** Everything that needs an operator now, the most urgent first. */
-export function attentionFor(replica: ReplicaState, stored: StoredState): Attention[] {
+export function attentionFor(
+  replica: ReplicaState,
+  platform: PlatformState,
+  stored: StoredState,
+  now: number,
+): Attention[] {
   const found: readonly Found[] = [
-    ...orderStore(replica.orders),
-    tokens(replica),
+    ...orderStore(replica),
+    ...platformTrouble(platform, now),
     ...openOrders(stored.orders),
     ...replicaTrouble(replica),
-    ...storedTrouble(stored),
+    ...storedTrouble(stored, now),
   ];
   return found
     .filter((each) => each !== false && each !== undefined)
     .toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
-}
-
-const STORE_ALERTS: Readonly<Record<string, string>> = {
-  away: 'OrderStoreAway',
-  epoch: 'OrderStoreUnconfirmed',
-  count: 'OrderStoreUnconfirmed',
-};
-
-const orderStore = ({ stopped, reason, unreadable }: ReplicaState['orders']): Found[] => [
-  stopped !== 'none' && {
-    level: 'act',
-    title: 'Orders are refused',
-    detail: reason ?? 'The order store cannot be used',
-    alert: STORE_ALERTS[stopped] ?? 'OrderStoreRefuses',
-  },
-  unreadable > 0 && {
-    level: 'act',
-    title: `${counted(unreadable, 'record')} of writes cannot be read`,
-    detail:
-      'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
-    alert: 'OrderRecordsUnreadable',
-  },
-];
-
-function tokens({ tokenFailure: failure }: ReplicaState): Found {
-  if (failure?.kind === 'rejected')
-    return {
-      level: 'act',
-      title: 'The platform refuses the credentials of the gateway',
-      detail: `The token endpoint says ${failure.reason} to ${failure.principal}: check UPSTREAM_APP_KEY and UPSTREAM_APP_SECRET`,
-      alert: 'CredentialsRefused',
-    };
-  return (
-    failure && {
-      level: 'act',
-      title: 'The gateway gets no access token',
-      detail: `The token endpoint (UPSTREAM_TOKEN_URL) does not serve ${failure.principal}: ${failure.reason}`,
-      alert: 'TokenEndpointFailing',
-    }
-  );
 }
 
 function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
@@ -122,41 +65,24 @@ function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
   ];
 }
 
-const replicaTrouble = ({ overload, openCircuits, redis, draining, maintenance }: ReplicaState): Found[] => [
-  overload !== undefined && {
-    level: 'act',
-    title: 'New requests are refused',
-    detail: `The process has reached its limit: ${overload}`,
-    alert: 'Overloaded',
-  },
-  openCircuits.length > 0 && {
-    level: 'act',
-    title: `The gateway does not call the platform for ${openCircuits.join(', ')}`,
-    detail:
-      'The circuit is open because calls failed: the dashboard shows which, and how. It tries again by itself',
-    alert: 'CircuitOpen',
-  },
-  redis.status === 'down' && {
+const storedTrouble = (
+  { stuckJobs, newGaps, unknownCodes, troubledWebhooks, budgets, maintenance }: StoredState,
+  now: number,
+): Found[] => [
+  budgets.length > 0 && {
     level: 'watch',
-    title: 'The shared Redis cannot be used',
-    detail: `${(redis.reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
-    alert: 'RedisAway',
+    title: budgets.some(({ ratio }) => ratio >= 1) ? 'A budget is used up' : 'A budget is nearly used up',
+    detail: `${named(budgets.map(budgetInWords))}, of what this month allows. At 100 % the caller gets 403, and nothing is sent`,
+    section: 'budgets',
+    alert: 'BudgetNearlyUsed',
   },
   maintenance && {
     level: 'watch',
     title: maintenance.active ? 'Maintenance' : 'Maintenance is to come',
-    detail: `${STOPPED[maintenance.stops]} from ${timeOf(maintenance.from)} to ${timeOf(maintenance.until)}: ${maintenance.reason}`,
+    detail: `${STOPPED[maintenance.stops]} from ${timeOf(maintenance.from, now)} to ${timeOf(maintenance.until, now)}: ${maintenance.reason}`,
     section: 'maintenance',
     alert: 'MaintenanceOn',
   },
-  draining && {
-    level: 'watch',
-    title: 'This replica stops',
-    detail: 'It got the signal to stop, and finishes the requests that it has',
-  },
-];
-
-const storedTrouble = ({ stuckJobs, newGaps, unknownCodes, troubledWebhooks }: StoredState): Found[] => [
   unknownCodes > 0 && {
     level: 'watch',
     title: `${counted(unknownCodes, 'code')} of the platform that the gateway does not know`,
@@ -195,16 +121,5 @@ const STOPPED: Readonly<Record<Stops, string>> = {
   all: 'The platform is not called',
 };
 
-function timeOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-function duration(ms: number): string {
-  const minutes = ms / 60_000;
-  if (minutes < 1) return `${Math.max(1, Math.round(ms / 1_000))} s`;
-  return minutes < 120 ? `${Math.round(minutes)} min` : `${Math.round(minutes / 60)} h`;
-}
+const budgetInWords = ({ caller, budget, ratio }: NearlyUsed): string =>
+  `${caller}: ${Math.floor(ratio * 100)} % of its ${budget}`;

@@ -5,16 +5,13 @@ import { Maintenance } from '../control/maintenance.ts';
 import { type Gap, UpstreamGaps } from '../upstream/gaps.ts';
 import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
-import { Admission } from '../http/admission.ts';
 import { BudgetWatch } from '../order-store/budget-watch.ts';
-import { StoreWatch } from '../order-store/watch.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
-import { TokenManager } from '../token/token.manager.ts';
-import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
-import { attentionFor, type ReplicaState } from './attention.ts';
+import { attentionFor } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { KnownWebhooks } from './known-webhooks.ts';
+import { PlatformWatch } from './platform-attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
+import { ReplicaWatch } from './replica-attention.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -28,11 +25,8 @@ const settings = {
 @Injectable()
 export class ConsoleData {
   constructor(
-    private readonly admission: Admission,
-    private readonly redis: SharedRedis,
-    private readonly orderStore: StoreWatch,
-    private readonly tokens: TokenManager,
-    private readonly upstream: OperationGroups,
+    private readonly replica: ReplicaWatch,
+    private readonly platform: PlatformWatch,
     private readonly doubts: DoubtedOrders,
     private readonly gaps: UpstreamGaps,
     private readonly codes: UnknownCodes,
@@ -68,17 +62,19 @@ export class ConsoleData {
     const isCode = ({ kind }: Gap) => kind === 'unknown-code';
     const unknownCodes = gaps.filter(isCode).length;
     const newGaps = gaps.filter((gap) => !isCode(gap) && gap.firstSeenAt > at - DAY_MS).length;
+    const [maintenance, { nearlyUsed: budgets }] = [this.#maintenance(), this.budgets];
+    const stored = {
+      ...{ orders, newGaps, unknownCodes, stuckJobs: jobs.stuck, troubledWebhooks, budgets, maintenance },
+    };
     return {
       at,
       replica: `Replica ${hostname()}, version ${version}.`,
-      attention: attentionFor(this.#replica(), {
-        ...{ orders, newGaps, unknownCodes, stuckJobs: jobs.stuck, troubledWebhooks },
-      }),
+      attention: attentionFor(await this.replica.state(at), this.platform.state, stored, at),
       waiting: orders.inDoubt.count + orders.accepted.count,
       gaps: gaps.length,
       jobs: jobs.total,
       webhooks: troubledWebhooks,
-      maintenance: this.#maintenance() ?? null,
+      maintenance: maintenance ?? null,
     };
   }
 
@@ -91,17 +87,5 @@ export class ConsoleData {
   #maintenance() {
     const { window, isActive } = this.maintenance;
     return window && { ...window, active: isActive };
-  }
-
-  #replica(): ReplicaState {
-    return {
-      draining: this.admission.draining,
-      overload: this.admission.overload,
-      redis: this.redis,
-      orders: this.orderStore.trouble,
-      tokenFailure: this.tokens.failure,
-      openCircuits: this.upstream.open,
-      maintenance: this.#maintenance(),
-    };
   }
 }

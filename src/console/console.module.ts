@@ -10,7 +10,9 @@ import { Console } from './console.ts';
 import { ConsoleData } from './console-data.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { KnownWebhooks } from './known-webhooks.ts';
+import { PlatformWatch } from './platform-attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
+import { ReplicaWatch } from './replica-attention.ts';
 
 /** The operator's page on the management listener. */
 @Module({
@@ -23,6 +25,6 @@ import { RecentJobs } from './recent-jobs.ts';
     UpstreamClientModule,
     WebhooksModule,
   ],
-  providers: [DoubtedOrders, KnownWebhooks, RecentJobs, ConsoleData, Console],
+  providers: [DoubtedOrders, KnownWebhooks, PlatformWatch, RecentJobs, ReplicaWatch, ConsoleData, Console],
 })
 export class ConsoleModule {}

@@ -11,6 +11,16 @@ export interface CallerUse {
   readonly months: readonly MonthlyUse[];
 }
 
+export interface NearlyUsed {
+  readonly caller: string;
+  readonly budget: Budget;
+  /** From 0 to 1. */
+  readonly ratio: number;
+}
+
+/** The alert BudgetNearlyUsed has the same bound. */
+const NEARLY = 0.8;
+
 type Ratio = [labels: { caller: string; budget: Budget }, ratio: number];
 
 /** What callers have used of their budgets, for the metric and for operators. */
@@ -37,6 +47,13 @@ export class BudgetWatch implements OnModuleInit {
         ratioOf(now?.used[budget] ?? 0, limit),
       ]),
     );
+  }
+
+  /** The budgets of this month that are used up, or nearly: the highest first. */
+  get nearlyUsed(): readonly NearlyUsed[] {
+    return this.#ratios
+      .flatMap(([labels, ratio]) => (ratio >= NEARLY ? [{ ...labels, ratio }] : []))
+      .toSorted((one, other) => other.ratio - one.ratio);
   }
 
   /** Of all callers that have budgets, in so many months. */

@@ -166,6 +166,17 @@ const cases: readonly Case[] = [
     summary: "The gateway does not call the platform's orderReads, because they fail",
   },
   {
+    alert: 'PlatformFailing',
+    fires: { 'gateway_upstream_failures_in_a_row{group="orderReads",instance="a"}': '0x4 1+1x40' },
+    silent: {
+      'gateway_upstream_failures_in_a_row{group="orderReads",instance="a"}': '2x40',
+      'gateway_upstream_failures_in_a_row{group="orders",instance="a"}': '30x40',
+      'gateway_upstream_breaker_state{group="orders",instance="a"}': '2 2 1 2x40',
+    },
+    labels: { group: 'orderReads' },
+    summary: "The last 16 calls of the platform's orderReads have all failed",
+  },
+  {
     alert: 'TokenEndpointFailing',
     fires: { 'gateway_upstream_breaker_state{group="tokens",instance="a"}': '2 1 2 1 2x40' },
     silent: {
@@ -221,6 +232,13 @@ const cases: readonly Case[] = [
     silent: { 'gateway_tls_failures_total{server="platform"}': '5x40' },
     labels: { server: 'platform' },
     summary: 'TLS with platform fails',
+  },
+  {
+    alert: 'FileRefused',
+    fires: { 'gateway_followed_file_refused{file="CALLERS_FILE",instance="a"}': '0x4 1x40' },
+    silent: { 'gateway_followed_file_refused{file="CALLERS_FILE",instance="a"}': '1x10 0x30' },
+    labels: { file: 'CALLERS_FILE' },
+    summary: 'The new content of CALLERS_FILE is refused, and the content from before stays in use',
   },
   {
     alert: 'IssuerKeysMissing',

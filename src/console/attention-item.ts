@@ -1,0 +1,14 @@
+export interface Attention {
+  /** `act`: callers are refused or orders are at stake. `watch`: it may become so. */
+  readonly level: 'act' | 'watch';
+  readonly title: string;
+  /** The cause, as far as the gateway knows it. */
+  readonly detail: string;
+  /** The section of the console that shows more. */
+  readonly section?: 'orders' | 'gaps' | 'jobs' | 'webhooks' | 'maintenance' | 'budgets';
+  /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
+  readonly alert?: string;
+}
+
+/** What needs attention, where it does. */
+export type Found = Attention | false | undefined;

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { Admission, type Overload } from '../http/admission.ts';
+import { FollowedFiles, type RefusedFile } from '../observability/followed-files.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { StoreWatch } from '../order-store/watch.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { Found } from './attention-item.ts';
+import { counted, duration } from './words.ts';
+
+/** The alerts have the same times. */
+const CERTIFICATE_MS = 14 * 86_400_000;
+const TLS_MS = 600_000;
+const ISSUER_KEYS_MS = 900_000;
+const NOT_RECORDED_MS = 900_000;
+
+/** What this process knows about itself and about what it depends on, without the platform. */
+export interface ReplicaState {
+  readonly draining: boolean;
+  readonly overload: Overload | undefined;
+  readonly redis: Pick<SharedRedis, 'status' | 'reason'>;
+  readonly orders: StoreWatch['trouble'];
+  readonly refusedFiles: readonly RefusedFile[];
+  /** Those that end soon, or have ended. */
+  readonly certificates: readonly { readonly name: string; readonly leftMs: number }[];
+  /** The servers with which TLS failed. */
+  readonly tlsRefused: readonly string[];
+  /** Why the public keys of the JWT issuer were missed. */
+  readonly issuerKeys: readonly string[];
+  /** Why results of orders were not recorded. */
+  readonly notRecorded: readonly string[];
+}
+
+@Injectable()
+export class ReplicaWatch {
+  constructor(
+    private readonly admission: Admission,
+    private readonly redis: SharedRedis,
+    private readonly orderStore: StoreWatch,
+    private readonly files: FollowedFiles,
+    private readonly metrics: Metrics,
+  ) {}
+
+  async state(now: number): Promise<ReplicaState> {
+    const { metrics } = this;
+    const ends = await metrics.samples('gateway_certificate_expiry_timestamp_seconds');
+    return {
+      draining: this.admission.draining,
+      overload: this.admission.overload,
+      redis: this.redis,
+      orders: this.orderStore.trouble,
+      refusedFiles: this.files.refusedNow,
+      certificates: ends
+        .map(({ labels, value }) => ({ name: labels['certificate'] ?? '', leftMs: value * 1_000 - now }))
+        .filter(({ leftMs }) => leftMs < CERTIFICATE_MS),
+      tlsRefused: metrics.recent('gateway_tls_failures_total', TLS_MS).map(({ server = '' }) => server),
+      issuerKeys: metrics
+        .recent('gateway_issuer_keys_missed_total', ISSUER_KEYS_MS)
+        .map(({ reason = '' }) => reason),
+      notRecorded: metrics
+        .recent('gateway_order_results_not_recorded_total', NOT_RECORDED_MS)
+        .map(({ reason = '' }) => reason),
+    };
+  }
+}
+
+const STORE_ALERTS: Readonly<Record<string, string>> = {
+  away: 'OrderStoreAway',
+  epoch: 'OrderStoreUnconfirmed',
+  count: 'OrderStoreUnconfirmed',
+};
+
+export const orderStore = ({ orders, notRecorded }: ReplicaState): Found[] => [
+  orders.stopped !== 'none' && {
+    level: 'act',
+    title: 'Orders are refused',
+    detail: orders.reason ?? 'The order store cannot be used',
+    alert: STORE_ALERTS[orders.stopped] ?? 'OrderStoreRefuses',
+  },
+  orders.unreadable > 0 && {
+    level: 'act',
+    title: `${counted(orders.unreadable, 'record')} of writes cannot be read`,
+    detail:
+      'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
+    alert: 'OrderRecordsUnreadable',
+  },
+  notRecorded.length > 0 && {
+    level: 'act',
+    title: 'The outcome of an order is known and could not be recorded',
+    detail: `The reason is ${notRecorded.join(', ')}, within the last 15 minutes. The log names the order and its outcome`,
+    alert: 'OrderResultNotRecorded',
+  },
+];
+
+export const replicaTrouble = (state: ReplicaState): Found[] => [
+  state.overload !== undefined && {
+    level: 'act',
+    title: 'New requests are refused',
+    detail: `The process has reached its limit: ${state.overload}`,
+    alert: 'Overloaded',
+  },
+  state.tlsRefused.length > 0 && {
+    level: 'act',
+    title: `TLS fails with: ${state.tlsRefused.join(', ')}`,
+    detail: 'One side did not accept a certificate or the settings of the other within the last 10 minutes',
+    alert: 'TlsRefused',
+  },
+  ...state.certificates.map(certificate),
+  ...state.refusedFiles.map(refusedFile),
+  state.issuerKeys.length > 0 && {
+    level: 'watch',
+    title: 'The public keys of the JWT issuer cannot be read',
+    detail: `JWT_JWKS_URL brought no keys within the last 15 minutes (${state.issuerKeys.join(', ')}). Known keys count for an hour, then JWTs are refused. API keys go on`,
+    alert: 'IssuerKeysMissing',
+  },
+  state.redis.status === 'down' && {
+    level: 'watch',
+    title: 'The shared Redis cannot be used',
+    detail: `${(state.redis.reason ?? 'no connection').replace(/\.$/, '')}. Reads go on; sessions get 503, rates are counted by each replica alone`,
+    alert: 'RedisAway',
+  },
+  state.draining && {
+    level: 'watch',
+    title: 'This replica stops',
+    detail: 'It got the signal to stop, and finishes the requests that it has',
+  },
+];
+
+const certificate = ({ name, leftMs }: ReplicaState['certificates'][number]): Found => ({
+  level: leftMs > 0 ? 'watch' : 'act',
+  title:
+    leftMs > 0 ? `The certificate ${name} ends in ${duration(leftMs)}` : `The certificate ${name} has ended`,
+  detail: 'The runbook says whose it is, and how it is replaced',
+  alert: 'CertificateEnds',
+});
+
+const refusedFile = ({ file, reason }: RefusedFile): Found => ({
+  level: 'watch',
+  title: `The new content of ${file} is refused`,
+  detail: `${/^[A-Z_]+_FILE /.test(reason) ? reason : `${file} ${reason}`}. What the file had before stays in use: what was added does not count yet, and what was taken out still does`,
+  alert: 'FileRefused',
+});

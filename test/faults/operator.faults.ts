@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { version } from '../../src/shared/shipped-file.ts';
+import { newSecret } from '../support/canary.ts';
+import { metric } from '../support/expected.ts';
+import { until } from '../support/redis.ts';
+import { useStack } from '../support/stack.ts';
+
+/** What the shipped gateway tells an operator who has only one replica to ask: its readiness, its metrics and the console's Attention. */
+
+const folder = mkdtempSync(join(tmpdir(), 'operator-'));
+const profileFile = join(folder, 'profile.json');
+const profile = JSON.stringify({ version: 1, readings: {}, codes: {} });
+writeFileSync(profileFile, profile);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const { sandbox, gateway } = useStack({
+  environment: { UPSTREAM_DEADLINE_MS: '500', PLATFORM_PROFILE_FILE: profileFile },
+  callers: [
+    { name: 'crm', scopes: [], budgets: { orders: 0 } },
+    { name: 'hasty', scopes: [], rateLimit: { requests: 1, perSeconds: 3_600 } },
+  ],
+});
+
+interface Row {
+  readonly level: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly alert?: string;
+}
+async function rowsOf(alert: string): Promise<Row[]> {
+  const state = (await (await fetch(`${gateway.managementUrl}/console/state`)).json()) as {
+    attention: Row[];
+  };
+  return state.attention.filter((each) => each.alert === alert);
+}
+const ready = async () => {
+  const { status, body } = await gateway.get('/health/ready', { key: null });
+  return { httpStatus: status, ...body };
+};
+
+const ASSETS = '/v1/enterprises/ent-harbour/assets';
+const MEMBERS = '/v1/enterprises/ent-harbour/members';
+
+describe('G201 the platform hangs while there are few calls', () => {
+  const row = 'gateway_upstream_failures_in_a_row{group="orderReads"}';
+
+  it('is told by readiness, the console and a metric from the third timeout on, until a call succeeds', async () => {
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+    await sandbox.fault({ operation: 'listAssets', action: { hang: true } });
+    for (const calls of [1, 2]) {
+      expect((await gateway.get(ASSETS)).status).toBe(504);
+      expect([await metric(gateway, row), await rowsOf('PlatformFailing')]).toEqual([calls, []]);
+    }
+    expect(await ready()).toMatchObject({ httpStatus: 200, upstream: 'up' });
+    expect((await gateway.get(ASSETS)).status).toBe(504);
+    expect(await rowsOf('PlatformFailing')).toMatchObject([
+      {
+        level: 'act',
+        title: 'The platform does not answer',
+        detail: expect.stringMatching(
+          /^3 of the last 3 calls of orderReads timed out since \d\d:\d\d UTC(, the latest at \d\d:\d\d UTC)?$/,
+        ),
+      },
+    ]);
+    expect(await ready()).toMatchObject({ httpStatus: 200, status: 'degraded', upstream: 'slow' });
+    expect(await metric(gateway, 'gateway_upstream_breaker_state{group="orderReads"}')).toBe(0);
+
+    await sandbox.reset();
+    expect((await gateway.get(ASSETS)).status).toBe(200);
+    expect([await metric(gateway, row), await rowsOf('PlatformFailing')]).toEqual([0, []]);
+    expect(await ready()).toMatchObject({ httpStatus: 200, status: 'ok', upstream: 'up' });
+  });
+});
+
+describe('G202 the new content of a file is refused while the gateway runs', () => {
+  it.each([
+    ['CALLERS_FILE', 'callers-rejected', gateway.callersFile, () => gateway.writeCallers(), /no JSON/],
+    [
+      'PLATFORM_PROFILE_FILE',
+      'profile-rejected',
+      profileFile,
+      () => writeFileSync(profileFile, profile),
+      /no JSON/,
+    ],
+  ] as const)(
+    '%s: the console and a metric say so until it is mended',
+    async (file, event, path, mend, why) => {
+      const gauge = `gateway_followed_file_refused{file="${file}"}`;
+      const refused = gateway.logged(event);
+      writeFileSync(path, '{ "no" }');
+      await refused;
+      expect(await metric(gateway, gauge)).toBe(1);
+      const [row] = await rowsOf('FileRefused');
+      expect(row?.title).toBe(`The new content of ${file} is refused`);
+      expect(row?.detail).toMatch(why);
+      expect(row?.detail).toContain(`${file} names "${path}": `);
+      const taken = gateway.logged(event.replace('rejected', 'reloaded'));
+      mend();
+      await taken;
+      expect([await metric(gateway, gauge), await rowsOf('FileRefused')]).toEqual([0, []]);
+    },
+  );
+});
+
+it('G203 a budget that is used up is told with its caller', async () => {
+  await until('the budgets are measured', async () => (await rowsOf('BudgetNearlyUsed')).length > 0);
+  expect(await rowsOf('BudgetNearlyUsed')).toMatchObject([
+    { title: 'A budget is used up', detail: expect.stringMatching(/^crm: 100 % of its orders, /) },
+  ]);
+});
+
+describe('G204 the credentials of a user are refused', () => {
+  it('the console says when they are tried again, and that replaced ones are tried at once', async () => {
+    const users = { default: { username: 'admin@harbour', password: sandbox.seedPassword } };
+    const changed = async (password: string) => {
+      const taken = gateway.logged('users-reloaded');
+      gateway.writeUsers({ ...users, anna: { username: 'anna@harbour', password } });
+      await taken;
+    };
+    const asAnna = () => gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna' } });
+    await changed(newSecret('u'));
+    const refused = await asAnna();
+    expect([refused.status, refused.body['code']]).toEqual([502, 'upstream-credential-rejected']);
+    expect(await rowsOf('CredentialsRefused')).toMatchObject([
+      {
+        title: 'The platform refuses the password of user:anna',
+        detail: expect.stringMatching(
+          /invalid_grant to user:anna: check UPSTREAM_USERS_FILE\. The first call after \d\d:\d\d:\d\d UTC tries again$/,
+        ),
+      },
+    ]);
+    // One user is not the gateway.
+    expect(await ready()).toMatchObject({ tokens: 'up' });
+    await changed(sandbox.seedPassword);
+    expect(await rowsOf('CredentialsRefused')).toEqual([]);
+    expect((await asAnna()).status).not.toBe(502);
+  });
+});
+
+describe('G205 a problem names what is missing, or which limit was reached', () => {
+  it('the rate of the caller, with its limit', async () => {
+    const me = () => gateway.get('/v1/callers/me', { key: gateway.keys['hasty'] ?? null });
+    await me();
+    expect((await me()).body).toMatchObject({
+      code: 'too-many-requests',
+      detail: 'The rate limit of the caller is reached: 1 request in 3600 s.',
+    });
+  });
+
+  it('the token endpoint', async () => {
+    await sandbox.revokeTokens();
+    await sandbox.fault({ operation: 'token', action: { httpStatus: 500 } });
+    const { status, body } = await gateway.get(ASSETS);
+    expect([status, body['code']]).toEqual([503, 'dependency-unavailable']);
+    expect(body['detail']).toMatch(/^The token endpoint of the platform gives the gateway no access token\./);
+  });
+});
+
+it('G206 the version that runs is in the metrics, and in what the console says of the replica', async () => {
+  const text = await gateway.metrics();
+  expect(text).toMatch(
+    new RegExp(`^gateway_build_info\\{version="${version}",node="\\d+\\.\\d+\\.\\d+"\\} 1$`, 'm'),
+  );
+});
