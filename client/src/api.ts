@@ -1906,10 +1906,10 @@ interface components {
          */
         readonly OverviewSection: "members" | "assetNums" | "lentLocks" | "assets";
         /**
-         * @description State of a part; `off` where it is not configured
+         * @description State of a part; `slow` where it does not respond in time, `off` where it is not configured
          * @enum {string}
          */
-        readonly PartStatus: "up" | "degraded" | "down" | "off";
+        readonly PartStatus: "up" | "slow" | "degraded" | "down" | "off";
         /** @description A batch of licence orders: one call to the platform (docs/platform.md, section 2.4) */
         readonly PlaceOrder: {
             /**
@@ -2143,7 +2143,7 @@ interface components {
             readonly status: components["schemas"]["HealthStatus"] | (string & Record<never, never>);
             /** @description Whether the last token request to the platform succeeded */
             readonly tokens: components["schemas"]["PartStatus"] | (string & Record<never, never>);
-            /** @description The circuit of a group of operations that fail at the platform opens for a moment: `degraded` where some circuits are open, `down` where those of all groups in use are */
+            /** @description The platform, by groups of operations: `slow` where the latest calls of a group (three or more) got no response in time; `degraded` where they failed in another way, or where the circuit of a group is open; `down` where the circuits of all groups in use are open */
             readonly upstream: components["schemas"]["PartStatus"] | (string & Record<never, never>);
         };
         readonly ReadyInput: Record<string, never>;
