@@ -72,7 +72,7 @@ const storedTrouble = (
   budgets.length > 0 && {
     level: 'watch',
     title: budgets.some(({ ratio }) => ratio >= 1) ? 'A budget is used up' : 'A budget is nearly used up',
-    detail: `${named(budgets.map(budgetInWords))}, of what this month allows. At 100 % the caller gets 403, and nothing is sent`,
+    detail: `${named(budgets.map(budgetInWords))} of this month. At 100 % the caller gets 403, and nothing is sent`,
     section: 'budgets',
     alert: 'BudgetNearlyUsed',
   },
@@ -122,4 +122,4 @@ const STOPPED: Readonly<Record<Stops, string>> = {
 };
 
 const budgetInWords = ({ caller, budget, ratio }: NearlyUsed): string =>
-  `${caller}: ${Math.floor(ratio * 100)} % of its ${budget}`;
+  `${caller} has used ${Math.floor(ratio * 100)} % of its ${budget}`;

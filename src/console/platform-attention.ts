@@ -74,7 +74,7 @@ const refusals = (troubles: readonly TokenTrouble[]) =>
   `The token endpoint says ${named(troubles.map(({ reason, principal }) => `${reason} to ${principal}`))}`;
 
 const reasons = (troubles: readonly TokenTrouble[]) =>
-  named(troubles.map(({ reason, principal }) => `${principal} (${reason})`));
+  named(troubles.map(({ reason, principal }) => `${principal}: ${reason}`));
 
 /** The gateway asks for a token when a call needs one. */
 function nextTry(troubles: readonly TokenTrouble[], now: number): string {

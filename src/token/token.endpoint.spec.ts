@@ -388,5 +388,10 @@ describe("an application's secret in a file", () => {
     accept(only);
     await rewritten(recorded, '\n', 'secret-rejected');
     expect((await request(of)).value).toBe('access_token_1');
+    expect(recorded.files.refusedNow).toEqual([
+      { file: 'UPSTREAM_APP_SECRET_FILE', reason: 'is empty or unreadable' },
+    ]);
+    await rewritten(recorded, only);
+    expect(recorded.files.refusedNow).toEqual([]);
   });
 });

@@ -6,6 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Authority, type Identity, LOOPBACK, makeAuthority } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
+import { metric } from '../support/expected.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { IdentityFiles, replace, expectServedWhileReplaced } from '../support/replaced-certificates.ts';
 import { useSandbox } from '../support/stack.ts';
@@ -104,12 +105,15 @@ describe('O13 a file of a certificate that is wrong', () => {
       await told;
       const line = gateway.logLines.findLast((each) => each.includes('"event":"certificates-rejected"'));
       expect(line).toContain(reason);
+      const refused = 'gateway_followed_file_refused{file="TLS_CERT_FILE"}';
+      expect(await metric(gateway, refused)).toBe(1);
       expect(await shown()).toBe(fingerprintOf(current));
       expect((await client().get(gateway.url + ME, { 'x-api-key': gateway.key })).status).toBe(200);
       writeFileSync(ca, clients.pem);
       current = next;
       await replace(gateway, files, current);
       expect(await shown()).toBe(fingerprintOf(current));
+      expect(await metric(gateway, refused)).toBe(0);
     },
   );
 

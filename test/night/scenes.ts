@@ -53,6 +53,7 @@ export const scenes: readonly Scene[] = [
     alert: 'BudgetNearlyUsed',
     breaks: (site) => site.budget(10),
     log: ['audit', /"operation":"placeOrder".*"status":403/],
+    console: /A budget is (nearly )?used up: .* % of its orders/,
     remedy: 'raise `budgets` in the callers file',
     mends: (site) => site.budget(1_000_000),
   },
