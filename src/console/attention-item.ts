@@ -11,4 +11,4 @@ export interface Attention {
 }
 
 /** What needs attention, where it does. */
-export type Found = Attention | false | undefined;
+export type MaybeAttention = Attention | false | undefined;

@@ -1,6 +1,6 @@
 import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
 import type { NearlyUsed } from '../order-store/budget-watch.ts';
-import type { Attention, Found } from './attention-item.ts';
+import type { Attention, MaybeAttention } from './attention-item.ts';
 import type { OpenOrders } from './doubts.ts';
 import { type PlatformState, platformTrouble } from './platform-attention.ts';
 import { orderStore, type ReplicaState, replicaTrouble } from './replica-attention.ts';
@@ -27,7 +27,7 @@ export function attentionFor(
   stored: StoredState,
   now: number,
 ): Attention[] {
-  const found: readonly Found[] = [
+  const found: readonly MaybeAttention[] = [
     ...orderStore(replica),
     ...platformTrouble(platform, now),
     ...openOrders(stored.orders),
@@ -39,7 +39,7 @@ export function attentionFor(
     .toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
 }
 
-function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
+function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): MaybeAttention[] {
   return [
     placedTwice > 0 && {
       level: 'act',
@@ -68,7 +68,7 @@ function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): Found[] {
 const storedTrouble = (
   { stuckJobs, newGaps, unknownCodes, troubledWebhooks, budgets, maintenance }: StoredState,
   now: number,
-): Found[] => [
+): MaybeAttention[] => [
   budgets.length > 0 && {
     level: 'watch',
     title: budgets.some(({ ratio }) => ratio >= 1) ? 'A budget is used up' : 'A budget is nearly used up',

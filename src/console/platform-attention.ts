@@ -3,7 +3,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { TokenTrouble } from '../token/token-troubles.ts';
 import { type FailuresInARow, OperationGroups } from '../upstream/resilience/operation-groups.ts';
-import type { Found } from './attention-item.ts';
+import type { MaybeAttention } from './attention-item.ts';
 import { named, secondOf, timeOf } from './words.ts';
 
 /** The alert CredentialsRefused looks back as far. */
@@ -37,13 +37,13 @@ export class PlatformWatch {
   }
 }
 
-export const platformTrouble = (state: PlatformState, now: number): Found[] => [
+export const platformTrouble = (state: PlatformState, now: number): MaybeAttention[] => [
   ...withoutToken(state.tokens, now),
   ...heldOff(state),
   ...calls(state, now),
 ];
 
-function withoutToken(troubles: readonly TokenTrouble[], now: number): Found[] {
+function withoutToken(troubles: readonly TokenTrouble[], now: number): MaybeAttention[] {
   const rejected = (kind: TokenTrouble['of']) =>
     troubles.filter((each) => each.kind === 'rejected' && each.of === kind);
   const [applications, users] = [rejected('application'), rejected('user')];
@@ -87,7 +87,7 @@ function nextTry(troubles: readonly TokenTrouble[], now: number): string {
 }
 
 /** A refused password has a row of its own. */
-const heldOff = ({ heldOff: kinds, tokens: troubles }: PlatformState): Found[] =>
+const heldOff = ({ heldOff: kinds, tokens: troubles }: PlatformState): MaybeAttention[] =>
   kinds
     .filter((kind) => !troubles.some(({ kind: why, of }) => why === 'rejected' && of === kind))
     .map((kind) => ({
@@ -98,7 +98,7 @@ const heldOff = ({ heldOff: kinds, tokens: troubles }: PlatformState): Found[] =
       alert: 'CredentialsRefused',
     }));
 
-function calls({ openCircuits, failing }: PlatformState, now: number): Found[] {
+function calls({ openCircuits, failing }: PlatformState, now: number): MaybeAttention[] {
   const isOpen = ({ group }: FailuresInARow) => openCircuits.includes(group);
   const open = failing.filter(isOpen).map((each) => inWords(each, now));
   const others = failing.filter((each) => !isOpen(each));

@@ -4,7 +4,7 @@ import { FollowedFiles, type RefusedFile } from '../observability/followed-files
 import { Metrics } from '../observability/metrics.ts';
 import { StoreWatch } from '../order-store/watch.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import type { Found } from './attention-item.ts';
+import type { MaybeAttention } from './attention-item.ts';
 import { counted, duration } from './words.ts';
 
 /** The alerts have the same times. */
@@ -69,7 +69,7 @@ const STORE_ALERTS: Readonly<Record<string, string>> = {
   count: 'OrderStoreUnconfirmed',
 };
 
-export const orderStore = ({ orders, notRecorded }: ReplicaState): Found[] => [
+export const orderStore = ({ orders, notRecorded }: ReplicaState): MaybeAttention[] => [
   orders.stopped !== 'none' && {
     level: 'act',
     title: 'Orders are refused',
@@ -91,7 +91,7 @@ export const orderStore = ({ orders, notRecorded }: ReplicaState): Found[] => [
   },
 ];
 
-export const replicaTrouble = (state: ReplicaState): Found[] => [
+export const replicaTrouble = (state: ReplicaState): MaybeAttention[] => [
   state.overload !== undefined && {
     level: 'act',
     title: 'New requests are refused',
@@ -125,7 +125,7 @@ export const replicaTrouble = (state: ReplicaState): Found[] => [
   },
 ];
 
-const certificate = ({ name, leftMs }: ReplicaState['certificates'][number]): Found => ({
+const certificate = ({ name, leftMs }: ReplicaState['certificates'][number]): MaybeAttention => ({
   level: leftMs > 0 ? 'watch' : 'act',
   title:
     leftMs > 0 ? `The certificate ${name} ends in ${duration(leftMs)}` : `The certificate ${name} has ended`,
@@ -133,7 +133,7 @@ const certificate = ({ name, leftMs }: ReplicaState['certificates'][number]): Fo
   alert: 'CertificateEnds',
 });
 
-const refusedFile = ({ file, reason }: RefusedFile): Found => ({
+const refusedFile = ({ file, reason }: RefusedFile): MaybeAttention => ({
   level: 'watch',
   title: `The new content of ${file} is refused`,
   detail: `${/^[A-Z_]+_FILE /.test(reason) ? reason : `${file} ${reason}`}. What the file had before stays in use: what was added does not count yet, and what was taken out still does`,

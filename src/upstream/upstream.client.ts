@@ -125,8 +125,9 @@ export class UpstreamClient {
       result = await this.exchange.send(attempt, token, userToken);
       return { result, token, userToken };
     } finally {
-      group.leave(pass, operation, result);
-      context.progress.upstreamMs += performance.now() - started;
+      const ms = performance.now() - started;
+      group.leave(pass, operation, result, ms);
+      context.progress.upstreamMs += ms;
     }
   }
 

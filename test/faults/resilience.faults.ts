@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { caseOf, metric } from '../support/expected.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
@@ -207,6 +208,25 @@ describe('a caller that hangs up', () => {
     hangUp();
     await expect(call).rejects.toThrow();
     await until('its connection is closed', () => proxy.open === 0);
+  });
+
+  it('G201 after two seconds tells as much of a platform that hangs as a timeout of the gateway', async () => {
+    const upstream = async () => (await gateway.get('/health/ready')).body['upstream'];
+    const inARow = () => metric(gateway, 'gateway_upstream_failures_in_a_row{group="orderReads"}');
+    await served(read);
+    expect([await upstream(), await inARow()]).toEqual(['up', 0]);
+    await sandbox.fault({ operation: read.upstream, action: { hang: true } });
+    const before = await sent(read);
+    const calls = Array.from({ length: 3 }, () => hungUp(read));
+    await until('the calls are at the platform', async () => (await sent(read)) === before + 3);
+    await sleep(2_000);
+    for (const { hangUp } of calls) hangUp();
+    await Promise.allSettled(calls.map(({ call }) => call));
+    await until('readiness says slow', async () => (await upstream()) === 'slow');
+    expect([await inARow(), await breaker('orderReads')]).toEqual([3, 0]);
+    await sandbox.reset();
+    await served(read);
+    expect([await upstream(), await inARow()]).toEqual(['up', 0]);
   });
 
   it('K23 on a write does not end it: the platform carries it out', async () => {

@@ -127,6 +127,16 @@ describe('G201 failures in a row, too few to open the circuit', () => {
     expect([groups.failing, groups.health]).toEqual([[], 'up']);
   });
 
+  it('are also those of callers who gave up after two seconds, which open no circuit', () => {
+    const leave = (ms: number) =>
+      group.leave(group.enter(listMembers), listMembers, { kind: 'abandoned', details: {} }, ms);
+    for (let each = 0; each < 30; each++) leave(1_999);
+    expect(groups.health).toBe('up');
+    for (let each = 0; each < 30; each++) leave(2_000);
+    expect(groups.failing).toMatchObject([{ calls: 30, timeouts: 30 }]);
+    expect([groups.health, groups.open]).toEqual(['slow', []]);
+  });
+
   it('are forgotten when nobody has called for an hour, and begin anew', () => {
     attempts(3, timeout);
     const later = Date.now() + 3_600_001;

@@ -12,8 +12,12 @@ import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 const MAX_WAITING = 3_000;
 /** A circuit needs 20 calls to open. At night that takes hours, and an operator is told after so many failures in a row. */
 const MIN_FAILURES = 3;
+/** A caller that gave up a read after so long got no answer in time. The circuit does not count it: the platform may have gone on. */
+const MIN_WAIT_MS = 2_000;
 /** What nobody has called for so long may work again. */
 const MAX_FAILURE_AGE_MS = 3_600_000;
+
+const TIMEOUTS: ReadonlySet<Classified['kind']> = new Set(['timeout', 'connect-timeout', 'abandoned']);
 
 /** The latest calls of a group, which have all failed. Times are in ms since 1970. */
 export interface FailuresInARow {
@@ -76,12 +80,14 @@ export class OperationGroup {
     return waitMs > 0 ? this.#refusal(operation, 'breaker', waitMs) : undefined;
   }
 
-  /** The last step of an attempt; without a result where nothing was sent because there was no token. */
-  leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined): void {
+  /** The last step of an attempt, which took `ms`; without a result where nothing was sent because there was no token. */
+  leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined, ms = 0): void {
     this.#calls--;
     const failed = result && isFailureOfUpstream(result);
     this.#breaker.leave(pass, failed);
-    if (result && failed !== undefined) this.#failures = failed ? this.#oneMore(result) : undefined;
+    if (failed === false) this.#failures = undefined;
+    else if (result && (failed || (result.kind === 'abandoned' && ms >= MIN_WAIT_MS)))
+      this.#failures = this.#oneMore(result);
     const seconds = result && closesGate(result);
     if (seconds) this.#gates.set(operation.name, performance.now() + seconds * 1000);
   }
@@ -100,7 +106,7 @@ export class OperationGroup {
   #oneMore({ kind }: Classified): FailuresInARow {
     const last = Date.now();
     const { calls = 0, timeouts = 0, since = last } = this.failures ?? {};
-    const isTimeout = kind === 'timeout' || kind === 'connect-timeout';
+    const isTimeout = TIMEOUTS.has(kind);
     return { group: this.name, calls: calls + 1, timeouts: timeouts + Number(isTimeout), since, last };
   }
 
