@@ -142,7 +142,7 @@ async function start(command: string, port: number, write: (folder: string) => s
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
-  await until(`${command} listens`, async () => isOver || (await answers(port)), Infinity);
+  await until(`${command} listens`, async () => isOver || (await answers(port)));
   if (!isOver) return { url: `http://127.0.0.1:${port}`, stop };
   await stop();
   throw new Error(`${command} ended with ${child.exitCode}: ${said}`);
