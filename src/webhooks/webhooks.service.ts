@@ -4,10 +4,11 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { EventsService } from '../events/events.service.ts';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { signingSecretsOf, sentAgain } from './delivery/delivery-rules.ts';
+import { sentAgain } from './delivery/delivery-rules.ts';
 import { Destinations } from './delivery/destinations.ts';
-import { Receivers } from './delivery/receivers.ts';
-import { newWebhookSecret, signedHeaders } from './delivery/signature.ts';
+import { LimitPerKey } from './delivery/limit-per-key.ts';
+import { MAX_TO_ONE, Receivers } from './delivery/receivers.ts';
+import { formerOf, newWebhookSecret } from './delivery/signature.ts';
 import {
   type CreateWebhookDto,
   type DeliveryPageDto,
@@ -28,12 +29,17 @@ import { WEBHOOK_STORE, type WebhookStore } from './store/webhook-store.ts';
 type Caller = CallContext['caller'];
 
 const MOST_OF_CALLER = 20;
+const TESTED = { detail: `${MAX_TO_ONE} tests of this webhook have no answer yet.`, retryAfter: 1 };
 /** A receiver has this time to learn a new secret. */
-const BOTH_SECRETS_MS = 24 * 3_600_000;
+const FORMER_SECRET_MS = 24 * 3_600_000;
+/** The most former secrets that sign. More rotations within a day drop the oldest. */
+const MAX_FORMER = 3;
 
 /** A caller's own webhooks. Those of others do not exist for it. */
 @Injectable()
 export class WebhooksService {
+  readonly #tests = new LimitPerKey(MAX_TO_ONE);
+
   constructor(
     @Inject(WEBHOOK_STORE) private readonly store: WebhookStore,
     private readonly events: EventsService,
@@ -103,11 +109,12 @@ export class WebhooksService {
   async rotateSecret({ caller, dryRun }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
     await this.#own(caller, webhookId);
     dryRun?.stop();
-    const after = await this.store.change(webhookId, (webhook) => ({
-      ...webhook,
-      secret: newWebhookSecret(),
-      former: { secret: webhook.secret, until: Date.now() + BOTH_SECRETS_MS },
-    }));
+    const now = Date.now();
+    const after = await this.store.change(webhookId, (webhook) => {
+      const former = { secret: webhook.secret, until: now + FORMER_SECRET_MS };
+      const earlier = formerOf(webhook, now).slice(0, MAX_FORMER - 1);
+      return { ...webhook, secret: newWebhookSecret(), former, earlier };
+    });
     if (!after) throw new ProblemException('webhook-not-found');
     return { ...(await this.#shown(after)), secret: after.secret };
   }
@@ -128,9 +135,8 @@ export class WebhooksService {
         data: {},
       },
     };
-    const body = JSON.stringify(event);
-    const headers = signedHeaders(event.id, now, body, signingSecretsOf(webhook, now));
-    return toTestDelivery(await this.receivers.post(webhook.url, headers, body));
+    if (this.#tests.isFull(webhookId)) throw new ProblemException('too-many-requests', TESTED);
+    return toTestDelivery(await this.#tests.run(webhookId, () => this.receivers.post(webhook, event)));
   }
 
   async deliveries(caller: Caller, webhookId: string, query: ListDeliveriesQuery): Promise<DeliveryPageDto> {

@@ -23,6 +23,8 @@ const scopes = ['orders:read', 'orders:write', 'orders:settle', 'events:read', '
 const callers = [
   { name: 'other', scopes, ...ALL },
   { name: 'many', scopes, ...ALL },
+  { name: 'greedy', scopes, ...ALL },
+  { name: 'guest', scopes, ...ALL },
   { name: 'harbour', scopes, enterprises: ['ent-harbour'], channels: ['crm'], users: ['*'] },
   { name: 'blind', scopes: ['events:read'], ...ALL },
 ];
@@ -303,6 +305,84 @@ describe.each([
     expect([nowhere.status, nowhere.body['code']]).toEqual([404, 'webhook-not-found']);
   });
 
+  it('O150 a receiver that has one of the last three secrets still accepts deliveries', async () => {
+    const { received, url } = await receiver();
+    const { webhookId, secret } = await webhook(url);
+    const given = [secret];
+    for (let rotations = 0; rotations < 4; rotations++) {
+      const { status, body } = await gateway.request('POST', `${WEBHOOKS}/${webhookId}/secret`);
+      expect(status).toBe(200);
+      given.push(String(body['secret']));
+      secrets.push(String(body['secret']));
+    }
+    await gateway.request('POST', `${WEBHOOKS}/${webhookId}/test`);
+    const [test] = received as [Received];
+    const accepts = (one: string) => {
+      try {
+        return Boolean(new Verifier(one).verify(test.body, test.headers as Record<string, string>));
+      } catch {
+        return false;
+      }
+    };
+    expect(given.map(accepts)).toEqual([false, true, true, true, true]);
+  });
+
+  it('S150 tests of a webhook whose receiver hangs are four at a time, and the deliveries of others go on', async () => {
+    const silent = await receiver(() => undefined);
+    const { received, url } = await receiver();
+    const { webhookId } = await webhook(silent.url);
+    await webhook(url, {}, 'guest');
+    const tests = Array.from({ length: 70 }, () => gateway.request('POST', `${WEBHOOKS}/${webhookId}/test`));
+    await until('four have come', () => silent.received.length === 4);
+    const placed = await place();
+    await until('the event of the other caller has come', () =>
+      received.some(({ event }) => event.subject === placed),
+    );
+    const answers = await Promise.all(tests);
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status, body }) => [status, body['code'], body['detail']])).toEqual(
+      Array.from({ length: 66 }, () => [
+        ...[429, 'too-many-requests', '4 tests of this webhook have no answer yet.'],
+      ]),
+    );
+    const timedOut = { status: null, durationMs: expect.any(Number), error: 'timeout' };
+    expect(answers.filter(({ status }) => status === 200).map(({ body }) => body)).toEqual(
+      Array.from({ length: 4 }, () => timedOut),
+    );
+    await gateway.request('DELETE', `${WEBHOOKS}/${webhookId}`);
+  });
+
+  it('S150 webhooks of one caller whose receivers hang leave deliveries to other callers', async () => {
+    let open = 0;
+    let most = 0;
+    const silent = createServer((request, response) => {
+      most = Math.max(most, ++open);
+      request.resume();
+      response.once('close', () => open--);
+    });
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    const { received, url } = await receiver();
+    await webhook(url);
+    const hanging = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/hook`;
+    const ids: string[] = [];
+    // Four deliveries to each of them would be 32.
+    for (let count = 0; count < 8; count++) ids.push((await webhook(hanging, {}, 'greedy')).webhookId);
+    const placed = [await place(), await place(), await place(), await place()];
+    await until('all that the caller may have are under way', () => open === 24);
+    await until('all of its webhooks have deliveries that wait', async () =>
+      (await Promise.all(ids.map((id) => shown(id, 'greedy')))).every(({ pending }) => pending === 4),
+    );
+    await until('the events of the other caller have come', () =>
+      placed.every((subject) => received.some(({ event }) => event.subject === subject)),
+    );
+    expect(most).toBe(24);
+    for (const id of ids) await gateway.request('DELETE', `${WEBHOOKS}/${id}`, key('greedy'));
+  });
+
   it('shows its secret once, to its owner', async () => {
     const { url } = await receiver();
     const body = { url, types: ['*'] };
@@ -481,7 +561,7 @@ describe('a gateway that is killed', () => {
   });
 });
 
-describe('a receiver whose name changes', () => {
+describe('a receiver', () => {
   const { gateway } = useStack({
     environment: { WEBHOOK_HOSTS: '.changing.example,127.0.0.1', ALLOW_INSECURE_WEBHOOKS: 'true' },
     start: (all) =>
@@ -491,28 +571,55 @@ describe('a receiver whose name changes', () => {
   });
   const { atEnd } = endings();
 
-  it.each(['metadata', 'private', 'one-of-two'])('is never called at a refused address: %s', async (name) => {
-    let received = 0;
+  it('K150 a receiver that answers 429 with Retry-After for longer than nine attempts gets its event', async () => {
+    let asked = 0;
     const server = createServer((request, response) => {
-      received++;
       request.resume();
-      // Each delivery needs a connection of its own.
-      response.writeHead(500, { connection: 'close', 'retry-after': '0' }).end();
+      response.writeHead(++asked <= 10 ? 429 : 204, asked <= 10 ? { 'retry-after': '1' } : {}).end();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    atEnd(() => server.close());
-    const url = `http://${name}.changing.example:${(server.address() as AddressInfo).port}/hook`;
+    atEnd(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
     const made = await gateway.post(WEBHOOKS, { url, types: ['*'] });
-    expect(made.status).toBe(201);
     const path = `${WEBHOOKS}/${String(made.body['webhookId'])}`;
     expect((await gateway.post(ORDERS, orderOf(newNumber()))).status).toBe(201);
-    await until('it is off', async () => (await gateway.get(path)).body['state'] === 'off');
-    const [waiting] = (await gateway.get(`${path}/deliveries`)).body['items'] as object[];
-    expect((await gateway.get(path)).body).toMatchObject({ offReason: 'address-refused', enabled: false });
-    expect(waiting).toMatchObject({ state: 'pending', lastError: 'address-refused', lastStatus: null });
-    // The first connection was to the address that was checked.
-    expect(received).toBe(name === 'metadata' ? 1 : 0);
+    const delivery = async () =>
+      ((await gateway.get(`${path}/deliveries`)).body['items'] as Record<string, unknown>[])[0];
+    await until(
+      'the delivery has ended',
+      async () => ((await delivery())?.['state'] ?? 'pending') !== 'pending',
+    );
+    expect(await delivery()).toMatchObject({ state: 'delivered', attempts: 11, lastStatus: 204 });
   });
+
+  it.each(['metadata', 'private', 'one-of-two'])(
+    'whose name changes is never called at a refused address: %s',
+    async (name) => {
+      let received = 0;
+      const server = createServer((request, response) => {
+        received++;
+        request.resume();
+        // Each delivery needs a connection of its own.
+        response.writeHead(500, { connection: 'close', 'retry-after': '1' }).end();
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      atEnd(() => server.close());
+      const url = `http://${name}.changing.example:${(server.address() as AddressInfo).port}/hook`;
+      const made = await gateway.post(WEBHOOKS, { url, types: ['*'] });
+      expect(made.status).toBe(201);
+      const path = `${WEBHOOKS}/${String(made.body['webhookId'])}`;
+      expect((await gateway.post(ORDERS, orderOf(newNumber()))).status).toBe(201);
+      await until('it is off', async () => (await gateway.get(path)).body['state'] === 'off');
+      const [waiting] = (await gateway.get(`${path}/deliveries`)).body['items'] as object[];
+      expect((await gateway.get(path)).body).toMatchObject({ offReason: 'address-refused', enabled: false });
+      expect(waiting).toMatchObject({ state: 'pending', lastError: 'address-refused', lastStatus: null });
+      // The first connection was to the address that was checked.
+      expect(received).toBe(name === 'metadata' ? 1 : 0);
+    },
+  );
 });
 
 describe('a gateway that lists no host', () => {

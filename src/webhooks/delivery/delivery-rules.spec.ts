@@ -8,13 +8,13 @@ import {
   newDelivery,
   nextAttemptIn,
   progressAfter,
-  signingSecretsOf,
   sentAgain,
   stateOf,
   surplusOf,
   wants,
 } from './delivery-rules.ts';
 import type { Sent } from './receivers.ts';
+import { signingSecretsOf } from './signature.ts';
 
 const NOW = Date.parse('2026-11-26T08:00:00Z');
 const MINUTE = 60_000;
@@ -56,6 +56,29 @@ describe('after an attempt', () => {
     expect(afterAttempt(fresh, asked, NOW).nextAttemptAt).toBe(NOW + 1_800_000);
   });
 
+  it('waits that the receiver names are no steps of the schedule, for two days', () => {
+    const asked = sent(429, { retryAfterS: 1 });
+    let delivery = fresh;
+    for (let count = 1; count <= 100; count++) {
+      delivery = afterAttempt(delivery, asked, NOW + count);
+      expect(delivery).toMatchObject({ attempts: count, nextAttemptAt: NOW + count + 1_000 });
+    }
+    const stepped = afterAttempt(delivery, sent(500), NOW);
+    expect(stepped).toMatchObject({ state: 'pending', attempts: 101 });
+    expect((stepped.nextAttemptAt ?? 0) - NOW).toBeLessThanOrEqual(5_500);
+    // Afterwards they are steps, and the longer of the two waits counts.
+    const [late, hour] = [NOW + 48 * HOUR, sent(503, { retryAfterS: 3_600 })];
+    for (let steps = 0; steps < 8; steps++) delivery = afterAttempt(delivery, hour, late);
+    expect((delivery.nextAttemptAt ?? 0) - late).toBeGreaterThanOrEqual(24 * HOUR);
+    expect(afterAttempt(delivery, hour, late)).toMatchObject({ state: 'failed', attempts: 109 });
+    expect(afterAttempt(sentAgain(delivery, late), asked, late)).toMatchObject({ attempts: 1, postponed: 1 });
+  });
+
+  it('a wait of no time is none', () => {
+    const asked = sent(429, { retryAfterS: 0 });
+    expect(afterAttempt(fresh, asked, NOW).nextAttemptAt).toBeGreaterThanOrEqual(NOW + 5_000);
+  });
+
   it('a failure is told without a word of the receiver', () => {
     const failed = (one: Sent) => afterAttempt(fresh, one, NOW).lastError;
     expect([sent(null), sent(404)].map(failed)).toEqual(['timeout', 'status-404']);
@@ -79,13 +102,15 @@ describe('what is sent', () => {
     expect(wants({ ...webhook, types: ['*'] }, 'job.succeeded')).toBe(true);
   });
 
-  it('is signed with the former secret too, up to its end', () => {
-    const rotated = { ...webhook, former: { secret: 'zero', until: NOW + 1 } };
-    expect([
-      signingSecretsOf(rotated, NOW),
-      signingSecretsOf(rotated, NOW + 1),
-      signingSecretsOf(webhook, NOW),
-    ]).toEqual([...[['one', 'zero'], ['one'], ['one']]]);
+  it('is signed with each former secret too, up to its end', () => {
+    const former = { secret: 'zero', until: NOW + 2 };
+    const earlier = [{ secret: 'minus one', until: NOW + 1 }];
+    const rotated = { ...webhook, former, earlier };
+    expect([NOW, NOW + 1, NOW + 2].map((now) => signingSecretsOf(rotated, now))).toEqual([
+      ...[['one', 'zero', 'minus one'], ['one', 'zero'], ['one']],
+    ]);
+    expect(signingSecretsOf({ ...webhook, former }, NOW)).toEqual(['one', 'zero']);
+    expect(signingSecretsOf(webhook, NOW)).toEqual(['one']);
   });
 
   it('goes in the order of events within a record, and a record waits for its first', () => {

@@ -8,7 +8,7 @@ import type {
 } from '../store/webhook-record.ts';
 import type { Deliveries } from '../store/webhook-store.ts';
 import type { Sent } from './receivers.ts';
-import { waitAfter } from './schedule.ts';
+import { SCHEDULE_MS, waitAfter } from './schedule.ts';
 
 /** So many deliveries wait at most. */
 const MOST_WAITING = 1_000;
@@ -27,10 +27,6 @@ export function typesOf({ types, before }: Webhook): readonly EventType[] | unde
   return all.includes(ALL_TYPES) ? undefined : (all as EventType[]);
 }
 
-export function signingSecretsOf({ secret, former }: Webhook, now: number): readonly string[] {
-  return former && former.until > now ? [secret, former.secret] : [secret];
-}
-
 /** What was before it was switched on does not count. */
 export function failingSinceOf({ enabledAt }: Webhook, progress: WebhookProgress | undefined): number | null {
   const { failingSince = null } = progress ?? {};
@@ -47,8 +43,16 @@ export function isTaken({ status }: Pick<Sent, 'status'>): boolean {
 }
 
 export function newDelivery(type: string, lane: string, now: number): Delivery {
-  const nothingYet = { attempts: 0, lastStatus: null, lastError: null, lastAttemptAt: null };
-  return { type, lane, state: 'pending', ...nothingYet, nextAttemptAt: now };
+  const nothingYet = { attempts: 0, postponed: 0, lastStatus: null, lastError: null };
+  return {
+    type,
+    lane,
+    state: 'pending',
+    ...nothingYet,
+    firstAttemptAt: null,
+    lastAttemptAt: null,
+    nextAttemptAt: now,
+  };
 }
 
 /** What is to be sent again from the beginning, whatever became of it. */
@@ -61,14 +65,20 @@ export function sentAgain({ type, lane, ...before }: Delivery, now: number): Del
   };
 }
 
+/** A wait that the receiver names is no step of the schedule, or a rate limit of a minute would use up all of them. */
 export function afterAttempt(delivery: Delivery, sent: Sent, now: number): Delivery {
+  const firstAttemptAt = delivery.firstAttemptAt ?? now;
+  const waitedMs = (sent.retryAfterS ?? 0) * 1_000;
+  const isPostponed = !isTaken(sent) && waitedMs > 0 && now - firstAttemptAt < SCHEDULE_MS;
   const attempts = delivery.attempts + 1;
-  const last = { attempts, lastStatus: sent.status, lastError: errorOf(sent), lastAttemptAt: now };
-  if (isTaken(sent)) return { ...delivery, ...last, state: 'delivered', nextAttemptAt: null };
-  const wait = waitAfter(attempts, sent.retryAfterS);
+  const postponed = (delivery.postponed ?? 0) + Number(isPostponed);
+  const last = { attempts, postponed, lastStatus: sent.status, lastError: errorOf(sent) };
+  const after = { ...delivery, ...last, firstAttemptAt, lastAttemptAt: now };
+  if (isTaken(sent)) return { ...after, state: 'delivered', nextAttemptAt: null };
+  const wait = isPostponed ? 0 : waitAfter(attempts - postponed);
   return wait === undefined
-    ? { ...delivery, ...last, state: 'failed', nextAttemptAt: null }
-    : { ...delivery, ...last, nextAttemptAt: now + wait };
+    ? { ...after, state: 'failed', nextAttemptAt: null }
+    : { ...after, nextAttemptAt: now + Math.max(wait, waitedMs) };
 }
 
 /** In words that have nothing of what the receiver answered. */

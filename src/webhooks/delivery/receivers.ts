@@ -3,14 +3,20 @@ import pLimit from 'p-limit';
 import { Agent, request } from 'undici';
 import { openConnector } from '../../transport/open-connector.ts';
 import { retryAfterSeconds } from '../../transport/retry-after.ts';
+import type { Webhook } from '../store/webhook-record.ts';
 import { AddressRefused, Destinations } from './destinations.ts';
+import { LimitPerKey } from './limit-per-key.ts';
+import { signedHeaders, signingSecretsOf } from './signature.ts';
 
 const ANSWER_MS = 10_000;
 /** A receiver may ask for this much patience. */
 const LONGEST_WAIT_S = 3_600;
 const READ_BYTES = 1_024;
-/** Deliveries of this process at the same time. */
-const AT_ONCE = 64;
+/** The most deliveries of this process at the same time, tests of webhooks included: in all, of one caller, and to one webhook. */
+const MAX_AT_ONCE = 64;
+/** More than a caller's 20 webhooks need while all of them fail, since each then gets one delivery at a time. */
+const MAX_OF_CALLER = 24;
+export const MAX_TO_ONE = 4;
 
 /** Why a delivery has no status. */
 export type SendFailure = 'timeout' | 'connection' | 'name' | 'certificate' | 'address-refused';
@@ -27,31 +33,34 @@ export interface Sent {
 /** Sends to the receivers of webhooks, as careful as with anything that strangers name: one address, no redirects, little of the answer. */
 @Injectable()
 export class Receivers implements OnApplicationShutdown {
-  readonly #limit = pLimit(AT_ONCE);
+  readonly #limit = pLimit(MAX_AT_ONCE);
+  readonly #ofCallers = new LimitPerKey(MAX_OF_CALLER);
+  readonly #toOne = new LimitPerKey(MAX_TO_ONE);
   readonly #agents = new Map<number, Agent>();
 
   constructor(private readonly destinations: Destinations) {}
 
   /** Never rejects. The URL may be called: `Destinations.refusalOf` has nothing against it. `over` ends it before its time. */
-  post(
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    body: string,
-    over?: AbortSignal,
-  ): Promise<Sent> {
-    return this.#limit(async () => {
-      const began = performance.now();
-      const late = AbortSignal.timeout(ANSWER_MS);
-      const end = over ? AbortSignal.any([late, over]) : late;
-      const answer = await this.#post(url, headers, body, end).catch((error: unknown) => ({
-        ...{ status: null, failure: late.aborted ? ('timeout' as const) : failureOf(error) },
-      }));
-      return { ...answer, durationMs: Math.round(performance.now() - began) };
-    });
+  post(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
+    const send = () => this.#limit(() => this.#send(webhook, event, over));
+    return this.#toOne.run(webhook.webhookId, () => this.#ofCallers.run(webhook.caller, send));
   }
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+
+  async #send(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
+    const began = performance.now();
+    const now = Date.now();
+    const body = JSON.stringify(event);
+    const headers = signedHeaders(event.id, now, body, signingSecretsOf(webhook, now));
+    const late = AbortSignal.timeout(ANSWER_MS);
+    const end = over ? AbortSignal.any([late, over]) : late;
+    const answer = await this.#post(webhook.url, headers, body, end).catch((error: unknown) => ({
+      ...{ status: null, failure: late.aborted ? ('timeout' as const) : failureOf(error) },
+    }));
+    return { ...answer, durationMs: Math.round(performance.now() - began) };
   }
 
   async #post(

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { FormerSecret, Webhook } from '../store/webhook-record.ts';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -6,6 +7,16 @@ const SECRET_BYTES = 32;
 /** As Standard Webhooks writes it: `whsec_` and base64. */
 export function newWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+}
+
+/** The current secret, then the former ones that a receiver may still have. */
+export function signingSecretsOf(webhook: Webhook, now: number): readonly string[] {
+  return [webhook.secret, ...formerOf(webhook, now).map(({ secret }) => secret)];
+}
+
+/** The former secrets that are still valid, the newest first. */
+export function formerOf({ former, earlier = [] }: Webhook, now: number): readonly FormerSecret[] {
+  return (former ? [former, ...earlier] : earlier).filter(({ until }) => until > now);
 }
 
 /**

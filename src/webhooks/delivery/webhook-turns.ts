@@ -11,7 +11,7 @@ import type { Grants } from '../../upstream/call-context.ts';
 import type { Delivery, OffReason, WantedEvents, Webhook, WebhookProgress } from '../store/webhook-record.ts';
 import { type Deliveries, WEBHOOK_STORE, type WebhookStore } from '../store/webhook-store.ts';
 import { Destinations } from './destinations.ts';
-import { Receivers, type Sent } from './receivers.ts';
+import { MAX_TO_ONE, Receivers, type Sent } from './receivers.ts';
 import {
   afterAttempt,
   failingSinceOf,
@@ -21,17 +21,13 @@ import {
   newDelivery,
   nextAttemptIn,
   progressAfter,
-  signingSecretsOf,
   surplusOf,
   typesOf,
   waitingIn,
   wants,
 } from './delivery-rules.ts';
 import { OFF_AFTER_MS } from './schedule.ts';
-import { signedHeaders } from './signature.ts';
 
-/** At a time to one receiver. One that fails is asked for one lane after the other, so that others have its places. */
-const TO_ONE = 4;
 /** A turn ends after this time, although more may be due: the next one comes at once, and other webhooks have theirs meanwhile. */
 const TURN_MS = 10_000;
 /** While deliveries are under way, new events are looked for so often: those of other records do not wait for one that hangs. */
@@ -80,7 +76,7 @@ export class WebhookTurns {
       ...{
         read: new Map(),
         sending: new Map(),
-        limit: pLimit(TO_ONE),
+        limit: pLimit(MAX_TO_ONE),
         failure: undefined,
         written: Promise.resolve(),
       },
@@ -143,7 +139,8 @@ export class WebhookTurns {
   #send(turn: Turn): void {
     const { webhook, deliveries, sending, limit, progress } = turn;
     if (webhook.offReason !== null || !this.callers.byName(webhook.caller)) return;
-    limit.concurrency = progress.failingSince === null ? TO_ONE : 1;
+    // A receiver that fails is asked for one lane after the other, so that others have its places.
+    limit.concurrency = progress.failingSince === null ? MAX_TO_ONE : 1;
     const now = Date.now();
     for (const ids of lanesOf(deliveries)) {
       const { lane = '', nextAttemptAt = null } = deliveries.get(ids[0] ?? '') ?? {};
@@ -204,10 +201,7 @@ export class WebhookTurns {
     // The lists of the operator may have changed since the webhook was made.
     if (this.destinations.refusalOf(webhook.url) !== undefined)
       return Promise.resolve({ status: null, failure: 'address-refused', durationMs: 0 });
-    const now = Date.now();
-    const body = JSON.stringify(event);
-    const headers = signedHeaders(event.id, now, body, signingSecretsOf(webhook, now));
-    return this.receivers.post(webhook.url, headers, body, hold.over);
+    return this.receivers.post(webhook, event, hold.over);
   }
 
   async #keep(

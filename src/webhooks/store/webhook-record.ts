@@ -43,8 +43,15 @@ export interface Webhook extends WantedEvents {
   /** When it was switched on last. */
   readonly enabledAt: number;
   readonly secret: string;
-  /** The secret before, which signs too, until then. */
-  readonly former?: { readonly secret: string; readonly until: number } | undefined;
+  /** The secret before, which signs too, until its end. */
+  readonly former?: FormerSecret | undefined;
+  /** The secrets before that one, the newest first. */
+  readonly earlier?: readonly FormerSecret[] | undefined;
+}
+
+export interface FormerSecret {
+  readonly secret: string;
+  readonly until: number;
 }
 
 /** How far the deliveries of a webhook are. */
@@ -69,8 +76,12 @@ export interface Delivery {
   readonly lane: string;
   readonly state: DeliveryState;
   readonly attempts: number;
+  /** How many of the attempts are no steps of the schedule, because the receiver named a wait. Records of 0.2 lack it. */
+  readonly postponed?: number;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
+  /** Records of 0.2 lack it. */
+  readonly firstAttemptAt?: number | null;
   readonly lastAttemptAt: number | null;
   readonly nextAttemptAt: number | null;
 }
