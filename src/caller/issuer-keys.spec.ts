@@ -119,6 +119,34 @@ describe('the keys of the issuer', () => {
     expect(await keys.having('key-1')).toBeDefined();
   });
 
+  it('G150 are not asked for before the end of a Retry-After, by no kind of request', async () => {
+    await keys.having('key-1');
+    issuer.answer = (response) => response.writeHead(429, { 'retry-after': '120' }).end();
+    now += 5 * MINUTE;
+    expect(await keys.having('made-up')).toBeUndefined();
+    expect(asked()).toBe(2);
+    issuer.answer = (response) => response.end(issuer.keySet);
+    await issuer.addKey('key-2');
+    for (let second = 0; second < 120; second++) {
+      expect(await keys.having('key-1')).toBeDefined();
+      expect(await keys.having('key-2')).toBeUndefined();
+      now += 1_000;
+    }
+    expect(asked()).toBe(2);
+    expect(await keys.having('key-2')).toBeDefined();
+  });
+
+  it('G150 that were never had are asked for when a Retry-After is over, and after five minutes at the latest', async () => {
+    issuer.answer = (response) => response.writeHead(503, { 'retry-after': '86400' }).end();
+    await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
+    issuer.answer = (response) => response.end(issuer.keySet);
+    now += 5 * MINUTE - 1;
+    await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
+    expect(asked()).toBe(1);
+    now += 1;
+    expect(await keys.having('key-1')).toBeDefined();
+  });
+
   it.each<[string, (response: ServerResponse) => unknown]>([
     ['a key twice in an object', (response) => response.end('{"keys":[],"keys":[]}')],
     ['more than 256 KiB', (response) => response.end(`{"keys":[],"x":"${'x'.repeat(300_000)}"}`)],

@@ -3,6 +3,7 @@ import { Agent, request } from 'undici';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { parseJson } from '../shared/json.ts';
 import { openConnector } from '../transport/open-connector.ts';
+import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { inBackground } from '../shared/edge.ts';
@@ -28,6 +29,8 @@ const MAX_ABSENT = 1_000;
 const EMPTY_MS = 15 * 60_000;
 /** The time between requests while there are no keys at all. */
 export const RETRY_MS = 5_000;
+/** The longest `Retry-After` of the issuer that counts, so that known keys do not end meanwhile. */
+const MAX_RETRY_AFTER_S = 5 * 60;
 /** How long known keys stay valid while the issuer does not answer. */
 const MAX_AGE_MS = 60 * 60_000;
 
@@ -54,11 +57,12 @@ export class IssuerKeys {
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     maxResponseSize: MAX_BYTES,
-    keepAliveTimeout: 1_000,
   });
   #held: KeySet | undefined;
   #heldSince = -Infinity;
   #askedAt = -Infinity;
+  /** The issuer wants no request before this time. */
+  #waitUntil = -Infinity;
   readonly #asking = new SingleFlight<void>();
   /** How many requests for unknown ids are left, and when they were counted. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
@@ -105,12 +109,14 @@ export class IssuerKeys {
   }
 
   #mayAsk(everyMs: number): boolean {
-    return this.now() - this.#askedAt >= everyMs;
+    const now = this.now();
+    return now >= this.#waitUntil && now - this.#askedAt >= everyMs;
   }
 
   /** A token that may not make the gateway ask gets a new key all the same, as soon as another token makes the gateway ask. */
   #mayAskForUnknown(): boolean {
     const now = this.now();
+    if (now < this.#waitUntil) return false;
     const { left, at } = this.#budget;
     const refilled = Math.min(UNKNOWN_BURST, left + (now - at) / UNKNOWN_EVERY_MS);
     const may = refilled >= 1;
@@ -133,12 +139,17 @@ export class IssuerKeys {
   }
 
   async #fetch(): Promise<string> {
-    const { statusCode, body } = await request(this.url, {
+    const { statusCode, headers, body } = await request(this.url, {
       dispatcher: this.#agent,
       headers: { accept: 'application/json, application/jwk-set+json' },
       signal: AbortSignal.timeout(TIMEOUT_MS),
+      // The gateway asks rarely, and each time where the name leads then.
+      reset: true,
     });
     const text = await body.text();
+    const waitS =
+      statusCode === 200 ? 0 : retryAfterSeconds(headers['retry-after'], Date.now(), MAX_RETRY_AFTER_S);
+    this.#waitUntil = this.now() + (waitS ?? 0) * 1_000;
     if (statusCode !== 200) throw Object.assign(new Error('refused'), { code: `status ${statusCode}` });
     return text;
   }

@@ -69,9 +69,12 @@ function failureOf(
   const rejection =
     words.find((word) => REJECTIONS.has(word)) ?? (status === 401 ? 'invalid_client' : undefined);
   const code = said.find((each) => SHOWN_CODE.test(each));
-  if (rejection !== undefined && status < 500) return new TokenFailure('rejected', rejection, { code });
-  const reason = status >= 500 ? 'server_error' : (words[0] ?? 'unusable_answer');
   const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
+  // A 429 that names a wait limits the rate, whatever its words are. Only a refusal of credentials counts as one.
+  const isLimit = status === 429 && Boolean(named);
+  if (rejection !== undefined && status < 500 && !isLimit)
+    return new TokenFailure('rejected', rejection, { code });
+  const reason = status >= 500 ? 'server_error' : (words[0] ?? 'unusable_answer');
   return new TokenFailure('unavailable', reason, {
     code,
     // These statuses concern the whole endpoint, with `Retry-After` or without.

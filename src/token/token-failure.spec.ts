@@ -29,6 +29,19 @@ describe('after a failure the gateway does not ask again', () => {
     expect(holds(named, 3)).toEqual([1_800, 1_800, 1_800]);
   });
 
+  it('and the waits that the platform names are no steps of the backoff', () => {
+    const named = new TokenFailure('unavailable', 'error_response', { retryAfter: 1, ofEndpoint: true });
+    let record: FailureRecord | undefined;
+    for (let count = 0; count < 20; count++) record = afterFailure(record, named, 0, noJitter).record;
+    expect(recordSchema.parse(record)).toEqual(record);
+    const holdsAfter = [unavailable, named, unavailable].map((failure) => {
+      const next = afterFailure(record, failure, 0, noJitter);
+      record = next.record;
+      return next.holdMs;
+    });
+    expect(holdsAfter).toEqual([1_000, 1_000, 2_000]);
+  });
+
   it('for a minute, then 15, and past the third try until the hour since the first is over, where credentials were refused', () => {
     expect(holds(rejected, 4)).toEqual([60, 900, 2_640.001, 900]);
   });

@@ -42,8 +42,8 @@ export const recordSchema = z.object({
   reason: z.string().regex(/^[a-z_]{1,40}$/),
   /** Whether the endpoint failed for every principal, not for one only. */
   ofEndpoint: z.boolean(),
-  /** Failures of this kind in a row. */
-  count: z.int().min(1),
+  /** Failures of this kind in a row, without those that named a wait. */
+  count: z.int().min(0),
   /** The times within the last hour when the endpoint refused the credentials. */
   refusedAt: z.array(z.number()).max(3),
 });
@@ -67,7 +67,8 @@ export function afterFailure(
   random = Math.random,
 ): { record: FailureRecord; holdMs: number } {
   const { kind, reason, ofEndpoint } = failure;
-  const count = before?.kind === kind ? before.count + 1 : 1;
+  // A wait that the endpoint names is no step of the backoff.
+  const count = (before?.kind === kind ? before.count : 0) + (failure.retryAfter ? 0 : 1);
   const recent = (before?.refusedAt ?? []).filter((at) => at > now - HOUR_MS);
   const refusedAt = kind === 'rejected' ? [...recent, now].slice(-MAX_TRIES_AN_HOUR) : recent;
   const record = { kind, reason, ofEndpoint, count, refusedAt };

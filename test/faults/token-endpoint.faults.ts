@@ -112,6 +112,22 @@ describe('one gateway', () => {
   describe('that has started', () => {
     beforeEach(() => anew(() => later(HOURS_MS)));
 
+    it('T150 a rate limit that names its waits does not make the pauses of later failures longer', async () => {
+      endpoint.answer = (response) =>
+        raw(response, '{"error":"invalid_client"}', 429, { 'retry-after': '1' });
+      for (let count = 1; count <= 8; count++) {
+        expect(outcomes([await read()])).toEqual([`503 ${NO_TOKEN.code}`]);
+        expect(endpoint.requests).toHaveLength(count);
+        await later(1_500);
+      }
+      endpoint.answer = isDown;
+      const { headers } = await read();
+      expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(2);
+      endpoint.answer = passOn;
+      await later(2_000);
+      expect((await read()).status).toBe(200);
+    });
+
     it('T2 down later: all callers are served while the token is valid, then 503, and again once it is up', async () => {
       expect((await read()).status).toBe(200);
       endpoint.answer = isDown;
