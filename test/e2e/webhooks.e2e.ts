@@ -563,7 +563,10 @@ describe('a gateway that is killed', () => {
 
 describe('a receiver', () => {
   const { gateway } = useStack({
-    environment: { WEBHOOK_HOSTS: '.changing.example,127.0.0.1', ALLOW_INSECURE_WEBHOOKS: 'true' },
+    environment: {
+      WEBHOOK_HOSTS: '.changing.example,127.0.0.1,64:ff9b:1::/48',
+      ALLOW_INSECURE_WEBHOOKS: 'true',
+    },
     start: (all) =>
       startGatewayProcess(all, {
         nodeOptions: `--no-warnings --import ${new URL('../support/changing-names.ts', import.meta.url).href}`,
@@ -595,8 +598,8 @@ describe('a receiver', () => {
     expect(await delivery()).toMatchObject({ state: 'delivered', attempts: 11, lastStatus: 204 });
   });
 
-  it.each(['metadata', 'private', 'one-of-two'])(
-    'whose name changes is never called at a refused address: %s',
+  it.each(['metadata', 'azure', 'translated', 'private', 'one-of-two'])(
+    'S151 whose name changes is never called at a refused address: %s',
     async (name) => {
       let received = 0;
       const server = createServer((request, response) => {

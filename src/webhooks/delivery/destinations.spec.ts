@@ -1,9 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseListedHosts } from '../../config/listed-hosts.ts';
-import { Destinations } from './destinations.ts';
+import { AddressRefused, Destinations } from './destinations.ts';
 
 const destinations = (list: string, allowInsecure = false) =>
   new Destinations({ hosts: parseListedHosts(list) ?? [], allowInsecure });
+
+/** An address of IPv4 in the ways to write it, in IPv6 too. */
+function formsOf(address: string): string[] {
+  const [a = '', b = '', c = '', d = ''] = address.split('.').map((byte) => hexOf(Number(byte)));
+  const [ia, ib, ic, id] = address.split('.').map((byte) => hexOf(255 - Number(byte)));
+  return [
+    ...[address, `::ffff:${address}`, `::${address}`, `::ffff:0:${a}${b}:${c}${d}`],
+    ...[`64:ff9b::${address}`, `64:ff9b:1::${a}${b}:${c}${d}`, `64:ff9b:1:ab:cd:ef:${a}${b}:${c}${d}`],
+    ...[`64:ff9b:1:${a}${b}:${c}:${d}00::`, `64:ff9b:1:ff${a}:${b}:${c}${d}::`],
+    ...[`64:ff9b:1:ffff:${a}:${b}${c}:${d}00:0`, `2002:${a}${b}:${c}${d}::1`],
+    ...[`2001:0:1:2:3:4:${ia}${ib}:${ic}${id}`, `2600:1::5efe:${address}`, `2600:1::200:5efe:${address}`],
+  ];
+}
+const hexOf = (byte: number) => byte.toString(16).padStart(2, '0');
 
 describe('the list', () => {
   it.each([
@@ -72,6 +86,28 @@ describe('a URL', () => {
   ])('%s may not', (url, word) => {
     expect(places.refusalOf(url)).toContain(word);
   });
+
+  it.each([
+    ...['169.254.169.254', '100.100.100.200', '192.0.0.192', '168.63.129.16'].flatMap(formsOf),
+    ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe', 'fd00:42::42', 'fe80::1'],
+  ])('S151 at %s may never be called, also where a range or its name is listed', async (address) => {
+    const all = destinations('0.0.0.0/0,::/0', true);
+    expect(all.refusalOf(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain(
+      'WEBHOOK_HOSTS',
+    );
+    // An address is resolved to itself.
+    const { promise: outcome, resolve } = Promise.withResolvers<unknown>();
+    all.lookup(443)(address, { all: true }, resolve);
+    expect(await outcome).toBeInstanceOf(AddressRefused);
+  });
+
+  it.each(['64:ff9b::a02:304', '64:ff9b:1:a02:3:400::', '2002:a02:304::1', '::ffff:10.2.3.4', 'fd00::1'])(
+    'at %s may be called where its range is listed',
+    (address) => {
+      const listed = destinations('64:ff9b::/32,2002::/16,10.2.0.0/16,fd00::/16');
+      expect(listed.refusalOf(`https://[${address}]/`)).toBeUndefined();
+    },
+  );
 
   it('may be plain http where the operator allows that', () => {
     expect(destinations('hook.example', true).refusalOf('http://hook.example/')).toBeUndefined();

@@ -2,18 +2,24 @@ import dns from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { WebhookConfig } from '../../config/app-config.ts';
+import { addressesWithin } from './addresses-within.ts';
 
 const LONGEST_URL = 2_048;
 
-/** Refused whatever is listed: the addresses where clouds give out credentials, link-local ones, and their forms within IPv6. */
+/** Refused whatever is listed: the addresses where clouds give out credentials, and link-local ones. */
 const NEVER = blockList([
   ['169.254.0.0', 16],
-  ['fd00:ec2::254', 128],
   ['fe80::', 10],
-  // Translated, tunnelled and compatible forms of the first (RFC 6052, RFC 3056, RFC 4291).
-  ['64:ff9b::a9fe:0', 112],
-  ['2002:a9fe::', 32],
-  ['::a9fe:0', 112],
+  // Amazon, Oracle and Scaleway.
+  ['fd00:ec2::', 32],
+  ['fd00:c1::', 32],
+  ['fd00:42::42', 128],
+  // Google.
+  ['fd20:ce::254', 128],
+  // Alibaba, Oracle Classic and Azure.
+  ['100.100.100.200', 32],
+  ['192.0.0.192', 32],
+  ['168.63.129.16', 32],
 ]);
 
 /** Addresses that a name of the internet must not lead to (IANA's registries of special-purpose addresses). */
@@ -95,7 +101,7 @@ export class Destinations {
   }
 
   #mayLeadTo(host: string, address: string, port: number): boolean {
-    if (isIn(NEVER, address)) return false;
+    if (isNever(address)) return false;
     if (!isIn(NOT_PUBLIC, address) || this.#isListedAddress(address, port)) return true;
     return isLocalName(host) && isIn(LOOPBACK, address);
   }
@@ -110,7 +116,7 @@ export class Destinations {
   }
 
   #isListedAddress(address: string, port: number): boolean {
-    if (isIn(NEVER, address)) return false;
+    if (isNever(address)) return false;
     return this.config.hosts.some(
       ({ range, port: at }) =>
         range && (at ?? port) === port && isIn(blockList([[range.address, range.prefix]]), address),
@@ -136,6 +142,10 @@ function blockList(ranges: readonly (readonly [address: string, prefix: number])
   const list = new BlockList();
   for (const [address, prefix] of ranges) list.addSubnet(address, prefix, familyOf(address));
   return list;
+}
+
+function isNever(address: string): boolean {
+  return [address, ...addressesWithin(address)].some((each) => isIn(NEVER, each));
 }
 
 /** An address of IPv4 within IPv6 (`::ffff:…`) counts as that address. */
