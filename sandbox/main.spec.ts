@@ -75,6 +75,18 @@ describe('the sandbox process', () => {
     },
   );
 
+  it.each([
+    ['SANDBOX_CONTROL', 'OFF', 'on or off'],
+    ['SANDBOX_CONTROL', 'false', 'on or off'],
+    ['SANDBOX_PRODUCTS', 'none', 'catalogue or any'],
+    ['SANDBOX_TIMESTAMP_UNIT', 'min', 'ms or s'],
+    ['SANDBOX_PRINT_CREDENTIALS', 'true', '1 or 0'],
+  ])('P150 does not start with %s=%s', async (name, word, words) => {
+    const { output, exit } = start({ SANDBOX_APP_SECRET: secret(), [name]: word });
+    expect(await exit).toBe(1);
+    expect(output()).toBe(`sandbox: ${name} must be ${words}\n`);
+  });
+
   it('takes its data from a file in place of the seed', async () => {
     const enterprise = { globalId: 'ent-own', enterpriseId: '1', name: 'Own' };
     const SANDBOX_STATE_FILE = file('state.json', JSON.stringify({ enterprises: [enterprise] }));

@@ -9,8 +9,8 @@ import { startSandbox } from './server.ts';
 /** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is set. */
 function read(name: string): string | undefined {
   const file = process.env[`${name}_FILE`];
-  const value = file === undefined || file === '' ? process.env[name] : readFileSync(file, 'utf8').trimEnd();
-  return value === '' ? undefined : value;
+  const value = file === undefined || file === '' ? process.env[name] : readFileSync(file, 'utf8');
+  return value?.trimEnd() || undefined;
 }
 
 function required(name: string): string {
@@ -27,6 +27,14 @@ function integer(name: string, least: number, most: number): number | undefined 
     fail(`${name} must be an integer from ${least} to ${most}`);
   }
   return value;
+}
+
+/** One of these words, or undefined where the variable is not set. Another word must not mean one of them. */
+function word<const T extends string>(name: string, ...words: readonly T[]): T | undefined {
+  const text = read(name);
+  const known = words.find((each) => each === text);
+  if (text !== undefined && known === undefined) fail(`${name} must be ${words.join(' or ')}`);
+  return known;
 }
 
 function fail(problem: string): never {
@@ -48,11 +56,8 @@ function jsonOf(variable: string): unknown {
 
 /** The readings of the profile, and those that have variables of their own. */
 function profileOf(): Partial<Profile> {
-  const unit = read('SANDBOX_TIMESTAMP_UNIT');
-  if (unit !== undefined && unit !== 'ms' && unit !== 's') fail('SANDBOX_TIMESTAMP_UNIT must be ms or s');
-  const products = read('SANDBOX_PRODUCTS');
-  if (products !== undefined && products !== 'catalogue' && products !== 'any')
-    fail('SANDBOX_PRODUCTS must be catalogue or any');
+  const unit = word('SANDBOX_TIMESTAMP_UNIT', 'ms', 's');
+  const products = word('SANDBOX_PRODUCTS', 'catalogue', 'any');
   try {
     return {
       ...checkedProfile(jsonOf('SANDBOX_PROFILE') ?? {}, 'SANDBOX_PROFILE'),
@@ -76,6 +81,7 @@ function tlsOf(): TlsOptions | undefined {
 const tls = tlsOf();
 const state = jsonOf('SANDBOX_STATE_FILE');
 const seedPassword = read('SANDBOX_ADMIN_PASSWORD');
+const isPrinted = word('SANDBOX_PRINT_CREDENTIALS', '1', '0') === '1';
 const host = read('SANDBOX_HOST');
 const lifetime = integer('SANDBOX_TOKEN_LIFETIME_SECONDS', 1, 31_536_000);
 const asyncOrderMs = integer('SANDBOX_ASYNC_ORDER_MS', 0, 86_400_000);
@@ -86,7 +92,7 @@ const sandbox = await startSandbox({
   appSecret: required('SANDBOX_APP_SECRET'),
   port: integer('SANDBOX_PORT', 0, 65_535) ?? 4000,
   profile: profileOf(),
-  controlEnabled: read('SANDBOX_CONTROL') !== 'off',
+  controlEnabled: word('SANDBOX_CONTROL', 'on', 'off') !== 'off',
   log: (line) => process.stderr.write(`sandbox: ${line}\n`),
   ...(host === undefined ? {} : { host }),
   ...(tls === undefined ? {} : { tls }),
@@ -109,6 +115,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 process.stdout.write(`sandbox listening at ${sandbox.url} (seed ${sandbox.seed})\n`);
-if (process.env['SANDBOX_PRINT_CREDENTIALS'] === '1') {
+if (isPrinted) {
   process.stdout.write(`seeded users, such as admin@harbour, log in with ${sandbox.seedPassword}\n`);
 }

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { format, inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { makeCertificates } from '../../test/support/certificates.ts';
 import { Sealer } from '../kit/sealed-store/sealed-store.ts';
-import { type AppConfig, loadConfig } from './app-config.ts';
+import { type AppConfig, loadConfig, secretsOf } from './app-config.ts';
 import { ConfigError } from './config-error.ts';
 import { envExample } from '../../scripts/env-example.ts';
 import { Secret } from './secret.ts';
@@ -40,6 +41,10 @@ const faultsWith = (environment: Environment) => faultsOf({ ...required, ...envi
 const sealed = ({ redis }: AppConfig) => new Sealer(redis.encryptionKeys).seal('text', 'place');
 const opens = ({ redis }: AppConfig, value: string) =>
   new Sealer(redis.encryptionKeys).open(value, 'place') === 'text';
+
+/** The words of a variable that takes nothing else. */
+const words = (schema: z.ZodType): readonly string[] =>
+  (z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).enum ?? []).map(String);
 
 let folder: string;
 beforeAll(() => {
@@ -257,6 +262,29 @@ describe('a secret in a file', () => {
     expect(faults.join()).not.toMatch(new RegExp(`no such file|${name} is required`));
   });
 
+  it.each(Object.keys(good))(
+    'P151 %s loses the blanks and line breaks around it, given directly too',
+    (name) => {
+      const all = { ...required, ...withRedis };
+      const plain = loadConfig({ ...all, [name]: good[name] });
+      for (const around of ['\r', '\r\n', ' ', '\t']) {
+        const given = loadConfig({ ...all, [name]: `${good[name]}${around}` });
+        expect(secretsOf(given).map((each) => [...each])).toEqual(secretsOf(plain).map((each) => [...each]));
+        expect(opens(given, sealed(plain))).toBe(true);
+      }
+    },
+  );
+
+  it.each([
+    ['with a line break within', () => `${good['UPSTREAM_APP_SECRET']}\nmore`],
+    ['in UTF-16', () => Buffer.from(`\ufeff${good['UPSTREAM_APP_SECRET']}`, 'utf16le')],
+  ])('P151 is refused by name %s', (_, content) => {
+    const path = file('');
+    writeFileSync(path, content());
+    const faults = faultsWith({ UPSTREAM_APP_SECRET: undefined, UPSTREAM_APP_SECRET_FILE: path });
+    expect(faults).toEqual(['UPSTREAM_APP_SECRET must not contain control characters; a file must be UTF-8']);
+  });
+
   it('is missing where the file is empty', () => {
     expect(faultsWith({ UPSTREAM_APP_SECRET: undefined, UPSTREAM_APP_SECRET_FILE: file('\n') })).toEqual([
       expect.stringMatching(/^UPSTREAM_APP_SECRET is required/),
@@ -295,6 +323,29 @@ describe('in production', () => {
     REDIS_URL: 'redis://localhost',
     ENCRYPTION_KEYS: `k1:${key()}`,
   };
+
+  it.each(['production ', 'production\r', 'Production', 'PRODUCTION', 'prod', 'staging', ' ', 'true'])(
+    'P150 another word for it stops the start: %j',
+    (word) => {
+      expect(faultsWith({ ...production, NODE_ENV: word })).toEqual([
+        'NODE_ENV must be one of production, development, test',
+      ]);
+    },
+  );
+
+  it('P150 every switch refuses an unknown word, and words with a blank or another case', () => {
+    const switches = Object.entries(variables).filter(([, { schema }]) => words(schema).length > 0);
+    expect(switches.map(([name]) => name).toSorted()).toEqual([
+      ...['ALLOW_INSECURE_UPSTREAM', 'ALLOW_INSECURE_WEBHOOKS', 'DOCS', 'LOG_LEVEL', 'NODE_ENV'],
+      ...['ORDER_STORE_INIT', 'UPSTREAM_TIMESTAMP_UNIT', 'UPSTREAM_TOKEN_AUTH'],
+    ]);
+    for (const [name, { schema }] of switches)
+      for (const word of words(schema))
+        for (const other of [`${word} `, `${word}\r`, word.toUpperCase(), '1', 'yes'])
+          expect([name, other, faultsWith({ [name]: other })]).toEqual([
+            ...[name, other, [expect.stringMatching(new RegExp(`^${name} must be `))]],
+          ]);
+  });
 
   it('Redis is required, and the documentation pages are off unless asked for', () => {
     expect(faultsWith({ NODE_ENV: 'production' })).toEqual([

@@ -160,7 +160,8 @@ function rawValue(
   environment: Environment,
   faults: string[],
 ): string | undefined {
-  const direct = variable.mayBeEmpty ? environment[name] : environment[name] || undefined;
+  const given = variable.secret ? environment[name]?.trim() : environment[name];
+  const direct = variable.mayBeEmpty ? given : given || undefined;
   const path = variable.secret && environment[`${name}_FILE`];
   if (!path) return direct;
   if (direct !== undefined) {

@@ -1,6 +1,9 @@
 import { inspect } from 'node:util';
 import { MASK } from '../shared/secret-fields.ts';
 
+/** Other text is a file of another encoding, or has a line break within. */
+export const SECRET_TEXT = /^[^\p{Cc}\u{fffd}]+$/u;
+
 /**
  * A value that must not be seen: printing, inspecting or serialising it gives `[secret]`.
  * Only {@link Secret.reveal} hands the value out, so every use can be found by searching for that word.

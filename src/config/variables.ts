@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { parseListedHosts } from './listed-hosts.ts';
 import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
-import { Secret } from './secret.ts';
+import { Secret, SECRET_TEXT } from './secret.ts';
 
 /**
  * The one schema of the environment: rule, default and meaning of each variable. The typed configuration, the example file and the
@@ -15,7 +15,11 @@ const text = z.string();
 const PUBLIC_PATH = /^(?!\/(?:v1|docs|problems|health)(?:\/|$))(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/;
 const port = (fallback: number) => integer(0, 65_535).default(fallback);
 const milliseconds = (fallback: number) => integer(1, 600_000).default(fallback);
-const secret = text.min(1).transform((value) => new Secret(value));
+/** Line breaks and blanks around a value come from a file or a shell. */
+const word = text.trim().min(1, { error: 'must not be blank' });
+const secret = word
+  .regex(SECRET_TEXT, { error: 'must not contain control characters; a file must be UTF-8' })
+  .transform((value) => new Secret(value));
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
@@ -96,7 +100,7 @@ export const variables = {
     example: 'https://licensing.example.com',
   },
   UPSTREAM_TOKEN_URL: {
-    schema: httpUrl(),
+    schema: httpUrl({ query: true }),
     meaning: "OAuth 2.0 token endpoint (RFC 6749) of the platform's user center",
     example: 'https://usercenter.example.com/oauth/token',
   },
@@ -110,14 +114,15 @@ export const variables = {
   },
   CALLERS_FILE: {
     reread: true,
-    schema: text.min(1),
+    schema: word,
     meaning:
       'JSON file of the callers and their rights (config/callers.example.json); re-read when it changes',
     example: 'config/callers.json',
   },
   NODE_ENV: {
-    schema: text.default('development'),
-    meaning: '`production` requires Redis and turns the documentation pages off by default',
+    schema: oneOf('production', 'development', 'test').default('development'),
+    meaning:
+      '`production` (requires Redis, turns the documentation pages off by default), `development` or `test`; any other word stops the start',
   },
   REDIS_URL: {
     schema: redisUrl.optional(),
@@ -148,11 +153,11 @@ export const variables = {
   },
   UPSTREAM_USERS_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       'JSON file {"<alias>": {"username": "…", "password": "…"}}: users of the platform that callers may act as; re-read when it changes',
   },
-  HOST: { schema: text.min(1).default('127.0.0.1'), meaning: 'address of the public listener' },
+  HOST: { schema: word.default('127.0.0.1'), meaning: 'address of the public listener' },
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
   PUBLIC_PATH: {
     schema: text
@@ -166,48 +171,48 @@ export const variables = {
   },
   TLS_CERT_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       'PEM file of the certificate of the public listener, with those between it and its authority; with TLS_KEY_FILE: the listener speaks TLS. This file and the next two are re-read when they change',
   },
   TLS_KEY_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning: 'PEM file of the private key of that certificate, without a passphrase',
   },
   TLS_CLIENT_CA_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       "PEM file of the authorities of callers' certificates: the listener asks clients for a certificate, and one that the callers file names is a credential",
   },
   MANAGEMENT_HOST: {
-    schema: text.min(1).default('127.0.0.1'),
+    schema: word.default('127.0.0.1'),
     meaning: 'address of the management listener, which serves /metrics and /console without a key',
   },
   MANAGEMENT_PORT: { schema: port(9464), meaning: 'port of the management listener' },
   JWT_ISSUER: {
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       'exact `iss` of the JWTs that are accepted; set all three JWT_ variables, or none to accept no JWT',
   },
-  JWT_AUDIENCE: { schema: text.min(1).optional(), meaning: 'audience that the `aud` of a JWT must name' },
+  JWT_AUDIENCE: { schema: word.optional(), meaning: 'audience that the `aud` of a JWT must name' },
   JWT_JWKS_URL: {
     schema: httpUrl({ query: true }).optional(),
     meaning: "URL of the issuer's public keys (RFC 7517); https, unless it is a loopback address",
   },
   REDIS_TLS_CA_FILE: {
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL and ORDER_REDIS_URL. This file and the next two are read at start",
   },
   REDIS_TLS_CERT_FILE: {
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       'PEM file of the certificate that the gateway shows to Redis, and to its sentinels; with REDIS_TLS_KEY_FILE',
   },
   REDIS_TLS_KEY_FILE: {
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning: 'PEM file of the private key of that certificate, without a passphrase',
   },
   LOG_LEVEL: {
@@ -229,18 +234,18 @@ export const variables = {
   },
   UPSTREAM_TLS_CA_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       "PEM file of the authorities that may have signed the platform's certificates, instead of those that Node trusts; for API and token endpoint. This file and the next two are re-read when they change",
   },
   UPSTREAM_TLS_CERT_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning: 'PEM file of the certificate that the gateway shows to the platform; with UPSTREAM_TLS_KEY_FILE',
   },
   UPSTREAM_TLS_KEY_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning: 'PEM file of the private key of that certificate, without a passphrase',
   },
   UPSTREAM_TOKEN_AUTH: {
@@ -268,7 +273,7 @@ export const variables = {
   },
   PLATFORM_PROFILE_FILE: {
     reread: true,
-    schema: text.min(1).optional(),
+    schema: word.optional(),
     meaning:
       'JSON file in which `npm run conformance` has written how the platform behaves where its interface is silent; re-read when it changes. Without it the gateway takes the cautious reading of each',
   },

@@ -60,6 +60,19 @@ describe('a token request', () => {
     expect(sent?.form.get('scope')).toBe('auth_order');
   });
 
+  it('keeps the query of the URL', async () => {
+    const UPSTREAM_TOKEN_URL = `${server.url}?tenant=a%20b&api-version=1`;
+    for (const UPSTREAM_TOKEN_AUTH of ['basic', 'body'])
+      await request(endpoint({ UPSTREAM_TOKEN_URL, UPSTREAM_TOKEN_AUTH }));
+    const [target, form] = ['/oauth/token?tenant=a%20b&api-version=1', 'client_credentials'];
+    expect(server.requests.map((sent) => [sent.target, sent.form.get('grant_type')])).toEqual([
+      ...[
+        [target, form],
+        [target, form],
+      ],
+    ]);
+  });
+
   it('for a user has the scope that is configured for users, and else none', async () => {
     const login = (environment: Record<string, string>) => endpoint(environment).login('anna', credential());
     await login({});

@@ -4,6 +4,7 @@ import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { codeModules } from '../config/readings.ts';
+import { SECRET_TEXT } from '../config/secret.ts';
 import { followFiles } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
@@ -47,11 +48,11 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
         const message = "The application's secret was re-read";
         this.files.taken(SECRET_FILE, { event: 'secret-reloaded' }, message);
       } catch {
-        const fields = { event: 'secret-rejected', reason: 'is empty or unreadable' };
+        const reason = 'is empty, unreadable or no UTF-8 text of one line';
         this.files.refused(
           SECRET_FILE,
-          fields,
-          `${SECRET_FILE} is empty or unreadable; the last secret stays in use`,
+          { event: 'secret-rejected', reason },
+          `${SECRET_FILE} ${reason}; the last secret stays in use`,
         );
       }
     });
@@ -156,7 +157,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
 
 function readSecret(path: string): string {
   const secret = readFileSync(path, 'utf8').trim();
-  if (secret === '') throw new Error('is empty');
+  if (!SECRET_TEXT.test(secret)) throw new Error('is no secret');
   return secret;
 }
 

@@ -192,6 +192,16 @@ describe('npm start', () => {
     expect(output).not.toMatch(/value-of-it|70000/);
   });
 
+  it('P150 with an unknown word for NODE_ENV is refused by name', async () => {
+    const gateway = new TestGateway();
+    const environment = { ...gateway.environment(sandbox), NODE_ENV: 'production ' };
+    const { code, output } = await run('sh', [START_SCRIPT], environment).end;
+    expect([code, output]).toEqual([
+      1,
+      expect.stringContaining('NODE_ENV must be one of production, development, test'),
+    ]);
+  });
+
   it.each(['PORT', 'MANAGEMENT_PORT'])('G9 names %s where another process has that port', async (name) => {
     const gateway = new TestGateway();
     gateway.writeCallers();

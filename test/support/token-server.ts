@@ -10,6 +10,8 @@ import { text } from 'node:stream/consumers';
 
 export interface TokenRequest {
   readonly method: string;
+  /** Path and query. */
+  readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly form: URLSearchParams;
 }
@@ -28,6 +30,7 @@ export class TokenServer {
     void text(incoming).then(async (body) => {
       const request = {
         method: incoming.method ?? '',
+        target: incoming.url ?? '',
         headers: incoming.headers,
         form: new URLSearchParams(body),
       };
