@@ -7,7 +7,7 @@ import axios, {
   type InternalAxiosRequestConfig,
 } from 'axios';
 import { from, type Observable } from 'rxjs';
-import { Agent, type buildConnector, type Dispatcher, Pool } from 'undici';
+import type { Agent, buildConnector, Dispatcher, Pool } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { type Certificates, secureContextOf } from '../config/certificate-files.ts';
 import type { FollowedCertificates } from '../config/followed-certificates.ts';
@@ -17,6 +17,7 @@ import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { Exchange, ResponseBudget } from './exchange.ts';
 import { openConnector } from './open-connector.ts';
 import { OwnConnections } from './own-connections.ts';
+import { renewingAgent, renewingPool } from './renewing-client.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
@@ -66,10 +67,10 @@ export class UpstreamPools implements OnApplicationShutdown {
     this.#shared = new Map(
       Object.entries(shared).map(([name, limit]) => [
         name as GroupName,
-        new Pool(baseUrl.origin, { ...options, connections: limit }),
+        renewingPool(baseUrl.origin, { ...options, connections: limit }),
       ]),
     );
-    this.tokens = new Agent({
+    this.tokens = renewingAgent({
       ...options,
       connect: watchedConnector('tokens', connectTimeoutMs, metrics, certificates),
       connections: 4,

@@ -1,4 +1,6 @@
 /** Preloaded into a gateway (`--import`) to disturb it when the test sends a message. It imports no file of the gateway. */
+import dns from 'node:dns';
+import { isIP } from 'node:net';
 import { setFlagsFromString, getHeapSpaceStatistics } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { leakShapes } from './leak-shapes.ts';
@@ -17,6 +19,8 @@ export type Disturbance =
   | { readonly heap: number }
   /** From now on every object inherits these. */
   | { readonly pollute: Readonly<Record<string, unknown>> }
+  /** From now on these names lead to these addresses. */
+  | { readonly names: Readonly<Record<string, string>> }
   /** The process gets these environment variables. */
   | { readonly environment: Readonly<Record<string, string>> }
   /** An uncaught error with a secret in that shape (leak-shapes.ts). */
@@ -44,6 +48,15 @@ globalThis.Date = SteppedDate as DateConstructor;
 const trueUptime = performance.now.bind(performance);
 performance.now = () => trueUptime() + uptime;
 
+let names: Readonly<Record<string, string>> = {};
+const trueLookup = dns.lookup;
+dns.lookup = ((name: string, options: dns.LookupOptions, callback: (...found: unknown[]) => void) => {
+  const address = names[name];
+  if (address === undefined) return trueLookup(name, options, callback as never);
+  const found = { address, family: isIP(address) };
+  return callback(null, ...(options.all ? [[found]] : [address, found.family]));
+}) as typeof dns.lookup;
+
 process.on('message', (what: Disturbance) => {
   if ('clock' in what) shift = what.clock;
   else if ('uptime' in what) {
@@ -51,6 +64,7 @@ process.on('message', (what: Disturbance) => {
     if (what.settled) return void setTimeout(() => process.send?.('done'), ON_TIME_AGAIN_MS);
   } else if ('block' in what) block(what.block, what.times);
   else if ('heap' in what) fill(what.heap);
+  else if ('names' in what) names = what.names;
   else if ('environment' in what) Object.assign(process.env, what.environment);
   else if ('pollute' in what) pollute(what.pollute);
   else fail(what.fail, leakShapes(what.secret)[what.shape]);

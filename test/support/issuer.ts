@@ -20,16 +20,20 @@ export class Issuer {
     this.answer(response);
   });
 
-  static async start(): Promise<Issuer> {
+  static async start({ host = '127.0.0.1', port = 0, kid = 'key-1' } = {}): Promise<Issuer> {
     const issuer = new Issuer();
-    issuer.#server.listen(0, '127.0.0.1');
+    issuer.#server.listen(port, host);
     await once(issuer.#server, 'listening');
-    await issuer.addKey('key-1');
+    await issuer.addKey(kid);
     return issuer;
   }
 
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   get keySet(): string {

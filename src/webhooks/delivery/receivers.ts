@@ -1,7 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pLimit from 'p-limit';
-import { Agent, request } from 'undici';
+import { type Agent, request } from 'undici';
 import { openConnector } from '../../transport/open-connector.ts';
+import { renewingAgent } from '../../transport/renewing-client.ts';
 import { retryAfterSeconds } from '../../transport/retry-after.ts';
 import type { Webhook } from '../store/webhook-record.ts';
 import { AddressRefused, Destinations } from './destinations.ts';
@@ -96,8 +97,10 @@ export class Receivers implements OnApplicationShutdown {
     const known = this.#agents.get(port);
     if (known) return known;
     const lookup = this.destinations.lookup(port);
-    const connect = openConnector({ lookup, timeout: ANSWER_MS, rejectUnauthorized: true });
-    const agent = new Agent({ connect, maxHeaderSize: 16_384, keepAliveTimeout: 10_000 });
+    const connect = openConnector({ lookup, timeout: ANSWER_MS, rejectUnauthorized: true, allowH2: false });
+    const agent = renewingAgent({
+      ...{ connect, allowH2: false, maxHeaderSize: 16_384, keepAliveTimeout: 10_000 },
+    });
     this.#agents.set(port, agent);
     return agent;
   }
