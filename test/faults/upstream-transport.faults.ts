@@ -30,7 +30,7 @@ import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { freshBody, type OperationCase, send } from '../support/operations.ts';
 import type { Resolution } from '../support/own-names.ts';
-import { ok, RawServer } from '../support/raw-server.ts';
+import { ok, RawServer, writeEndlessly } from '../support/raw-server.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /**
@@ -580,6 +580,23 @@ describe('bytes that a platform should not send', () => {
       const { status, text } = await onceServed(() => send(gateway, read));
       expect([status, status === 200 ? '' : text]).toEqual([200, '']);
     }
+  });
+
+  it.each<[string, string, string]>([
+    ['interim responses', '', 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'],
+    ['the reason of the status line', 'HTTP/1.1 200 ', 'x'],
+    ['empty lines', '', '\r\n'],
+    ['the extension of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'x'],
+    ['the size of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '0'],
+    ['chunks of one byte', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
+  ])('S152 a response with no end of %s is cut off', async (_, first, endless) => {
+    const sent: (() => number)[] = [];
+    platform.respond = (socket) => sent.push(writeEndlessly(socket, first, endless));
+    await expectProblems(gateway, READ_VIOLATION, UNKNOWN);
+    // What the buffers of two sockets take.
+    for (const bytes of sent) expect(bytes()).toBeLessThan(16 * MIB);
+    platform.respond = serve;
+    expect((await send(gateway, read)).status).toBe(200);
   });
 
   it.each<[string, string]>([

@@ -77,3 +77,15 @@ export function heads(bytes: string): string[] {
 export function ok(body: string, headers = ''): string {
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
+
+/** Writes a text, and another one again and again until the connection ends. Returns how many bytes were written so far. */
+export function writeEndlessly(socket: Socket, first: string, endless: string): () => number {
+  const block = Buffer.from(endless.repeat(Math.ceil(65_536 / endless.length)));
+  const write = () => {
+    while (!socket.destroyed && socket.write(block));
+  };
+  socket.on('drain', write);
+  socket.write(first);
+  write();
+  return () => socket.bytesWritten;
+}
