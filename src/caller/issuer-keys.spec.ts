@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Issuer } from '../../test/support/issuer.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { RawServer } from '../../test/support/raw-server.ts';
+import { RawServer, writeEndlessly } from '../../test/support/raw-server.ts';
 import { RecordedLog } from '../../test/support/settings.ts';
 import { IssuerKeys, KeysUnavailable } from './issuer-keys.ts';
 
@@ -156,6 +156,21 @@ describe('the keys of the issuer', () => {
     await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
     expect(recorded.lines.at(-1)).toMatchObject({ event: 'jwks-unavailable', level: 'warn' });
     expect(await missed('unavailable')).toBe(1);
+  });
+
+  it('S152 are not taken from a response with no end of interim responses, which is cut off', async () => {
+    const endless = await RawServer.start();
+    let sent = () => 0;
+    endless.respond = (socket) => (sent = writeEndlessly(socket, '', 'HTTP/1.1 103 Early Hints\r\n\r\n'));
+    const own = new IssuerKeys(new URL(endless.origin), recorded.log, metrics);
+    await expect(own.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
+    expect(recorded.lines.at(-1)).toMatchObject({
+      event: 'jwks-unavailable',
+      reason: 'UND_ERR_HEADERS_OVERFLOW',
+    });
+    expect(sent()).toBeLessThan(16 * 1_048_576);
+    await own.close();
+    await endless.close();
   });
 
   it('are not looked for where a redirect or a proxy leads', async () => {

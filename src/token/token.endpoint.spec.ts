@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { RawServer, writeEndlessly } from '../../test/support/raw-server.ts';
 import { credential, RecordedLog, settings } from '../../test/support/settings.ts';
 import { issueTokens, json, raw, TokenServer } from '../../test/support/token-server.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -299,6 +300,16 @@ describe('an endpoint that gives no token', () => {
     };
     expect(await failureOf()).toMatchObject({ kind: 'unavailable', reason: 'answer_too_large' });
     await gone.promise;
+  });
+
+  it('S152 a response with no end of interim responses is cut off', async () => {
+    const endless = await RawServer.start();
+    let sent = () => 0;
+    endless.respond = (socket) => (sent = writeEndlessly(socket, '', 'HTTP/1.1 103 Early Hints\r\n\r\n'));
+    const failure = await failureOf(endpoint({ UPSTREAM_TOKEN_URL: endless.origin }));
+    expect(failure).toMatchObject({ kind: 'unavailable', reason: 'no_answer' });
+    expect(sent()).toBeLessThan(16 * 1_048_576);
+    await endless.close();
   });
 
   it('T18 a redirect is unavailable and not followed, since the body holds the secret', async () => {

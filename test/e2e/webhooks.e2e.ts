@@ -11,6 +11,7 @@ import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
+import { RawServer, writeEndlessly } from '../support/raw-server.ts';
 import { ask, until } from '../support/redis.ts';
 import { useSandbox, useStack } from '../support/stack.ts';
 
@@ -596,6 +597,22 @@ describe('a receiver', () => {
       async () => ((await delivery())?.['state'] ?? 'pending') !== 'pending',
     );
     expect(await delivery()).toMatchObject({ state: 'delivered', attempts: 11, lastStatus: 204 });
+  });
+
+  it.each([
+    ['interim responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    ['the extension of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'x'],
+  ])('S152 that answers with no end of %s is cut off', async (_, first, endless) => {
+    const server = await RawServer.start();
+    atEnd(() => server.close());
+    let sent = () => 0;
+    server.respond = (socket) => (sent = writeEndlessly(socket, first, endless));
+    const made = await gateway.post(WEBHOOKS, { url: `${server.origin}/hook`, types: ['job.failed'] });
+    const tested = await gateway.request('POST', `${WEBHOOKS}/${String(made.body['webhookId'])}/test`);
+    expect(tested.status).toBe(200);
+    expect(tested.body['error']).not.toBe('timeout');
+    await until('the connection has ended', () => server.connections.every(({ socket }) => socket.destroyed));
+    expect(sent()).toBeLessThan(16 * 1_048_576);
   });
 
   it.each(['metadata', 'azure', 'translated', 'private', 'one-of-two'])(
