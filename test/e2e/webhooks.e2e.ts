@@ -1,12 +1,16 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { storeKeys } from '../../src/order-ledger/store-keys.ts';
 import { environmentName } from '../../src/redis/key-names.ts';
+import { makeCertificates, type TestCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -563,15 +567,22 @@ describe('a gateway that is killed', () => {
 });
 
 describe('a receiver', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'authority-'));
+  let certificates: TestCertificates;
+  afterAll(() => rmSync(folder, { recursive: true }));
   const { gateway } = useStack({
     environment: {
       WEBHOOK_HOSTS: '.changing.example,127.0.0.1,64:ff9b:1::/48',
       ALLOW_INSECURE_WEBHOOKS: 'true',
+      NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
     },
-    start: (all) =>
-      startGatewayProcess(all, {
+    start: async (all) => {
+      certificates = await makeCertificates();
+      writeFileSync(join(folder, 'ca.pem'), certificates.ca);
+      return startGatewayProcess(all, {
         nodeOptions: `--no-warnings --import ${new URL('../support/changing-names.ts', import.meta.url).href}`,
-      }),
+      });
+    },
   });
   const { atEnd } = endings();
 
@@ -613,6 +624,22 @@ describe('a receiver', () => {
     expect(tested.body['error']).not.toBe('timeout');
     await until('the connection has ended', () => server.connections.every(({ socket }) => socket.destroyed));
     expect(sent()).toBeLessThan(16 * 1_048_576);
+  });
+
+  it('with a certificate of a private authority is called where NODE_EXTRA_CA_CERTS names that authority', async () => {
+    const { good, untrusted } = certificates;
+    const answers: unknown[] = [];
+    for (const identity of [good, untrusted]) {
+      const server = await RawServer.start(identity);
+      atEnd(() => server.close());
+      const made = await gateway.post(WEBHOOKS, { url: `${server.origin}/hook`, types: ['job.failed'] });
+      const tested = await gateway.request('POST', `${WEBHOOKS}/${String(made.body['webhookId'])}/test`);
+      answers.push([tested.body['status'], tested.body['error'], server.requests.length]);
+    }
+    expect(answers).toEqual([
+      [200, null, 1],
+      [null, 'certificate', 0],
+    ]);
   });
 
   it.each(['metadata', 'azure', 'translated', 'private', 'one-of-two'])(
