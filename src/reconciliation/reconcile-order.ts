@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import {
@@ -25,6 +26,8 @@ import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
+/** So often an attempt waits because the platform asks for it. Other orders wait meanwhile, for the same platform. */
+const MAX_WAITS = 10;
 const NOT_NEEDED: Attempt = { result: 'not_needed' };
 
 /**
@@ -42,8 +45,18 @@ export class OrderReconciler {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Never fails. `write` is the name of the record. */
-  async reconcile(write: string, abandon: AbortSignal): Promise<AttemptOutcome> {
+  /** Never fails. `write` is the name of the record. A wait that the platform names postpones the attempt, and is no attempt. */
+  async reconcile(write: string, abandon: AbortSignal): Promise<void> {
+    for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
+      const waitS = await this.#try(write, abandon);
+      if (waitS === 0) return;
+      await sleep(waitS * 1_000, undefined, { signal: abandon, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Returns for how many seconds the platform wants to be left alone. */
+  async #try(write: string, abandon: AbortSignal): Promise<number> {
+    let waitS = 0;
     let before: LedgerRecord | undefined;
     let attempt: Attempt;
     try {
@@ -58,12 +71,13 @@ export class OrderReconciler {
       if (!abandon.aborted)
         this.log.warn({ event: 'reconciliation-failed', write, reason }, 'The search for an order failed');
       attempt = { result, failure: error instanceof UpstreamFailure ? error.kind : reason };
+      waitS = namedWait(error);
     }
     const { result } = attempt;
     this.metrics.count('gateway_order_reconciliation_attempts_total', { result });
     if (before && result !== 'not_needed' && !abandon.aborted)
       await this.history.add(before, { at: Date.now(), licenseOrders: [], ...attempt });
-    return result;
+    return waitS;
   }
 
   async #attempt(before: LedgerRecord, abandon: AbortSignal): Promise<Attempt> {
@@ -213,4 +227,10 @@ function reasonOf(placed: readonly PlacedItem[], places: readonly Place[]): stri
   if (bought.every((sequence) => known.has(sequence))) return 'found at the platform';
   const found = places.flatMap((place) => [...place.found.keys()]);
   return `found at the platform, as licence orders ${found.join(', ')} in no particular order`;
+}
+
+function namedWait(error: unknown): number {
+  if (!(error instanceof UpstreamFailure)) return 0;
+  const { kind, details } = error;
+  return kind === 'unavailable' || details.isPaused ? (details.retryAfter ?? 0) : 0;
 }

@@ -45,6 +45,8 @@ export interface FailureDetails {
   readonly actingAs?: 'alias' | 'session';
   /** Seconds, from `Retry-After`. */
   readonly retryAfter?: number;
+  /** The call was not tried, because the platform wants none of this operation for `retryAfter`. */
+  readonly isPaused?: boolean;
   /** For `incomplete`: the results that match the request, decoded. */
   readonly matched?: readonly unknown[];
   readonly cause?: unknown;

@@ -107,6 +107,16 @@ describe('the reconciliation of an order', () => {
   /** Its record is in the process, and its attempts are on a timer; otherwise both are in Redis. */
   const alone = () => newGateway('');
 
+  it('U151 a rate limit that names its waits postpones the attempt, and uses up none', async () => {
+    quick.times = [1, 3_600_000];
+    const gateway = await newGateway();
+    const action = { httpStatus: 429, headers: { 'Retry-After': '1' } };
+    await sandbox.fault({ operation: 'listAssets', times: 3, action });
+    const lost = await lose(gateway, 'after');
+    await isFound(gateway, lost);
+    expect(await callsOf('listAssets')).toBeGreaterThan(3);
+  });
+
   it('finds it at the platform, with the licence order that it became, and its caller gets the lost result', async () => {
     const gateway = await newGateway();
     const body = await lose(gateway, 'after', purchaseOf([3]));

@@ -125,7 +125,7 @@ export class OperationGroup {
   ): UpstreamFailure {
     this.metrics.count('gateway_upstream_refused_total', { group: this.name, reason });
     const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
-    return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter });
+    return new UpstreamFailure(operation, 'circuit-open', false, { retryAfter, isPaused: reason === 'gate' });
   }
 }
 
