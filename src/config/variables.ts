@@ -311,7 +311,7 @@ export const variables = {
   WEBHOOK_HOSTS: {
     schema: listedHosts.optional(),
     meaning:
-      'where webhooks may be sent, with commas: host names, ends of host names (`.svc.example`), addresses or CIDR ranges, each with `:port` or for any port. A name that leads to a private address needs its range here too. Empty: webhooks are off',
+      'where webhooks may be sent, with commas: host names, ends of host names (`.svc.example`), addresses or CIDR ranges, each with `:port` or for any port. A name that leads to a private address needs its range here too. Name a private authority of receivers in NODE_EXTRA_CA_CERTS. Empty: webhooks are off',
   },
   ALLOW_INSECURE_WEBHOOKS: {
     schema: flag.default(false),

@@ -46,7 +46,8 @@ export class WebhooksController {
     summary: 'Have events sent to a URL, from now on',
     description:
       'Each event that the caller may see, of these types, is sent by POST (Standard Webhooks): at least once, those of one order or job in their ' +
-      'order. What is not taken within 10 s with 2xx is sent again after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. A caller has 20 webhooks at most.',
+      'order. What is not taken within 10 s with 2xx is sent again after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. A `Retry-After` of the ' +
+      'receiver postpones an attempt and is no step of this schedule. A caller has 20 webhooks at most.',
     effect: 'write',
     scope: SCOPE,
     idempotency: 'key',
@@ -111,7 +112,7 @@ export class WebhooksController {
   @Operation({
     id: 'rotateWebhookSecret',
     summary: 'Give a webhook another secret',
-    description: 'For 24 hours each delivery carries a signature of both.',
+    description: 'A former secret signs each delivery too for 24 hours, up to three of them.',
     effect: 'write',
     scope: SCOPE,
     idempotency: 'key',
@@ -130,6 +131,7 @@ export class WebhooksController {
   @Operation({
     id: 'testWebhook',
     summary: 'Send one event of the type `webhook.test` now',
+    description: 'Four tests of one webhook run at a time; a further one is 429.',
     effect: 'write',
     scope: SCOPE,
     idempotency: 'key',
