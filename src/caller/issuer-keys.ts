@@ -143,7 +143,7 @@ export class IssuerKeys {
       dispatcher: this.#agent,
       headers: { accept: 'application/json, application/jwk-set+json' },
       signal: AbortSignal.timeout(TIMEOUT_MS),
-      // The gateway asks rarely, and each time where the name leads then.
+      // Each request has a connection of its own, so that the gateway follows a name that moves.
       reset: true,
     });
     const text = await body.text();

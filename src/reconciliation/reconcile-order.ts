@@ -26,7 +26,7 @@ import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
-/** So often an attempt waits because the platform asks for it. Other orders wait meanwhile, for the same platform. */
+/** The most waits of one attempt. The attempts of other orders wait too, because they would ask the same platform. */
 const MAX_WAITS = 10;
 const NOT_NEEDED: Attempt = { result: 'not_needed' };
 

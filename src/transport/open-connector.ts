@@ -5,7 +5,7 @@ import { ResponseFrame } from './response-frame.ts';
 /**
  * Opens the connections of the gateway's HTTP clients. undici takes a 100 that it did not ask for as the end of the connection, although
  * it passes over every other interim response (RFC 9110 15.2). On these connections it reads each 100 as a 102. undici also has no limit
- * for interim responses, the status line and the frame of chunks, so these connections end where they have no end.
+ * for interim responses, status lines and the frame of chunks, so a connection is ended when a response has too many of these bytes.
  */
 export function openConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options);

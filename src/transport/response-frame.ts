@@ -1,6 +1,6 @@
 const [CR, LF, ZERO, TWO] = [0x0d, 0x0a, 0x30, 0x32] as const;
 
-/** The most bytes of a response that are not of its body, beyond as many as the body has: small chunks need more than large ones. */
+/** A response may have this many bytes more outside its body than in it. Small chunks need many sizes, so the limit grows with the body. */
 const MAX_FRAME_BYTES = 64 * 1024;
 /** The status line of an interim response; `x` is any byte. */
 const INTERIM = Buffer.from('HTTP/1.x 1xx');
@@ -11,20 +11,20 @@ type Part = 'status' | 'fields' | 'size' | 'extension' | 'data' | 'data-end' | '
 
 /**
  * Follows the bytes of one response, and counts those that are not of its body: heads before the final one, status line and fields, sizes
- * and extensions of chunks. A client that takes a server's word has no other limit for them.
+ * and extensions of chunks. undici limits the fields of one head only.
  */
 export class ResponseFrame {
   #part: Part = 'status';
   #frameBytes = 0;
   #bodyBytes = 0;
-  /** How much of the status line of an interim response has come. */
+  /** How many bytes have matched the status line of an interim response. */
   #matched = 0;
   #hasZero = false;
   #isFinal = false;
   #lineEnds = 0;
   /** The final head so far. */
   #head = '';
-  /** Of the chunk that comes. */
+  /** The bytes of the current chunk that have not arrived yet. */
   #left = 0;
 
   /** Whether the next bytes may be of another response. */

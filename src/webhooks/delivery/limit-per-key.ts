@@ -5,7 +5,7 @@ interface Known {
   users: number;
 }
 
-/** Lets so many tasks of each key run at the same time. Further tasks wait. */
+/** Runs at most `max` tasks of each key at the same time. Further tasks wait. */
 export class LimitPerKey {
   readonly #known = new Map<string, Known>();
 
