@@ -18,7 +18,10 @@ export interface CallOptions {
 export interface EventsOptions extends CallOptions {
   /** The gateway sends events from here on: at first, and each time that a lost connection is there again. */
   readonly onOpen?: (() => void) | undefined;
-  /** There was no connection, or the gateway refused for a time: it is tried again, without an end. `why` is as a call rejects with it. */
+  /**
+   * There was no connection, or the gateway refused for a time: it is tried again, without an end. `why` is as a call rejects with it.
+   * Where it is not given, the client warns on the console once 30 s have passed without an answer.
+   */
   readonly onRetry?: ((why: Error) => void) | undefined;
 }
 

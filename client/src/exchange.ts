@@ -5,9 +5,9 @@ import { GatewayUnreachable, type OrderKey, Problem, problemBodyOf } from './pro
 import { addTrace } from './trace.ts';
 
 export interface LicensingOptions {
-  /** Where the gateway is, such as `https://licensing.internal`; a path is kept. */
-  readonly baseUrl: string | URL;
-  /** The key that the gateway's operator gave out; or `token`. */
+  /** Where the gateway is, such as `https://licensing.internal`; a path is kept. By default the variable `LICENSING_URL`. */
+  readonly baseUrl?: string | URL | undefined;
+  /** The key that the gateway's operator gave out; or `token`. By default the variable `LICENSING_API_KEY`. */
   readonly apiKey?: string | undefined;
   /** A JWT of the issuer that the gateway knows. It is asked for with every request, so keep it until it is about to end. */
   readonly token?: (() => string | Promise<string>) | undefined;
@@ -99,18 +99,27 @@ export class Exchange {
   /** Host and port, for messages. */
   readonly #server: string;
   readonly #options: LicensingOptions;
+  readonly #apiKey: string | undefined;
   readonly #etags: Etags;
 
   constructor(options: LicensingOptions) {
-    const { baseUrl, apiKey, token, attempts = MAX_ATTEMPTS } = options;
+    const { token, attempts = MAX_ATTEMPTS } = options;
+    const [urlName, baseUrl = ''] = optionOf('baseUrl', options.baseUrl, 'LICENSING_URL');
+    if (baseUrl === '') throw new TypeError(`${urlName} is empty: it is the URL of the gateway`);
     const url = URL.canParse(String(baseUrl)) ? new URL(baseUrl) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError('baseUrl is an http or https URL');
+    if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError(`${urlName} is no http or https URL`);
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-      throw new TypeError('baseUrl has neither credentials nor a query');
-    if ((apiKey === undefined) === (token === undefined))
-      throw new TypeError(`Give apiKey or token: ${apiKey === undefined ? 'neither' : 'each'} is set`);
-    if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey))
-      throw new TypeError('apiKey is empty, or has characters that no key has');
+      throw new TypeError(`${urlName} has credentials, a query or a fragment, which it must not have`);
+    if (token !== undefined && options.apiKey !== undefined)
+      throw new TypeError('Give apiKey or token: each is set');
+    if (token === undefined) {
+      const [keyName, apiKey = ''] = optionOf('apiKey', options.apiKey, 'LICENSING_API_KEY');
+      if (apiKey === '')
+        throw new TypeError(`${keyName} is empty: it is the key of the caller (or give token)`);
+      if (!/^[!-~]+$/.test(apiKey))
+        throw new TypeError(`${keyName} has characters that no key has, such as a blank or a line break`);
+      this.#apiKey = apiKey;
+    }
     if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS)
       throw new TypeError(`attempts is 1 to ${MAX_ATTEMPTS}`);
     this.#base = url.href.replace(/\/+$/, '');
@@ -250,8 +259,8 @@ export class Exchange {
   }
 
   async #authenticate(headers: Record<string, string>): Promise<void> {
-    const { apiKey, token } = this.#options;
-    if (apiKey !== undefined) headers['x-api-key'] = apiKey;
+    const { token } = this.#options;
+    if (this.#apiKey !== undefined) headers['x-api-key'] = this.#apiKey;
     else if (token !== undefined) {
       const given: unknown = await token();
       if (typeof given !== 'string' || !/^[!-~]+$/.test(given))
@@ -324,6 +333,18 @@ export class Exchange {
     const most = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS);
     return retryAfterMs + random() * most;
   }
+}
+
+/** The value of an option, else of a variable of the environment; with the name of the one that it came from, or would have come from. */
+function optionOf<T>(
+  option: string,
+  value: T | undefined,
+  variable: string,
+): readonly [string, (T | string)?] {
+  if (value !== undefined) return [option, value];
+  const { process } = globalThis as { process?: { env?: Readonly<Record<string, string | undefined>> } };
+  const set = process?.env?.[variable];
+  return set === undefined ? [`${option} (or the variable ${variable})`] : [`The variable ${variable}`, set];
 }
 
 const TIMED_OUT = Symbol('timed out');

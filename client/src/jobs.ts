@@ -29,6 +29,8 @@ export interface EventsInput extends Omit<WatchEventsInput, 'type'> {
 
 /** Where the gateway does not say how long, a lost watch is taken up again after a time up to this. */
 const WAIT_MS = 2_000;
+/** A stream without an answer for so long is told once, where nobody listens to its retries: something in between may hold it back. */
+const QUIET_MS = 30_000;
 /** Far more than the gateway writes: a row has its account and a message, an event one job. */
 const LONGEST_LINE = 1_000_000;
 const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
@@ -148,24 +150,32 @@ export class StreamCalls {
     { onOpen, onRetry, ...options }: EventsOptions = {},
   ): AsyncGenerator<string, void, undefined> {
     let lastEventId = after;
-    for (;;) {
-      const opened = await this.open(id, input, { ...options, lastEventId }).catch((error: unknown) => {
-        if (!isForNow(error)) throw error;
-        onRetry?.(error);
-      });
-      if (opened) {
-        onOpen?.();
-        try {
-          for await (const { id: place, data } of events(opened.body, options.signal)) {
-            lastEventId = place ?? lastEventId;
-            if (data !== undefined) yield data;
+    const quiet = onRetry ? undefined : new QuietStream(id);
+    try {
+      for (;;) {
+        quiet?.begins();
+        const opened = await this.open(id, input, { ...options, lastEventId }).catch((error: unknown) => {
+          if (!isForNow(error)) throw error;
+          onRetry?.(error);
+          quiet?.failed(error);
+        });
+        if (opened) {
+          quiet?.ends();
+          onOpen?.();
+          try {
+            for await (const { id: place, data } of events(opened.body, options.signal)) {
+              lastEventId = place ?? lastEventId;
+              if (data !== undefined) yield data;
+            }
+          } catch (error) {
+            if (!isLost(error)) throw error;
           }
-        } catch (error) {
-          if (!isLost(error)) throw error;
         }
+        options.signal?.throwIfAborted();
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
       }
-      options.signal?.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
+    } finally {
+      quiet?.ends();
     }
   }
 
@@ -194,6 +204,34 @@ export class StreamCalls {
       payload,
     )) as Response;
     return { body: response.body as ReadableStream<Uint8Array> };
+  }
+}
+
+/** Warns once in an outage that a stream has no answer. */
+class QuietStream {
+  readonly #id: string;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #why = 'no response has begun';
+
+  constructor(id: string) {
+    this.#id = id;
+  }
+
+  begins(): void {
+    this.#timer ??= setTimeout(() => {
+      console.warn(
+        `@licensing-gateway/client: ${this.#id} has had no answer for ${QUIET_MS / 1_000} s (${this.#why}), and is tried again and again. A proxy in between may hold it back. onRetry hears of each try, and replaces this warning.`,
+      );
+    }, QUIET_MS);
+  }
+
+  failed({ message }: Error): void {
+    this.#why = message;
+  }
+
+  ends(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }
 

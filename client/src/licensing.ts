@@ -81,10 +81,10 @@ export class Licensing extends WithGroups {
   declare readonly jobs: Jobs;
   readonly #exchange: Exchange;
 
-  constructor(options: LicensingOptions);
+  constructor(options?: LicensingOptions);
   /** @internal A view: see `as`. */
   constructor(options: Exchange, acting: Acting);
-  constructor(options: LicensingOptions | Exchange, acting?: Acting) {
+  constructor(options: LicensingOptions | Exchange = {}, acting?: Acting) {
     const exchange = options instanceof Exchange ? options : new Exchange(options);
     super((id, operation, input = {}, callOptions = {}) =>
       exchange.call(id, operation, input, callOptions, acting),

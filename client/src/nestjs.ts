@@ -44,7 +44,9 @@ export class LicensingHealthIndicator {
 /** Gives a Nest application one `Licensing` to inject, and `LicensingHealthIndicator`. */
 @Module({})
 export class LicensingModule {
-  static forRoot(options: LicensingOptions & { readonly isGlobal?: boolean | undefined }): DynamicModule {
+  static forRoot(
+    options: LicensingOptions & { readonly isGlobal?: boolean | undefined } = {},
+  ): DynamicModule {
     const { isGlobal = true, ...own } = options;
     return LicensingModule.forRootAsync({ isGlobal, useFactory: () => own });
   }

@@ -269,16 +269,46 @@ describe('credentials', () => {
 
   it('and other options that are wrong are refused', () => {
     for (const [options, why] of [
-      [{ baseUrl: 'ftp://gateway', apiKey: 'a' }, 'baseUrl is an http or https URL'],
-      [{ baseUrl: 'gateway', apiKey: 'a' }, 'baseUrl is an http or https URL'],
-      [{ baseUrl: 'http://user:password@gateway', apiKey: 'a' }, 'neither credentials'],
+      [{ baseUrl: 'ftp://gateway', apiKey: 'a' }, 'baseUrl is no http or https URL'],
+      [{ baseUrl: 'gateway', apiKey: 'a' }, 'baseUrl is no http or https URL'],
+      [
+        { baseUrl: 'http://user:password@gateway', apiKey: 'a' },
+        'baseUrl has credentials, a query or a fragment',
+      ],
       [{ baseUrl: 'http://gateway', apiKey: 'a', token: () => 'b' }, 'Give apiKey or token: each is set'],
       // Such as a variable that is not set.
-      [{ baseUrl: 'http://gateway', apiKey: undefined as never }, 'Give apiKey or token: neither is set'],
+      [
+        { baseUrl: 'http://gateway', apiKey: undefined },
+        'apiKey (or the variable LICENSING_API_KEY) is empty',
+      ],
+      [{ baseUrl: undefined }, 'baseUrl (or the variable LICENSING_URL) is empty'],
+      [{ baseUrl: '', apiKey: 'a' }, 'baseUrl is empty'],
       [{ baseUrl: 'http://gateway', apiKey: '' }, 'apiKey is empty'],
+      [{ baseUrl: 'http://gateway', apiKey: 'a\n' }, 'apiKey has characters that no key has'],
       [{ baseUrl: 'http://gateway', apiKey: 'a', attempts: 4 }, 'attempts is 1 to 3'],
     ] as const)
       expect(() => new Licensing(options)).toThrow(why);
+  });
+
+  it('and the address come from the environment where they are not given', async () => {
+    const { env } = process;
+    const isFor = async (client: Licensing) => (await client.callers.me()).name;
+    try {
+      process.env = { ...env, LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key };
+      expect(await isFor(new Licensing())).toBe('tester');
+      expect(await isFor(new Licensing().as('anna'))).toBe('tester');
+      process.env['LICENSING_URL'] = 'http://127.0.0.1:9';
+      expect(await isFor(new Licensing({ baseUrl: gateway.url }))).toBe('tester');
+      // A token takes the place of the key.
+      const byToken = new Licensing({ baseUrl: gateway.url, token: () => 'no-token' });
+      expect(isProblem(await failure(byToken.callers.me()), 'unauthenticated')).toBe(true);
+      process.env['LICENSING_API_KEY'] = '';
+      expect(() => new Licensing()).toThrow('The variable LICENSING_API_KEY is empty');
+      process.env['LICENSING_URL'] = '';
+      expect(() => new Licensing()).toThrow('The variable LICENSING_URL is empty');
+    } finally {
+      process.env = env;
+    }
   });
 });
 

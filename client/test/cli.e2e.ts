@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -79,6 +79,24 @@ describe('the command licensing', () => {
     for (const line of lines.out.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('assetId');
     expect(members.out).toContain('anna@harbour');
     expect((await sandbox.journal('listMembers')).length).toBeGreaterThan(0);
+  });
+
+  it('lists the assets that end within some days, or before a date', async () => {
+    const endsOf = async (before: string) => {
+      const { code, out, err } = await licensing('assets list ent-harbour --json --ends-before', before);
+      expect([code, err]).toEqual([0, '']);
+      const lines = out.split('\n').filter(Boolean);
+      return lines.map((line) => Date.parse((JSON.parse(line) as { endsAt: string }).endsAt));
+    };
+    const all = await endsOf('9999-12-31');
+    expect(all.length).toBeGreaterThan(1);
+    const limit = Date.now() + 60 * 86_400_000;
+    expect(await endsOf('60d')).toEqual(all.filter((end) => end < limit));
+    expect((await endsOf('60d')).length).toBeLessThan(all.length);
+    expect(await licensing('assets list ent-harbour --ends-before soon')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('  endsBefore: '),
+    });
   });
 
   it('shows what is left of the budgets of a caller', async () => {
@@ -302,6 +320,31 @@ describe('the command licensing', () => {
     expect((await licensing('members export', ...INTO)).out).toMatch(/cli1/);
   });
 
+  it('K301 takes the secret of deliveries from the environment or a file, and from no command line', async () => {
+    const listen = 'webhooks listen --forward-to http://127.0.0.1:9/';
+    const secret = newSecret('c');
+    const refused = await licensing(listen, '--secret', secret);
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toMatch(/^--secret is not taken, .*: set LICENSING_WEBHOOK_SECRET or LICENSING_W/);
+    expect(refused.err).not.toContain(secret);
+    const empty = join(folder, 'secret');
+    writeFileSync(empty, '\n');
+    const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key };
+    for (const [env, err] of [
+      [{ LICENSING_WEBHOOK_SECRET: '' }, 'LICENSING_WEBHOOK_SECRET is empty\n'],
+      [{ LICENSING_WEBHOOK_SECRET_FILE: empty }, `LICENSING_WEBHOOK_SECRET_FILE ${empty} is empty\n`],
+    ] as const)
+      expect(await withEnvironment({ ...key, ...env }, listen)).toEqual({ code: 2, out: '', err });
+  });
+
+  it('names the failed rows of a file of failed rows by a number', async () => {
+    const again = join(folder, 'again.csv');
+    writeFileSync(again, rowsOf('anna').join('\n'));
+    const made = [again, `${again}.failed.csv`, `${again}.failed-2.csv`, `${again}.failed-3.csv`];
+    for (const [index, path] of made.slice(0, -1).entries())
+      expect((await imported(path)).err).toContain(`1 row failed: ${made[index + 1]}\n`);
+  });
+
   it('says in which row and column a file is wrong, and sends no file that it cannot read', async () => {
     const told = async (content: string) => {
       writeFileSync(file, content);
@@ -361,7 +404,7 @@ describe('the command licensing', () => {
       const { jobId } = JSON.parse(newest) as { jobId: string };
       const again = await licensing(`jobs retry ${jobId}`, failedFile);
       expect([again.code, again.err]).toEqual([1, expect.stringContaining('1 row failed')]);
-      expect(readFileSync(`${failedFile}.failed.${ending}`, 'utf8')).toBe(failed);
+      expect(readFileSync(`${path}.failed-2.${ending}`, 'utf8')).toBe(failed);
       const mended = failed.replace('bo', account);
       // As another program saves it.
       const saved =
@@ -379,6 +422,74 @@ describe('the command licensing', () => {
       });
     },
   );
+
+  describe('K300 what a terminal would obey', () => {
+    // The title of the window, a colour by one character of C1, a turn of direction, a backspace, and one beyond 16 bits.
+    const EVIL = 'x\u001b]0;owned\u0007\u009b31m\u202e\b\u{e0041}y';
+    const LEFT = 'x�]0;owned��31m���y';
+    const stream = { 'content-type': 'text/event-stream' };
+    const event = { time: EVIL, type: EVIL, subject: EVIL, data: {} };
+    const item = { assetId: EVIL, assignment: { memberGlobalId: EVIL } };
+    const refused = problem(422, EVIL, {
+      title: EVIL,
+      detail: EVIL,
+      errors: [{ pointer: EVIL, detail: EVIL }],
+    });
+    let evil: ScriptedGateway;
+    beforeAll(async () => (evil = await ScriptedGateway.start()));
+    afterAll(() => evil.close());
+    const told = async (line: string, ...more: string[]) => {
+      const { out, err } = await withEnvironment(
+        { LICENSING_URL: evil.url, LICENSING_API_KEY: 'k' },
+        line,
+        ...more,
+      );
+      expect([line, (out + err).replaceAll('\n', '').match(/[\p{Cc}\p{Cf}]/gu)]).toEqual([line, null]);
+      return out + err;
+    };
+
+    it.each([
+      ['a list', 'assets list e', [{ status: 200, body: { items: [item], page: 1, totalPages: 1 } }]],
+      ['one thing', 'members get e m', [{ status: 200, body: { name: EVIL } }]],
+      ['a refusal', 'orders get c n', [refused]],
+      [
+        'events',
+        'events tail',
+        [{ status: 200, text: `data: ${JSON.stringify(event)}\n\n`, headers: stream }, refused],
+      ],
+    ] as const)('is not printed of %s, and JSON keeps it in another form', async (_, line, acts) => {
+      evil.play(...acts);
+      expect(await told(line)).toContain(LEFT);
+      evil.play(...acts);
+      const [json = ''] = (await told(line, '--json')).split('\n');
+      const deep = (value: unknown): unknown[] =>
+        typeof value === 'object' && value !== null ? Object.values(value).flatMap(deep) : [value];
+      expect(deep(JSON.parse(json))).toContain(EVIL);
+    });
+
+    it('is not printed of words of the command line either', async () => {
+      expect(await told(EVIL, EVIL)).toContain(LEFT);
+      expect(await told('whoami', `--${EVIL}`)).toContain(LEFT);
+      expect(await told('orders place', join(folder, EVIL))).toContain(LEFT);
+      expect(await told('whoami --url', EVIL)).toContain(LEFT);
+    });
+
+    it('stays in an export as CSV, which another program reads, and has another form in JSON lines', async () => {
+      const csv = { status: 200, text: `name\r\n${EVIL}\r\n`, headers: { 'content-type': 'text/csv' } };
+      const key = { LICENSING_URL: evil.url, LICENSING_API_KEY: 'k' };
+      evil.play(csv);
+      expect((await withEnvironment(key, 'members export --enterprise e')).out).toBe(csv.text);
+      evil.play({ ...csv, text: `${JSON.stringify({ name: EVIL })}\n` });
+      expect(JSON.parse(await told('members export --enterprise e --json'))).toEqual({ name: EVIL });
+    });
+
+    it('reaches a terminal through two functions of one file', () => {
+      const cli = readdirSync('client/src/cli').filter((name) =>
+        /\bprocess\.std(out|err)\.write|console\./.test(readFileSync(join('client/src/cli', name), 'utf8')),
+      );
+      expect(cli).toEqual(['output.ts']);
+    });
+  });
 
   it('tells a refusal with its faults and code, as JSON where that was asked for', async () => {
     const refused = await licensing('orders list --state gone --json');

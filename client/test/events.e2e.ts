@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, it } from '@jest/globals';
+import { newSecret } from '../../test/support/canary.ts';
 import { endings } from '../../test/support/endings.ts';
 import { FaultProxy } from '../../test/support/fault-proxy.ts';
 import { orderOf } from '../../test/support/order-body.ts';
@@ -140,36 +141,45 @@ it('licensing jobs watch says once that there is no connection, and when it is t
   ]);
 });
 
-it('licensing webhooks listen sends events to a receiver on this machine, signed as the gateway signs them', async () => {
-  const received: { body: string; headers: IncomingHttpHeaders }[] = [];
-  const receiver = createServer((request, response) => {
-    void text(request).then((body) => {
-      received.push({ body, headers: request.headers });
-      response.writeHead(204).end();
+it.each([
+  ['a new secret', false],
+  ['the secret of the environment', true],
+])(
+  'licensing webhooks listen sends events to a receiver on this machine, signed with %s',
+  async (_, isGiven) => {
+    const received: { body: string; headers: IncomingHttpHeaders }[] = [];
+    const receiver = createServer((request, response) => {
+      void text(request).then((body) => {
+        received.push({ body, headers: request.headers });
+        response.writeHead(204).end();
+      });
     });
-  });
-  await once(receiver.listen(0, '127.0.0.1'), 'listening');
-  atEnd(() => receiver.close());
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  const child = spawn(
-    process.execPath,
-    [resolve('client/dist/cli/main.js'), 'webhooks', 'listen', '--forward-to', url],
-    {
-      env: { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key },
-    },
-  );
-  let printed = '';
-  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  const subjects: string[] = [];
-  await until('an event is forwarded', async () => {
-    subjects.push(await place());
-    return received.length > 0;
-  });
-  const secret = /whsec_\S+/.exec(printed)?.[0] ?? '';
-  const [first] = received;
-  const event = await verifyWebhook(first?.body ?? '', first?.headers ?? {}, secret);
-  expect(subjects).toContain(event.subject);
-  await until('it is told', () => printed.includes(`license-order.succeeded  ${event.subject}  204`));
-  child.kill('SIGINT');
-  await once(child, 'close');
-});
+    await once(receiver.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => receiver.close());
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+    const given = `whsec_${newSecret('c', 32)}`;
+    const command = [resolve('client/dist/cli/main.js'), 'webhooks', 'listen', '--forward-to', url];
+    const child = spawn(process.execPath, command, {
+      env: {
+        LICENSING_URL: gateway.url,
+        LICENSING_API_KEY: gateway.key,
+        ...(isGiven && { LICENSING_WEBHOOK_SECRET: given }),
+      },
+    });
+    let printed = '';
+    child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    const subjects: string[] = [];
+    await until('an event is forwarded', async () => {
+      subjects.push(await place());
+      return received.length > 0;
+    });
+    const secret = isGiven ? given : (/whsec_\S+/.exec(printed)?.[0] ?? '');
+    if (isGiven) expect(printed).not.toContain('whsec_');
+    const [first] = received;
+    const event = await verifyWebhook(first?.body ?? '', first?.headers ?? {}, secret);
+    expect(subjects).toContain(event.subject);
+    await until('it is told', () => printed.includes(`license-order.succeeded  ${event.subject}  204`));
+    child.kill('SIGINT');
+    await once(child, 'close');
+  },
+);

@@ -1,5 +1,5 @@
 import { context, createContextKey, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { orderOf } from '../../test/support/order-body.ts';
 import { freePort, until } from '../../test/support/redis.ts';
 import {
@@ -353,6 +353,52 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(date).toBeLessThanOrEqual(3_600_000);
     const once = new Licensing({ baseUrl: server.url, apiKey: 'k', attempts: 1 });
     expect(await told('soon', once)).toBeUndefined();
+  });
+
+  it('K302 a stream that has no answer for 30 s is told once on the console, unless onRetry is there', async () => {
+    const warned = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const { setTimeout: real } = globalThis;
+    const end = new AbortController();
+    const options = { signal: end.signal };
+    try {
+      // All other time is real: the requests are.
+      jest.useFakeTimers({
+        doNotFake: [
+          'Date',
+          'hrtime',
+          'nextTick',
+          'performance',
+          'queueMicrotask',
+          'setImmediate',
+          'setInterval',
+        ],
+      });
+      const all: Promise<unknown>[] = [];
+      const asked = async (onRetry?: () => void) => {
+        server.play('silence');
+        all.push(failure(licensing.events.each({}, { ...options, onRetry }).next()));
+        await until('the gateway has it', () => server.requests.length === 1);
+      };
+      await asked(() => undefined);
+      jest.advanceTimersByTime(50_000);
+      await asked();
+      jest.advanceTimersByTime(29_999);
+      expect(warned).not.toHaveBeenCalled();
+      jest.advanceTimersByTime(25_000);
+      expect(warned.mock.calls).toEqual([
+        [
+          expect.stringMatching(
+            /: watchEvents has had no answer for 30 s \(no response has begun\), .* onRetry /,
+          ),
+        ],
+      ]);
+      end.abort(new Error('enough'));
+      for (const ended of await Promise.all(all)) expect(ended).toMatchObject({ message: 'enough' });
+    } finally {
+      jest.useRealTimers();
+      warned.mockRestore();
+    }
+    expect(globalThis.setTimeout).toBe(real);
   });
 
   it('errors of another copy of the package are recognised', async () => {

@@ -1,12 +1,26 @@
 import { exportMembers, importMembers } from './members.ts';
 import { ENTERPRISE, enterprise, list, type Runnable, show } from './runnable.ts';
 
+const DAY_MS = 86_400_000;
+
+/** A time from now on, as `60d`; else the text itself, in which the gateway says what is wrong. */
+function timeOf(text: string): string {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
+  return days === undefined ? text : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+}
+
 export const enterpriseCommands: readonly Runnable[] = [
   {
     name: 'assets list',
     places: [ENTERPRISE],
     about: 'the assets of an enterprise',
-    options: { type: { type: 'text', about: 'only this licence type, such as softkey' } },
+    options: {
+      type: { type: 'text', about: 'only this licence type, such as softkey' },
+      'ends-before': {
+        type: 'text',
+        about: 'only those that end before this time: 60d (in 60 days), 2026-12-31, or with a time in UTC',
+      },
+    },
     run: (given, world) =>
       list(
         given,
@@ -15,6 +29,7 @@ export const enterpriseCommands: readonly Runnable[] = [
         world.licensing().assets.each({
           ...enterprise(given),
           ...(given.text['type'] !== undefined && { licenseType: given.text['type'] as 'softkey' }),
+          ...(given.text['ends-before'] !== undefined && { endsBefore: timeOf(given.text['ends-before']) }),
         }),
       ),
   },

@@ -2,7 +2,7 @@ import type { Event } from '../licensing.ts';
 import { listen } from './listen.ts';
 import { retryJob, watchJob } from './members.ts';
 import { outages } from './outages.ts';
-import { exitCodes } from './output.ts';
+import { exitCodes, jsonOf, plain } from './output.ts';
 import { list, type Runnable, show } from './runnable.ts';
 
 const JOB_STATES = ['queued', 'running', 'succeeded', 'completed', 'cancelled', 'failed'];
@@ -68,8 +68,8 @@ export const jobCommands: readonly Runnable[] = [
       for await (const event of licensing().events.each(input, outages(given)))
         write(
           given.yes.has('json')
-            ? `${JSON.stringify(event)}\n`
-            : `${event.time}  ${event.type}  ${event.subject}\n`,
+            ? `${jsonOf(event)}\n`
+            : `${plain(`${event.time}  ${event.type}  ${event.subject}`)}\n`,
         );
       return exitCodes.done;
     },
@@ -81,7 +81,11 @@ export const jobCommands: readonly Runnable[] = [
       'sends events to a receiver on this machine as the gateway would, until it is ended: for development',
     options: {
       'forward-to': { type: 'text', about: 'the URL of the receiver', required: true },
-      secret: { type: 'text', about: 'with which deliveries are signed; else a new one, which is printed' },
+      secret: {
+        type: 'text',
+        about:
+          'not taken: LICENSING_WEBHOOK_SECRET, or the file of LICENSING_WEBHOOK_SECRET_FILE, signs; else a new one, which is printed',
+      },
       type: { type: 'text', about: 'only of these types, separated by commas' },
     },
     run: (given, { licensing, write }) => listen(given, licensing(), write),

@@ -1,7 +1,9 @@
 import type { Event, Licensing } from '../licensing.ts';
 import { signWebhook } from '../webhooks.ts';
-import { checkUrl, type Given } from './arguments.ts';
+import { checkUrl, type Given, UsageError } from './arguments.ts';
 import { outages } from './outages.ts';
+import { plain } from './output.ts';
+import { secretOf } from './secret-of.ts';
 
 const AS_LONG_MS = 10_000;
 const SECRET_BYTES = 32;
@@ -14,8 +16,13 @@ export async function listen(
 ): Promise<never> {
   const { type, 'forward-to': url = '' } = given.text;
   checkUrl('--forward-to', url);
-  const secret = given.text['secret'] ?? newSecret();
-  if (given.text['secret'] === undefined) write(`The receiver verifies with the secret ${secret}\n`);
+  if (given.text['secret'] !== undefined)
+    throw new UsageError(
+      '--secret is not taken, since other users of the machine see command lines: set LICENSING_WEBHOOK_SECRET or LICENSING_WEBHOOK_SECRET_FILE',
+    );
+  const own = secretOf('LICENSING_WEBHOOK_SECRET');
+  const secret = own ?? newSecret();
+  if (own === undefined) write(`The receiver verifies with the secret ${secret}\n`);
   const types = type?.split(',') as Event['type'][] | undefined;
   for await (const event of licensing.events.each({ types }, outages(given))) {
     const body = JSON.stringify(event);
@@ -28,7 +35,7 @@ export async function listen(
       ({ status }) => `${status}`,
       (error: unknown) => (signal.aborted ? 'no answer in 10 s' : `not reached: ${reasonOf(error)}`),
     );
-    write(`${event.time}  ${event.type}  ${event.subject}  ${answer}\n`);
+    write(`${plain(`${event.time}  ${event.type}  ${event.subject}  ${answer}`)}\n`);
   }
   throw new Error('the stream of events has no end');
 }

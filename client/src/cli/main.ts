@@ -4,7 +4,8 @@ import { isGatewayUnreachable, isProblem, Licensing } from '../licensing.ts';
 import { placeOf } from '../problem.ts';
 import { checkUrl, type Given, read, UsageError, usage, wordsOf } from './arguments.ts';
 import { commands } from './commands.ts';
-import { exitCodes } from './output.ts';
+import { exitCodes, jsonOf, print, tell } from './output.ts';
+import { secretOf } from './secret-of.ts';
 import { Advised } from './place-order.ts';
 
 // `licensing assets list … | head` closes the pipe: that is no error.
@@ -19,7 +20,7 @@ process.exitCode = await run().catch(failed);
 async function run(): Promise<number> {
   if (argv[0] === '--version' || argv[0] === '-V') {
     const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-    process.stdout.write(`${(JSON.parse(manifest) as { version: string }).version}\n`);
+    print(`${(JSON.parse(manifest) as { version: string }).version}\n`);
     return exitCodes.done;
   }
   const [first, ...further] = wordsOf(argv, commands);
@@ -32,19 +33,19 @@ async function run(): Promise<number> {
   }
   const asked = read(wantsHelp ? [...words, '--help'] : argv, commands);
   if (asked.yes.has('help')) {
-    process.stdout.write(usage(asked.command));
+    print(usage(asked.command));
     return exitCodes.done;
   }
   const command = commands.find(({ name }) => name === asked.command.name);
   return command
-    ? command.run(asked, { licensing: () => clientFor(asked), write: (text) => process.stdout.write(text) })
+    ? command.run(asked, { licensing: () => clientFor(asked), write: print })
     : exitCodes.refused;
 }
 
 function list(some: typeof commands): void {
   const rows = some.map(({ name, places, about }) => [[name, ...places].join(' '), about] as const);
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  process.stdout.write(
+  print(
     `licensing <command>\n\n${rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`).join('\n')}\n\n` +
       '`licensing help <command>` shows its options; `licensing --version` the version.\n' +
       'LICENSING_URL and LICENSING_API_KEY (or LICENSING_API_KEY_FILE) name the gateway and the key.\n' +
@@ -54,29 +55,14 @@ function list(some: typeof commands): void {
 
 function clientFor({ text, command }: Given): Licensing {
   const baseUrl = text['url'] ?? process.env['LICENSING_URL'];
-  // Not an option: other users of the machine see command lines.
-  const file = process.env['LICENSING_API_KEY_FILE'];
-  const apiKey = file === undefined ? process.env['LICENSING_API_KEY'] : keyIn(file);
-  if (baseUrl === undefined || apiKey === undefined || apiKey === '')
+  const apiKey = secretOf('LICENSING_API_KEY');
+  if (baseUrl === undefined || apiKey === undefined)
     throw new UsageError('Set LICENSING_URL (or --url) and LICENSING_API_KEY (or LICENSING_API_KEY_FILE)');
   checkUrl('url' in text ? '--url' : 'LICENSING_URL', baseUrl);
   const licensing = new Licensing({ baseUrl, apiKey });
   // Some commands have an option of their own with this name.
   const alias = 'as' in command.options ? undefined : text['as'];
   return alias === undefined ? licensing : licensing.as(alias);
-}
-
-function keyIn(file: string): string {
-  let key: string;
-  try {
-    key = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new UsageError(
-      `LICENSING_API_KEY_FILE ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    );
-  }
-  if (key === '') throw new UsageError(`LICENSING_API_KEY_FILE ${file} is empty`);
-  return key;
 }
 
 /** Says what is known on the standard error, and gives the exit code. */
@@ -87,7 +73,7 @@ function failed(thrown: unknown): number {
     const { code, title, detail, outcome, retryable, requestId, errors, conflicts, fields, oldest } = error;
     if (json)
       tell(
-        JSON.stringify({
+        jsonOf({
           code,
           title,
           detail,
@@ -117,7 +103,7 @@ function failed(thrown: unknown): number {
     const { sent, requestId, message } = error;
     if (json)
       tell(
-        JSON.stringify({
+        jsonOf({
           code: 'gateway-unreachable',
           detail: message,
           outcome: sent ? 'unknown' : 'not_processed',
@@ -133,8 +119,4 @@ function failed(thrown: unknown): number {
   }
   tell(error instanceof Error ? error.message : 'It failed');
   return exitCodes.refused;
-}
-
-function tell(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

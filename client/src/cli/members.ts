@@ -3,7 +3,7 @@ import type { Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { type Given, UsageError } from './arguments.ts';
 import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
 import { outages } from './outages.ts';
-import { exitCodes, fieldsOf } from './output.ts';
+import { escaped, exitCodes, fieldsOf, jsonOf, tell, writeAsItIs } from './output.ts';
 
 type Write = (text: string) => void;
 
@@ -25,7 +25,7 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
   const { rows, format } = file;
   if (yes.has('dry-run') || yes.has('validate-only')) {
     const plan = await licensing.members.previewImport(input, rows, { format });
-    write(yes.has('json') ? `${JSON.stringify(plan)}\n` : fieldsOf(plan));
+    write(yes.has('json') ? `${jsonOf(plan)}\n` : fieldsOf(plan));
     return exitCodes.done;
   }
   const { jobId } = await licensing.members.import(input, rows, { format });
@@ -71,11 +71,7 @@ function fileAt(path: string): InputFile {
 
 function announce({ yes }: Given, jobId: string): void {
   if (!yes.has('json'))
-    tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again\n`);
-}
-
-function tell(text: string): void {
-  process.stderr.write(text);
+    tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again`);
 }
 
 async function shown(
@@ -91,37 +87,46 @@ async function shown(
   let last: Job | undefined;
   for await (const progress of job) {
     last = progress;
-    if (asJson) write(`${JSON.stringify(progress)}\n`);
-    else if (bar) tell(`\r${barOf(progress)}`);
+    if (asJson) write(`${jsonOf(progress)}\n`);
+    else if (bar) tell(barOf(progress), '\r', '');
   }
-  if (bar) tell('\n');
+  if (bar) tell('');
   if (last === undefined) return exitCodes.unknown;
   if (!asJson) write(fieldsOf(last));
   const left: JobRow[] = [];
   for (const status of ['failed', 'unknown'] as const)
     for await (const row of job.rows(status)) left.push(row);
   if (left.length > 0) {
-    const beside = file ? `${file.path}.failed.${file.format}` : `job-${jobId}.failed.csv`;
+    const beside = file ? besideOf(file) : `job-${jobId}.failed.csv`;
     // The rows have passwords. A new file has the mode that is given here; a file that is there keeps its own.
     rmSync(beside, { force: true });
     writeFileSync(beside, file ? failedRows(textOf(file), file.format, left) : reasonsOnly(left), {
       mode: 0o600,
       flag: 'wx',
     });
-    tell(`${left.length} ${left.length === 1 ? 'row' : 'rows'} failed: ${beside}\n`);
+    tell(`${left.length} ${left.length === 1 ? 'row' : 'rows'} failed: ${beside}`);
   }
   return last.state === 'succeeded' ? exitCodes.done : exitCodes.someFailed;
 }
 
+/** The file for rows that failed: of `new.csv` it is `new.csv.failed.csv`, and of that one `new.csv.failed-2.csv`. */
+function besideOf({ path, format }: InputFile): string {
+  const [, first = path, number = '1'] = /^(.*)\.failed(?:-(\d+))?\.(?:csv|ndjson)$/.exec(path) ?? [];
+  return first === path ? `${path}.failed.${format}` : `${first}.failed-${Number(number) + 1}.${format}`;
+}
+
+/** A file or another program gets CSV byte by byte; a terminal gets it as all else. */
 export async function exportMembers(given: Given, licensing: Licensing, write: Write): Promise<number> {
-  const body = await licensing.members.export(enterpriseOf(given), {
-    format: given.yes.has('json') ? 'ndjson' : 'csv',
-  });
+  const asJson = given.yes.has('json');
+  const body = await licensing.members.export(enterpriseOf(given), { format: asJson ? 'ndjson' : 'csv' });
   const decoder = new TextDecoder();
   const reader = body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    write(done ? decoder.decode() : decoder.decode(value, { stream: true }));
+    const text = done ? decoder.decode() : decoder.decode(value, { stream: true });
+    if (asJson) write(escaped(text));
+    else if (process.stdout.isTTY) write(text.replaceAll('\r', ''));
+    else writeAsItIs(text);
     if (done) return exitCodes.done;
   }
 }

@@ -1,5 +1,6 @@
 import type { EventsOptions } from '../licensing.ts';
 import type { Given } from './arguments.ts';
+import { jsonOf, tell } from './output.ts';
 
 /**
  * Says on the standard error when a walk over events listens, and once an outage that it does not. `opened`: with which words. `isOpen`: not
@@ -13,20 +14,20 @@ export function outages(
   const json = yes.has('json');
   // In the place of the bar of a job.
   const start = process.stderr.isTTY ? '\r\u001B[K' : '';
-  const tell = (line: string) => process.stderr.write(`${start}${line}\n`);
   let state: 'open' | 'away' | undefined = isOpen ? 'open' : undefined;
   return {
     onOpen: () => {
       // The gateway ends a stream now and then: that is no outage.
-      if (state !== 'open' && !json) tell(opened);
+      if (state !== 'open' && !json) tell(opened, start);
       state = 'open';
     },
     onRetry: ({ message }) => {
       if (state !== 'away')
         tell(
           json
-            ? JSON.stringify({ retrying: true, detail: message })
+            ? jsonOf({ retrying: true, detail: message })
             : `${message.replace(/ \(\w+, request \S+\)$/, '')}: trying again`,
+          start,
         );
       state = 'away';
     },

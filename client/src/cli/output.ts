@@ -1,5 +1,39 @@
 export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as const;
 
+/** What a terminal would obey: control characters but the ends of lines, and characters without a shape, such as turns of direction. */
+const OBEYED = /(?!\r?\n)[\p{Cc}\p{Cf}]/gu;
+
+/**
+ * Prints on the standard output. With {@link tell} the only way to a terminal, whoever wrote the text: the platform, a caller, the file of a
+ * user. It takes out what a terminal would obey.
+ */
+export function print(text: string): void {
+  process.stdout.write(text.replace(OBEYED, '�'));
+}
+
+/** Prints what is a file, for a file or another program. */
+export function writeAsItIs(text: string): void {
+  process.stdout.write(text);
+}
+
+/** Prints a line on the standard error in the same way. `start` is of this program, and may move the cursor. */
+export function tell(line: string, start = '', end = '\n'): void {
+  process.stderr.write(`${start}${line.replace(OBEYED, '�')}${end}`);
+}
+
+/** The same JSON, in which what a terminal would obey is written as `\u` and a number. */
+export function escaped(json: string): string {
+  return json.replace(OBEYED, (character) =>
+    // By its units of UTF-16, of which JSON has four digits each.
+    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+}
+
+/** JSON of one line for machines, which may be shown on a terminal too. */
+export function jsonOf(thing: unknown): string {
+  return escaped(JSON.stringify(thing));
+}
+
 /** What a command prints: a table for people, one line of JSON an item for machines. */
 export interface Output {
   item(item: object): void;
@@ -13,7 +47,7 @@ type Columns = readonly string[];
 const ROWS_AT_ONCE = 500;
 
 export function outputOf(write: (text: string) => void, json: boolean, columns: Columns): Output {
-  if (json) return { item: (item) => write(`${JSON.stringify(item)}\n`), end: () => undefined };
+  if (json) return { item: (item) => write(`${jsonOf(item)}\n`), end: () => undefined };
   let rows: string[][] = [];
   let headed = false;
   const flush = () => {
@@ -59,7 +93,7 @@ function cell(value: unknown): string {
   return plain(text);
 }
 
-/** Without control characters, which a terminal would obey. */
+/** Without control characters, ends of lines too: of one cell, or one line. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '�');
 }

@@ -1,6 +1,6 @@
 import type { Licensing } from '../licensing.ts';
 import type { Command, Given } from './arguments.ts';
-import { exitCodes, fieldsOf, outputOf } from './output.ts';
+import { exitCodes, fieldsOf, jsonOf, outputOf } from './output.ts';
 
 /** What a command works with; tests and `main.ts` give it. */
 export interface World {
@@ -20,7 +20,7 @@ export function enterprise({ places: [enterpriseGlobalId = ''] }: Given): { ente
 }
 
 export function show(given: Given, { write }: World, thing: object): number {
-  write(given.yes.has('json') ? `${JSON.stringify(thing)}\n` : fieldsOf(thing));
+  write(given.yes.has('json') ? `${jsonOf(thing)}\n` : fieldsOf(thing));
   return exitCodes.done;
 }
 

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { UsageError } from './arguments.ts';
+
+/**
+ * A secret of the variable with this name, or of the file that the variable with `_FILE` names, which wins. Never an option: other users of
+ * the machine see command lines.
+ */
+export function secretOf(variable: string): string | undefined {
+  const file = process.env[`${variable}_FILE`];
+  const [from, secret] =
+    file === undefined
+      ? [variable, process.env[variable]]
+      : [`${variable}_FILE ${file}`, contentOf(file, variable)];
+  if (secret === '') throw new UsageError(`${from} is empty`);
+  return secret;
+}
+
+function contentOf(file: string, variable: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new UsageError(
+      `${variable}_FILE ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+}
