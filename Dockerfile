@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
-COPY scripts/bundle.ts scripts/bundle-options.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
+COPY scripts/bundle.ts scripts/bundle-options.ts scripts/built.ts scripts/function-names.ts scripts/own-map.ts scripts/sbom.ts ./scripts/
 RUN npm run build:gateway
 
 # What `npm run pack:sandbox` packs.
@@ -17,7 +17,7 @@ FROM build AS package
 COPY CHANGELOG.md ./
 COPY docs/operating.md docs/platform.md docs/readings.md docs/recipes.md ./docs/
 COPY config/response-examples.json config/openapi-3.0.json ./config/
-COPY scripts/sandbox-package.ts scripts/api-key.ts ./scripts/
+COPY scripts/needs-build.sh scripts/sandbox-package.ts scripts/api-key.ts ./scripts/
 COPY sandbox ./sandbox
 COPY sandbox-package ./sandbox-package
 RUN npm run build:sandbox

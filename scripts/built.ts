@@ -1,9 +1,16 @@
-/** Whether `dist` was built from the current sources. The mark is in `dist`, which every build empties first. */
+/**
+ * Whether `dist` was built from the current sources. The mark is in `dist`, which every build empties first. As a program it succeeds where
+ * there is nothing to build.
+ */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SOURCES = ['src/**', 'scripts/bundle.ts', 'package-lock.json', 'nest-cli.json', 'tsconfig*.json'];
+const SOURCES = [
+  'src/**',
+  'scripts/{bundle,bundle-options,function-names,own-map,sbom}.ts',
+  ...['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'],
+];
 const MARK = 'dist/.built-from';
 
 export function isBuilt(root: string): boolean {
@@ -31,3 +38,5 @@ function digestOf(root: string): string {
   }
   return digest.digest('hex');
 }
+
+if (import.meta.main) process.exitCode = isBuilt('.') ? 0 : 1;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
 
@@ -38,6 +39,17 @@ const noCallersOfLog: Plugin = {
   },
 };
 
+const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+
+/** Runs before all packages, of which some throw in an older Node. */
+const NODE_CHECK = `{
+  const needed = '${engines.node.replace('>=', '')}', present = process.versions.node;
+  if (needed.localeCompare(present, 'en', { numeric: true }) > 0) {
+    process.stderr.write('This needs Node ' + needed + ' or newer, and is run by Node ' + present + '.\\n');
+    process.exit(1);
+  }
+}`;
+
 /** How the modules of `dist` and their packages become one program: as it ships, and with modules that a deliberate bug can change. */
 export const BUNDLE_OPTIONS = {
   bundle: true,
@@ -49,8 +61,9 @@ export const BUNDLE_OPTIONS = {
   keepNames: true,
   logLevel: 'warning',
   plugins: [usedValidators, noCallersOfLog],
-  // For the packages that are CommonJS.
   banner: {
-    js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
+    // The last line is for the packages that are CommonJS.
+    js: `${NODE_CHECK}
+import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);`,
   },
 } as const satisfies BuildOptions;

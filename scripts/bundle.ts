@@ -6,6 +6,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build } from 'esbuild';
+import { markBuilt } from './built.ts';
 import { BUNDLE_OPTIONS } from './bundle-options.ts';
 import { withoutFunctionNames } from './function-names.ts';
 import { ownMap } from './own-map.ts';
@@ -44,3 +45,4 @@ cpSync('src/start.sh', 'dist/bundle/start.sh');
 for (const file of SERVED) cpSync(file, `dist/bundle/${file}`);
 const files = [...Object.keys(metafile.inputs), ...SERVED];
 writeFileSync('dist/bundle/sbom.cdx.json', `${JSON.stringify(sbomOf(files), null, 2)}\n`);
+markBuilt('.');

@@ -1,15 +1,16 @@
 /**
  * `npm run demo`: the sandbox and the gateway in one command, without other installations. Every credential is made up at start and
- * stays in a temporary folder until Ctrl-C. `npm run dev` is the same with the built files instead of the bundle: a change of a source
- * compiles it, and restarts the process that it belongs to.
+ * stays in a temporary folder until Ctrl-C. `npm run dev` is the same with compiled files of its own (`.dev`) instead of the bundle: a
+ * change of a source compiles it, and restarts the process that it belongs to.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 import { prepareDemo } from './demo-state.ts';
-import { isBuilt, markBuilt } from './built.ts';
+import { isBuilt } from './built.ts';
 import { faultOfPort } from '../sandbox-package/src/ports.ts';
 import { newSetting, type Setting } from '../sandbox-package/src/setting.ts';
 
@@ -18,6 +19,8 @@ const READY_WITHIN_MS = 30_000;
 const NODE_COMPILE_CACHE = 'node_modules/.cache/demo';
 /** Lets the gateway's clock follow the sandbox's. */
 const DEMO_CLOCK = new URL('./demo-clock.ts', import.meta.url).href;
+/** The id of the request after which the demo is ready. */
+const LAST_REQUEST = 'demo-is-ready';
 const port = process.env['PORT'] ?? '3000';
 const sandboxPort = process.env['SANDBOX_PORT'] ?? '4000';
 const managementPort = process.env['MANAGEMENT_PORT'] ?? '9464';
@@ -102,13 +105,33 @@ async function healthy(url: string): Promise<void> {
   }
 }
 
+/** Prints the log of the gateway. Resolves once it has the last request of the preparation. */
+function printLog({ stdout }: ChildProcess): Promise<void> {
+  const lineOf = prettyFactory({
+    colorize: process.stdout.isTTY,
+    ignore: 'event',
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+  });
+  return new Promise((resolve) => {
+    if (stdout === null) return resolve();
+    createInterface({ input: stdout }).on('line', (line) => {
+      process.stdout.write(lineOf(line));
+      if (line.includes(LAST_REQUEST)) resolve();
+    });
+  });
+}
+
 await assertFree({ PORT: port, SANDBOX_PORT: sandboxPort, MANAGEMENT_PORT: managementPort });
 
 /** Compiles, and goes on to compile what changes. Resolves when the first build is there. */
 async function compileOnChange(): Promise<void> {
   const compiler = start(
     'compiler',
-    [process.execPath, 'node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'],
+    [
+      ...[process.execPath, 'node_modules/@nestjs/cli/bin/nest.js', 'build', '--path', 'tsconfig.dev.json'],
+      ...['--watch', '--preserveWatchOutput'],
+    ],
     {},
   );
   let printed = '';
@@ -121,15 +144,23 @@ async function compileOnChange(): Promise<void> {
   });
 }
 
+/** Builds the gateway, with a dot each second. */
+async function build(): Promise<void> {
+  process.stdout.write('Building the gateway, which is done again only after a change of its sources ');
+  const building = spawn('npm', ['run', '-s', 'build:gateway'], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const dots = setInterval(() => process.stdout.write('.'), 1_000);
+  const [code] = (await once(building, 'exit')) as [number | null];
+  clearInterval(dots);
+  say(code === 0 ? ' done' : ' failed');
+  if (code !== 0) process.exit(1);
+}
+
 /** How a process starts, which is restarted when a file changes that it has read. */
 const WATCHED = [process.execPath, '--watch', '--watch-preserve-output', '--watch-kill-signal=SIGINT'];
 
 if (isWatched) await compileOnChange();
 else if (process.env['DEMO_SKIP_BUILD'] !== '1' && !isBuilt('.')) {
-  say('Building …');
-  const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' });
-  if (built.status !== 0) process.exit(1);
-  markBuilt('.');
+  await build();
 }
 
 const appKey = randomBytes(12).toString('hex');
@@ -148,7 +179,7 @@ try {
     SANDBOX_ADMIN_PASSWORD: adminPassword,
   });
   const command = isWatched
-    ? [...WATCHED, '--import', DEMO_CLOCK, 'dist/main.js']
+    ? [...WATCHED, '--import', DEMO_CLOCK, '.dev/main.js']
     : ['sh', 'dist/bundle/start.sh', '--import', DEMO_CLOCK];
   const gateway = start('gateway', command, {
     DEMO_SANDBOX_CLOCK: `${sandboxUrl}/__sandbox/clock`,
@@ -157,19 +188,15 @@ try {
     ...setting.environment,
     DOCS: 'on',
   });
-  gateway.stdout?.pipe(
-    pretty({
-      colorize: process.stdout.isTTY,
-      ignore: 'event',
-      translateTime: 'SYS:HH:MM:ss',
-      singleLine: true,
-    }),
-  );
+  const logged = printLog(gateway);
   // Both at once: the gateway needs the platform for its first request only.
   await healthy(`${sandboxUrl}/__sandbox/health`);
   await healthy(`${gatewayUrl}/health/ready`);
   say('Making example data, with one order that gets lost: its lines in the log say ERROR.');
   await prepareDemo({ gatewayUrl, key, sandboxUrl });
+  const headers = { 'x-api-key': key, 'x-request-id': LAST_REQUEST };
+  await (await fetch(`${gatewayUrl}/v1/callers/me`, { headers })).text();
+  await logged;
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   await end(1);

@@ -11,7 +11,9 @@ export function sbomOf(files: readonly string[]): object {
   const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   const { name, version } = read('package.json');
   const locked = read('package-lock.json')['packages'] as Record<string, Locked>;
-  const places = new Set(files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
+  // Where `node_modules` is a link, the files are named by where it leads.
+  const inside = files.map((file) => file.slice(Math.max(0, file.indexOf('node_modules/'))));
+  const places = new Set(inside.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
   const components = [...places].map((place) => componentOf(place, locked[place]));
   const byPurl = new Map(components.map((component) => [component.purl, component]));
   return {

@@ -173,7 +173,7 @@ describe('the image', () => {
   const lines = (path: string) => readFileSync(path, 'utf8').split('\n');
 
   it('starts the gateway as `npm start` does', () => {
-    expect(scripts.start).toBe(`exec sh ${START_SCRIPT}`);
+    expect(scripts.start).toBe(`sh scripts/needs-build.sh && exec sh ${START_SCRIPT}`);
     expect(dockerfile).toContain(`CMD ["sh", "${START_SCRIPT}"]\n`);
     expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
@@ -202,6 +202,19 @@ describe('the image', () => {
     expect(imported.filter((path) => !copied.includes(path))).toEqual([]);
     expect(imported.length).toBeGreaterThan(2);
   });
+
+  it.each(['gateway', 'order-store-init', 'conformance'])(
+    'G301 %s names the Node that it needs where it is run by an older one',
+    (program) => {
+      const older = "Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })";
+      const options = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];
+      const { status, stderr } = spawnSync(process.execPath, [...options, `dist/bundle/${program}.js`], {
+        cwd: image,
+        encoding: 'utf8',
+      });
+      expect([status, stderr]).toEqual([1, 'This needs Node 24.9 or newer, and is run by Node 20.20.2.\n']);
+    },
+  );
 
   it('starts with the compiled code that it makes beforehand, without a place to write', () => {
     expect(dockerfile).toContain(`RUN sh ${START_SCRIPT} `);
