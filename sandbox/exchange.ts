@@ -72,8 +72,9 @@ export class Exchange {
     );
   }
 
-  #control({ method, path, query, request, response }: Arrived, bytes: Buffer): void {
-    const refusal = foreignCall(request, this.#sandbox.world.settings.host);
+  async #control({ method, path, query, request, response }: Arrived, bytes: Buffer): Promise<void> {
+    const { clock, world } = this.#sandbox;
+    const refusal = foreignCall(request, world.settings.host);
     if (refusal !== undefined)
       return send(
         response,
@@ -84,10 +85,12 @@ export class Exchange {
       return send(response, { status: 200, headers, body: page(), code: null });
     }
     const { body, readable } = parseBody(bytes);
+    const before = clock.offset;
     const answer =
       bytes.length > 0 && !readable
         ? { status: 400, body: { error: 'the body is not JSON', field: 'body' } }
         : control(this.#sandbox, { method, path: path.slice(CONTROL_PREFIX.length), query, body });
+    if (clock.offset !== before) await world.settings.clockMoved(clock.offset);
     send(response, toReply({ ...answer, headers: CONTROL_HEADERS, success: false }));
   }
 

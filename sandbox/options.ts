@@ -51,6 +51,8 @@ export interface SandboxOptions {
   readonly keepAliveTimeoutMs?: number;
   /** Serves TLS, and only clients that show a certificate of these authorities. Default: plain HTTP. */
   readonly tls?: TlsOptions;
+  /** Is waited for before the response of a control call that moved the clock, by the new distance to the machine's. Default: nothing. */
+  readonly clockMoved?: (aheadMs: number) => Promise<void>;
   /** Receives one line per notable event; never a body, token or secret. Default: nothing is logged. */
   readonly log?: (line: string) => void;
 }
@@ -84,6 +86,7 @@ export interface Settings {
   readonly journalLimit: number;
   readonly maxBodyBytes: number;
   readonly keepAliveTimeoutMs: number;
+  readonly clockMoved: (aheadMs: number) => Promise<void>;
   readonly log: (line: string) => void;
 }
 
@@ -109,6 +112,7 @@ export function settle(options: SandboxOptions, madeUp: { seed: number; seedPass
     journalLimit: options.journalLimit ?? 20_000,
     maxBodyBytes: options.maxBodyBytes ?? 16 * 1024 * 1024,
     keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 60_000,
+    clockMoved: options.clockMoved ?? (() => Promise.resolve()),
     log: options.log ?? (() => {}),
   };
 }

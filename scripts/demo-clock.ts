@@ -3,19 +3,12 @@
  * sides. It is no part of the build or of an image, and no setting of the gateway leads to it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { moveClock } from '../sandbox-package/src/moved-clock.ts';
 
 const EVERY_MS = 250;
 const clock = process.env['DEMO_SANDBOX_CLOCK'];
 if (clock === undefined || process.env['NODE_ENV'] === 'production')
   throw new Error('only the demo follows the clock of a sandbox');
-
-const machine = Date.now;
-const uptime = performance.now.bind(performance);
-let ahead = 0;
-/** How long the gateway has been running never falls. */
-let longest = 0;
-Date.now = () => machine() + ahead;
-performance.now = () => uptime() + longest;
 
 void follow(clock);
 
@@ -23,8 +16,7 @@ async function follow(url: string): Promise<never> {
   for (;;) {
     try {
       const answer = await fetch(url, { signal: AbortSignal.timeout(5_000) });
-      ahead = ((await answer.json()) as { aheadMs: number }).aheadMs;
-      longest = Math.max(longest, ahead);
+      moveClock(((await answer.json()) as { aheadMs: number }).aheadMs);
     } catch {
       // The sandbox is starting or ending: the clock stays as it is.
     }

@@ -23,8 +23,8 @@ const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<
 
 rmSync(OUT, { recursive: true, force: true });
 await build({
-  entryPoints: ['sandbox-package/src/main.ts'],
-  outfile: `${OUT}/main.js`,
+  entryPoints: ['main', 'follow-clock'].map((name) => `sandbox-package/src/${name}.ts`),
+  outdir: OUT,
   ...{ bundle: true, platform: 'node', format: 'esm', target: 'node24', logLevel: 'warning' },
 });
 cpSync(BUNDLE, `${GATEWAY}/${BUNDLE}`, {

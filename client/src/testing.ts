@@ -29,7 +29,7 @@ export interface Sandbox {
   reset(): Promise<void>;
   /** Adds rules that spoil calls. */
   fault(...rules: readonly object[]): Promise<void>;
-  /** Moves the platform's clock. */
+  /** Moves the platform's clock, and that of the gateway in front of it. */
   advance(ms: number): Promise<void>;
   /** The orders that the platform has carried out. */
   orders(): Promise<

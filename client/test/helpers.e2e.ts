@@ -39,6 +39,28 @@ describe('a gateway for the tests of callers (needs the build)', () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
+  it('G302 has the time of the platform: an order in doubt is settled as not placed at once, in each test', async () => {
+    const { licensing, sandbox } = gateway;
+    for (const channelOrderId of ['SO-G302-1', 'SO-G302-2']) {
+      const place = () => failure(licensing.orders.place(orderOf(channelOrderId) as never));
+      await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
+      expect(isProblem(await place(), 'outcome-unknown')).toBe(true);
+      const settlement = {
+        channelCode: 'crm',
+        channelOrderId,
+        as: 'not_placed',
+        reason: 'not listed',
+      } as const;
+      expect(isProblem(await failure(licensing.orders.settle(settlement)), 'order-not-settleable')).toBe(
+        true,
+      );
+      await sandbox.advance(20 * 60_000);
+      expect((await licensing.orders.settle(settlement)).state).toBe('not_placed');
+      // The time of the gateway's records does not go back, and passes again.
+      await gateway.reset();
+    }
+  });
+
   it('has a sandbox alone, with data of its own, or the sentence that says what is wrong with it', async () => {
     await using sandbox = await startSandbox({
       seed: 7,

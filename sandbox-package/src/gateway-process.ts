@@ -6,6 +6,7 @@ import { Refusal } from './refusal.ts';
 
 /** Beside the bundle of this program: what the gateway's image has. */
 const GATEWAY = fileURLToPath(new URL('./gateway/dist/bundle/gateway.js', import.meta.url));
+const FOLLOW_CLOCK = new URL('./follow-clock.js', import.meta.url).href;
 const READY_WITHIN_MS = 60_000;
 const LISTENING = /^.*"event":"listening".*$/m;
 
@@ -17,13 +18,14 @@ export class GatewayProcess {
   readonly #log: string[] = [];
   readonly #complaints: string[] = [];
   #isReady = false;
+  #moved: Promise<unknown> = Promise.resolve();
 
   /** `log` gets its log lines. */
   constructor(environment: Readonly<Record<string, string>>, log?: NodeJS.WritableStream) {
-    this.#child = spawn(process.execPath, [GATEWAY], {
+    this.#child = spawn(process.execPath, ['--import', FOLLOW_CLOCK, GATEWAY], {
       // Only the variables named here: it must not use a real platform's settings.
       env: { PATH: process.env['PATH'] ?? '', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       // A process group of its own, so that it gets Ctrl-C once, from here.
       detached: true,
     });
@@ -43,6 +45,17 @@ export class GatewayProcess {
     const { url, managementPort } = JSON.parse(line) as { url: string; managementPort: number };
     // A URL leaves out the port 80.
     return { port: Number(new URL(url).port || 80), managementPort };
+  }
+
+  /** Moves its clock. Resolves when the clock has moved, or the gateway has ended. */
+  async moveClock(aheadMs: number): Promise<void> {
+    // One after the other: each reply is to the last message.
+    this.#moved = this.#moved.then(() => {
+      if (!this.#child.connected) return undefined;
+      this.#child.send({ aheadMs });
+      return Promise.race([once(this.#child, 'message'), this.#gone]);
+    });
+    await this.#moved;
   }
 
   /** Resolves when it has ended. */

@@ -48,7 +48,8 @@ async function start(
   const { host, port, user, has } = given;
   const profile = await readProfile(given.profile);
   if (!has['sandbox-only']) await assertFree('--port', port, host);
-  const platform = await startPlatform(given, profile, asked.state);
+  let gateway: GatewayProcess | undefined;
+  const platform = await startPlatform(given, profile, asked.state, async (ms) => gateway?.moveClock(ms));
   toEnd.push(() => platform.sandbox.close());
   assertKnown(platform, given);
   const sandbox = shown(platform);
@@ -64,7 +65,7 @@ async function start(
     PLATFORM_PROFILE_FILE: setting.write('profile.json', { version: 1, readings }),
     ...asked.environment,
   };
-  const gateway = new GatewayProcess(environment, has.log ? process.stderr : undefined);
+  gateway = new GatewayProcess(environment, has.log ? process.stderr : undefined);
   toEnd.push(() => gateway.stop());
   const listening = await gateway.ready((why) => {
     if (ending !== undefined) return;

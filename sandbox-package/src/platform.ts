@@ -19,6 +19,7 @@ export async function startPlatform(
   { host, sandboxPort: port, seed, state: file }: Arguments,
   profile: Partial<Profile>,
   given: unknown,
+  clockMoved: (aheadMs: number) => Promise<void>,
 ): Promise<RunningPlatform> {
   const [appKey, appSecret, password] = [9, 24, 12].map((bytes) =>
     randomBytes(bytes).toString('base64url'),
@@ -28,6 +29,7 @@ export async function startPlatform(
     ...{ appKey, appSecret, seedPassword: password, host, port, profile },
     ...(seed === undefined ? {} : { seed }),
     ...(state === undefined ? {} : { state }),
+    clockMoved,
     log: (line) => process.stderr.write(`sandbox: ${line}\n`),
   });
   const sandbox = await named(file === undefined ? 'The state' : `--state ${file}`, () => starting).catch(

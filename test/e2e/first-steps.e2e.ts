@@ -29,6 +29,8 @@ const read = (path: string) => readFileSync(at(path), 'utf8');
 const git = (...args: string[]) =>
   execFileSync('git', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
 const { atEnd } = endings();
+/** Of a build on a slow machine. */
+const LONG_MS = 900_000;
 const NOT_BUILT = 'The gateway is not built: npm run build\n';
 const ports = { PORT: '', MANAGEMENT_PORT: '', SANDBOX_PORT: '' };
 
@@ -42,6 +44,9 @@ beforeAll(async () => {
     rmSync(at(path), { force: true });
     if (existsSync(path)) cpSync(path, at(path));
   }
+  const inClone = ['-C', clone, '-c', 'user.name=clone', '-c', 'user.email=clone@example.com'];
+  git(...inClone, 'add', '--all');
+  git(...inClone, 'commit', '--quiet', '--allow-empty', '--message', 'the present state');
   symlinkSync(resolve('node_modules'), at('node_modules'));
   for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = String(await freePort());
 });
@@ -135,91 +140,103 @@ describe('G300 the first steps, as the documents have them', () => {
     },
   );
 
-  it('README: the demo builds, shows the log of its preparation, and then what to try', async () => {
-    const [commands = ''] = blocksOf('README.md');
-    expect(commands.split('\n').map((line) => line.split('#')[0]?.trim())).toEqual([
-      'npm run demo',
-      'npm test',
-      '',
-    ]);
-    const demo = type('npm run -s demo', ports);
-    const printed = await demo.printed('Ctrl-C ends both');
-    expect(printed).toMatch(/^Building the gateway, [a-z ]+\.* done\n/);
-    expect(printed.indexOf('API key')).toBeGreaterThan(printed.lastIndexOf('createJob'));
-    expect(printed.indexOf('API key')).toBeGreaterThan(printed.lastIndexOf('settleOrder 200'));
-    expect(printed).toContain('settleOrder 200');
-    const [, request = ''] = /^ {2}(curl -s .+)$/m.exec(printed) ?? [];
-    expect(JSON.parse(await typed(request))).toMatchObject({ items: expect.any(Array) });
-    expect(await interrupt(demo)).toBe(0);
-  });
+  it(
+    'README: the demo builds, shows the log of its preparation, and then what to try',
+    async () => {
+      const [commands = ''] = blocksOf('README.md');
+      expect(commands.split('\n').map((line) => line.split('#')[0]?.trim())).toEqual([
+        'npm run demo',
+        'npm test',
+        '',
+      ]);
+      const demo = type('npm run -s demo', ports);
+      const printed = await demo.printed('Ctrl-C ends both');
+      expect(printed).toMatch(/^Building the gateway, [a-z ]+\.* done\n/);
+      expect(printed.indexOf('API key')).toBeGreaterThan(printed.lastIndexOf('createJob'));
+      expect(printed.indexOf('API key')).toBeGreaterThan(printed.lastIndexOf('settleOrder 200'));
+      expect(printed).toContain('settleOrder 200');
+      const [, request = ''] = /^ {2}(curl -s .+)$/m.exec(printed) ?? [];
+      expect(JSON.parse(await typed(request))).toMatchObject({ items: expect.any(Array) });
+      expect(await interrupt(demo)).toBe(0);
+    },
+    LONG_MS,
+  );
 
-  it('first-day.md: from the settings to the first call', async () => {
-    const [build = '', load = '', ask = '', write = '', newKey = '', start = '', call = ''] =
-      blocksOf('docs/first-day.md');
-    const sandbox = type('exec npm run -s sandbox', {
-      SANDBOX_PORT: ports.SANDBOX_PORT,
-      SANDBOX_APP_KEY: app.key,
-      SANDBOX_APP_SECRET: app.secret,
-      SANDBOX_ADMIN_PASSWORD: app.password,
-    });
-    await sandbox.printed(ports.SANDBOX_PORT);
-    const builtAt = () => statSync(at('dist/bundle/gateway.js')).mtimeMs;
-    const before = builtAt();
-    await typed(build);
-    // The demo has built the same sources.
-    expect(builtAt()).toBe(before);
-    edit('.env', (text) => text + settings());
-    writeFileSync(at('config/users.json'), users);
-    for (const command of [ask, ...write.trim().split('\n')]) {
-      const { code, output } = type(`${load}${command}`);
-      expect([0, 1]).toContain(await code);
-      expect(output()).toContain('platform-profile.json');
-    }
-    const made = await typed(newKey);
-    const [key = '', entry = ''] = [/lgw_\S+/, /\{.*\}/].map((form) => form.exec(made)?.[0]);
-    const own = {
-      ...(JSON.parse(entry) as object),
-      scopes: ['orders:read', 'members:read', 'gaps:read'],
-      ...{ enterprises: ['ent-harbour'], users: ['default'] },
-    };
-    edit('config/callers.json', (text) => {
-      const { callers } = JSON.parse(text) as { callers: object[] };
-      return JSON.stringify({ callers: [...callers, own] });
-    });
-    const gateway = type(`${load}${start}`);
-    await gateway.printed('"event":"listening"');
-    const [assets, members] = (await typed(call.replace(/^KEY=.*$/m, `KEY=${key}`).replaceAll(/$/gm, '\n')))
-      .split(/(?<=\})(?=\{)/)
-      .map((text) => JSON.parse(text) as { items: object[] });
-    expect([assets?.items[0], members?.items[0]]).toMatchObject([
-      { assetId: expect.any(String) },
-      { memberGlobalId: expect.any(String) },
-    ]);
-    await interrupt(gateway);
+  it(
+    'first-day.md: from the settings to the first call',
+    async () => {
+      const [build = '', load = '', ask = '', write = '', newKey = '', start = '', call = ''] =
+        blocksOf('docs/first-day.md');
+      const sandbox = type('exec npm run -s sandbox', {
+        SANDBOX_PORT: ports.SANDBOX_PORT,
+        SANDBOX_APP_KEY: app.key,
+        SANDBOX_APP_SECRET: app.secret,
+        SANDBOX_ADMIN_PASSWORD: app.password,
+      });
+      await sandbox.printed(ports.SANDBOX_PORT);
+      const builtAt = () => statSync(at('dist/bundle/gateway.js')).mtimeMs;
+      const before = builtAt();
+      await typed(build);
+      // The demo has built the same sources.
+      expect(builtAt()).toBe(before);
+      edit('.env', (text) => text + settings());
+      writeFileSync(at('config/users.json'), users);
+      for (const command of [ask, ...write.trim().split('\n')]) {
+        const { code, output } = type(`${load}${command}`);
+        expect([0, 1]).toContain(await code);
+        expect(output()).toContain('platform-profile.json');
+      }
+      const made = await typed(newKey);
+      const [key = '', entry = ''] = [/lgw_\S+/, /\{.*\}/].map((form) => form.exec(made)?.[0]);
+      const own = {
+        ...(JSON.parse(entry) as object),
+        scopes: ['orders:read', 'members:read', 'gaps:read'],
+        ...{ enterprises: ['ent-harbour'], users: ['default'] },
+      };
+      edit('config/callers.json', (text) => {
+        const { callers } = JSON.parse(text) as { callers: object[] };
+        return JSON.stringify({ callers: [...callers, own] });
+      });
+      const gateway = type(`${load}${start}`);
+      await gateway.printed('"event":"listening"');
+      const [assets, members] = (await typed(call.replace(/^KEY=.*$/m, `KEY=${key}`).replaceAll(/$/gm, '\n')))
+        .split(/(?<=\})(?=\{)/)
+        .map((text) => JSON.parse(text) as { items: object[] });
+      expect([assets?.items[0], members?.items[0]]).toMatchObject([
+        { assetId: expect.any(String) },
+        { memberGlobalId: expect.any(String) },
+      ]);
+      await interrupt(gateway);
 
-    // The order store comes after the build, and before the start.
-    const [setUp = ''] = blocksOf('docs/operating.md');
-    const store = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    atEnd(() => store.stop());
-    const [copies = '', rest = ''] = setUp.split(/^(?=set -a)/m);
-    await typed(copies);
-    edit('.env', (text) =>
-      [text, settings({ ORDER_REDIS_URL: store.url, ENCRYPTION_KEYS: newEncryptionKey() })].join(''),
-    );
-    writeFileSync(at('config/users.json'), users);
-    const operated = type(rest.replace('npm run order-store-init', '$& -- --yes'));
-    expect(await operated.printed('"event":"listening"')).toContain('The order store has no orders.');
-    await interrupt(operated);
-    await interrupt(sandbox);
-  });
+      // The order store comes after the build, and before the start.
+      const [setUp = ''] = blocksOf('docs/operating.md');
+      const store = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+      atEnd(() => store.stop());
+      const [copies = '', rest = ''] = setUp.split(/^(?=set -a)/m);
+      await typed(copies);
+      edit('.env', (text) =>
+        [text, settings({ ORDER_REDIS_URL: store.url, ENCRYPTION_KEYS: newEncryptionKey() })].join(''),
+      );
+      writeFileSync(at('config/users.json'), users);
+      const operated = type(rest.replace('npm run order-store-init', '$& -- --yes'));
+      expect(await operated.printed('"event":"listening"')).toContain('The order store has no orders.');
+      await interrupt(operated);
+      await interrupt(sandbox);
+    },
+    LONG_MS,
+  );
 
-  it('CONTRIBUTING: `npm run dev` compiles what runs, and leaves the bundle of `npm start` as it was', async () => {
-    const before = read('dist/bundle/gateway.js');
-    const dev = type('npm run -s dev', ports);
-    await dev.printed('Ctrl-C ends both');
-    expect(await interrupt(dev)).toBe(0);
-    expect(read('dist/bundle/gateway.js') === before).toBe(true);
-    edit('README.md', (text) => `${text}\nOne line more.\n`);
-    expect(await typed('npm run -s check:fast')).toContain('ok     check:format');
-  });
+  it(
+    'CONTRIBUTING: `npm run dev` compiles what runs, and leaves the bundle of `npm start` as it was',
+    async () => {
+      const before = read('dist/bundle/gateway.js');
+      const dev = type('npm run -s dev', ports);
+      await dev.printed('Ctrl-C ends both');
+      expect(await interrupt(dev)).toBe(0);
+      expect(read('dist/bundle/gateway.js') === before).toBe(true);
+      edit('README.md', (text) => `${text}\nOne line more.\n`);
+      expect(await typed('npm run -s check:fast')).toContain('ok     check:format');
+    },
+    LONG_MS,
+  );
 });
