@@ -281,6 +281,9 @@ describe('the command licensing', () => {
     writeFileSync(file, rows.join('\n'));
     const plan = await imported(file, '--validate-only', '--json');
     expect((await imported(file, '--dry-run', '--json')).out).toBe(plan.out);
+    expect((await imported(file, '--dry-run')).err).toMatch(
+      /^The platform checks passwords only when it adds /,
+    );
     expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 0, fail: ['anna'] });
     const run = await imported(file);
     const { out } = await licensing('jobs list --json --state completed');

@@ -253,7 +253,7 @@ describe('the file of an import', () => {
     const plan = await post(file(rows), `${query}&validateOnly=true`);
     expect([plan.status, plan.body]).toEqual([
       200,
-      { add: 1, update: 1, unchanged: 1, delete: expect.anything(), fail: [] },
+      { add: 1, update: 1, unchanged: 1, delete: expect.anything(), fail: [], notChecked: ['password'] },
     ]);
     expect((plan.body['delete'] as string[]).toSorted()).toEqual(surplus.toSorted());
     const few = await post(file(rows), query.replace(/maxDeletes=\d+/, `maxDeletes=${surplus.length - 1}`));
@@ -309,7 +309,7 @@ describe('the file of an import', () => {
     const plan = await post(file([`anna,${newSecret('m')},Anna Berg,,,`]), query);
     expect([plan.status, plan.body]).toEqual([
       200,
-      { add: 1, update: 0, unchanged: 0, delete: [], fail: [] },
+      { add: 1, update: 0, unchanged: 0, delete: [], fail: [], notChecked: ['password'] },
     ]);
   });
 
@@ -363,12 +363,40 @@ describe('the file of an import', () => {
       bytes('PK', [3, 4], 'xl/workbook'),
       [`row 0: must be text in UTF-8, and is a zip archive (as a spreadsheet is): ${closed}`],
     ],
-    ['an open quote', file(['"zoe,first-login-1,Zoe,,,']), ['row 1: has a quote that is not closed']],
+    [
+      'an open quote, and reads on in the next line',
+      file([
+        ...['"zoe,first-login-1,Zoe,,,', 'z e,first-login-1,Zoe,,,', good],
+        ...['"eva",first-login-1,"E\nva,,,', 'zoe,"first-login-1","Zoe",,,'],
+      ]),
+      [
+        'row 1, line 2: has a quote that is not closed',
+        `row 2, line 3, account: ${ofAccount}`,
+        'row 4, line 5: has a quote that is not closed',
+        'row 5, line 6: must have 6 cells, like the header',
+        'row 6, line 7, account: must not be given twice, in any case of letters: row 3 has it too',
+      ],
+    ],
+    [
+      'a quote that is open behind a cell of several lines',
+      file(['zoe,first-login-1,"Zoe",,"a\nb","', 'i d a,first-login-1,Ida,,,']),
+      [
+        'row 1, line 2: has a quote that is not closed: it stands in line 3',
+        `row 2, line 4, account: ${ofAccount}`,
+      ],
+    ],
+    [
+      'rows without text between others',
+      file([',,', 'zoe,first-login-1,Zoe,,,']),
+      ['row 1, line 2: must have 6 cells, like the header'],
+    ],
     [
       'a quote inside',
-      file(['z"oe,first-login-1,Zoe,,,']),
+      file(['z"oe,first-login-1,Zoe,,,', '"eva"x,first-login-1,Eva,,,', 'i d a,first-login-1,Ida,,,']),
       [
         'row 1, line 2: is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end',
+        'row 2, line 3: is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end',
+        `row 3, line 4, account: ${ofAccount}`,
       ],
     ],
     [
@@ -408,7 +436,7 @@ describe('the file of an import', () => {
     [
       'a row of 1 MB',
       file([`zoe,first-login-1,${'Z'.repeat(MIB)},,,`]),
-      ['row 1: must have at most 65536 bytes: a quote that is not closed makes one row of all that follows'],
+      ['row 1, line 2: must have at most 65536 bytes'],
     ],
     [
       'tabs between the cells',
@@ -422,6 +450,7 @@ describe('the file of an import', () => {
     ],
     ['nothing', '\n', none],
     ['a header only', file([]), none],
+    ['a header and rows without text', file([',,,,,', ',,']), none],
   ])('J1 refuses %s, and sends nothing', async (_, body, told) => {
     const answer = await post(body);
     expect([answer.status, answer.body['code']]).toEqual([400, 'validation-failed']);
@@ -437,6 +466,11 @@ describe('the file of an import', () => {
     expect(texts).toEqual(told);
     expect(answer.text).not.toContain('first-login-1');
     expect(await sandbox.calls()).toEqual([]);
+  });
+
+  it('J1 takes rows without text at the end of a file, as spreadsheets leave them, for none', async () => {
+    const done = await ended(await post(file([...newRows('sheet', 1), ',,,,,', '"", ,,,,', ',,', ''])));
+    expect(done).toMatchObject({ state: 'succeeded', total: 1 });
   });
 
   it('J1 reads a byte order mark, semicolons, quotes and NDJSON', async () => {

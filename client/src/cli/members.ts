@@ -26,6 +26,8 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
   if (yes.has('dry-run') || yes.has('validate-only')) {
     const plan = await licensing.members.previewImport(input, rows, { format });
     write(yes.has('json') ? `${jsonOf(plan)}\n` : fieldsOf(plan));
+    if (!yes.has('json') && plan.notChecked?.includes('password'))
+      tell('The platform checks passwords only when it adds the members: it may refuse some of these rows.');
     return exitCodes.done;
   }
   const { jobId } = await licensing.members.import(input, rows, { format });

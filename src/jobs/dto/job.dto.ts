@@ -212,6 +212,14 @@ export class ImportPlanDto {
 
   /** Accounts whose rows would fail: with `mode=add`, those that the enterprise has already; else new ones without name or password. */
   fail!: string[];
+
+  @ApiProperty({
+    enum: ['password'],
+    isArray: true,
+    description:
+      'Columns that only the platform can check, and only when members are added: its rules for passwords may refuse rows that are in order here. Empty where nobody is added',
+  })
+  notChecked!: 'password'[];
 }
 
 @ApiSchema({ description: 'What became of a row of the file, or of a member that the file does not have' })

@@ -15,7 +15,8 @@ import {
 } from '../store/job-record.ts';
 import type { StoredChunk } from '../store/job-store.ts';
 import { accountOf } from './account-of.ts';
-import { csvRows, type FileColumns, MAX_NAME, type RowFault } from './csv-rows.ts';
+import { csvRows, type FileColumns } from './csv-rows.ts';
+import { MAX_NAME, type RowFault } from './file-row.ts';
 import { ndjsonRows } from './ndjson-rows.ts';
 
 const COLUMNS = ['account', 'userName', 'password', 'name', 'departmentId', 'remark', 'passwordMobile'];

@@ -168,7 +168,12 @@ export class ImportsService {
       }
     }
     const deleted = surplus(members, named.all, options, username);
-    return { ...plan, delete: deleted.map(({ account }) => account), fail: failing };
+    return {
+      ...plan,
+      delete: deleted.map(({ account }) => account),
+      fail: failing,
+      notChecked: plan.add > 0 ? ['password'] : [],
+    };
   }
 
   /**

@@ -7,7 +7,7 @@ import {
   NEW_LINE,
   type RowFault,
   TOO_LONG,
-} from './csv-rows.ts';
+} from './file-row.ts';
 
 const SPACE = 0x20;
 

@@ -1,0 +1,37 @@
+/** A row of a file, in whichever format. */
+export interface FileRow {
+  /** 1 is the first row below the header; 0 is the header, or the file as a whole. */
+  readonly row: number;
+  /** The line where the row begins; 1 is the first line of the file. */
+  readonly line?: number | undefined;
+  readonly values?: Record<string, unknown>;
+  readonly faults?: readonly RowFault[];
+}
+
+export interface RowFault {
+  readonly column?: string;
+  readonly detail: string;
+}
+
+/** Far more than a row of valid values has: an exported row may have thousands of asset numbers. */
+export const MAX_ROW_BYTES = 64 * 1024;
+export const TOO_LONG = `must have at most ${MAX_ROW_BYTES} bytes`;
+export const NEW_LINE = 0x0a;
+/** The name of a column that is no field is cut to this length. */
+export const MAX_NAME = 64;
+
+/** A row that could not be read. `line` is not known for the file as a whole. */
+export function faultyRow(row: number, line: number | undefined, detail: string): FileRow {
+  return { row, line, faults: [{ detail }] };
+}
+
+/** Why the file is none of the kind that it should be, by its first bytes. */
+export function fileRefusal(head: Buffer): string | undefined {
+  const signature = head.toString('latin1', 0, 4);
+  if (signature.startsWith('PK\u0003\u0004'))
+    return 'must be text in UTF-8, and is a zip archive (as a spreadsheet is): save it as CSV first';
+  if (signature.startsWith('\u001f\u008b')) return 'must be text in UTF-8, and is compressed';
+  if (/^(\u00ff\u00fe|\u00fe\u00ff)/.test(signature)) return 'must be in UTF-8, and is in UTF-16';
+  if (head.subarray(0, MAX_ROW_BYTES).includes(0)) return 'must be text in UTF-8, and has a null byte';
+  return undefined;
+}
