@@ -1,6 +1,6 @@
 /**
  * `npm run generate` writes the committed files that come from the code; `--check` compares them instead. It reads the built gateway,
- * since the build makes parts of the OpenAPI document (the plugin of @nestjs/swagger).
+ * since the build makes parts of the OpenAPI document (the plugin of @nestjs/swagger). `--from`: another folder of the build than `dist`.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +12,12 @@ import { type FullDocument, openApi30 } from './openapi-3.0.ts';
 import { readingsPage, withReadings } from './readings-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
+const fromAt = process.argv.indexOf('--from');
+const FROM = fromAt < 0 ? 'dist' : process.argv[fromAt + 1];
+
 /** A module of the build. It has no types, so the caller declares what it uses. */
 async function built<T>(path: string): Promise<T> {
-  return (await import(new URL(`../dist/${path}`, import.meta.url).href)) as T;
+  return (await import(new URL(`../${FROM}/${path}`, import.meta.url).href)) as T;
 }
 
 const { loadConfig } = await built<{ loadConfig: (environment: Record<string, string>) => object }>(

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Those of the files that import one of the changed ones; a changed file is none of them. */
+export function importersOf(changed: readonly string[], files: readonly string[]): string[] {
+  const targets = new Set(changed);
+  return files.filter((path) => {
+    if (targets.has(path)) return false;
+    const imports = readOrNothing(path).matchAll(/\b(?:from|import) ?\(?'(\.[^']+)'/g);
+    return imports.some(([, name = '']) => targets.has(join(dirname(path), name)));
+  });
+}
+
+/** A file that was removed is still listed by Git. */
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
