@@ -1,6 +1,7 @@
 import type { CallOptions, Operation } from './call-options.ts';
 import { Etags } from './etags.ts';
 import { codeOf, provesNotSent } from './not-sent.ts';
+import { paused } from './paused.ts';
 import { GatewayUnreachable, type OrderKey, Problem, problemBodyOf } from './problem.ts';
 import { addTrace } from './trace.ts';
 
@@ -104,22 +105,16 @@ export class Exchange {
 
   constructor(options: LicensingOptions) {
     const { token, attempts = MAX_ATTEMPTS } = options;
-    const [urlName, baseUrl = ''] = optionOf('baseUrl', options.baseUrl, 'LICENSING_URL');
-    if (baseUrl === '') throw new TypeError(`${urlName} is empty: it is the URL of the gateway`);
-    const url = URL.canParse(String(baseUrl)) ? new URL(baseUrl) : undefined;
+    const [urlName, baseUrl] = optionOf('baseUrl', options.baseUrl, 'LICENSING_URL');
+    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw new TypeError(`${urlName} is no http or https URL`);
     if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-      throw new TypeError(`${urlName} has credentials, a query or a fragment, which it must not have`);
-    if (token !== undefined && options.apiKey !== undefined)
-      throw new TypeError('Give apiKey or token: each is set');
+      throw new TypeError(`${urlName} has neither credentials nor a query`);
     if (token === undefined) {
-      const [keyName, apiKey = ''] = optionOf('apiKey', options.apiKey, 'LICENSING_API_KEY');
-      if (apiKey === '')
-        throw new TypeError(`${keyName} is empty: it is the key of the caller (or give token)`);
-      if (!/^[!-~]+$/.test(apiKey))
-        throw new TypeError(`${keyName} has characters that no key has, such as a blank or a line break`);
+      const [keyName, apiKey] = optionOf('apiKey', options.apiKey, 'LICENSING_API_KEY');
+      if (!/^[!-~]+$/.test(apiKey)) throw new TypeError(`${keyName} has characters that no key has`);
       this.#apiKey = apiKey;
-    }
+    } else if (options.apiKey !== undefined) throw new TypeError('Give apiKey or token: each is set');
     if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS)
       throw new TypeError(`attempts is 1 to ${MAX_ATTEMPTS}`);
     this.#base = url.href.replace(/\/+$/, '');
@@ -165,7 +160,10 @@ export class Exchange {
       if (attempt === most || !mayRepeat(done, operation)) throw done;
       const wait = this.#waitBefore(attempt, done instanceof Problem ? done.retryAfterMs : undefined);
       if (performance.now() + wait >= deadline) throw done;
-      await waited(wait, signal, done);
+      await paused(wait, signal).catch((reason: unknown) => {
+        // Time runs out: the failure is what is known.
+        throw reason === TIMED_OUT ? done : reason;
+      });
       inDoubt ||= operation.method !== 'GET' && mayHaveHappened(done);
     }
   }
@@ -232,12 +230,8 @@ export class Exchange {
     }
     if (status === 204) return undefined;
     const answer = parsed(text);
-    if (answer === undefined)
-      return unreachable(`An answer (${status}) of ${this.#server} that is not the gateway's`, {
-        sent: true,
-        status,
-      });
-    if ((status >= 200 && status < 300) || operation.answers?.includes(status)) {
+    const isResult = (status >= 200 && status < 300) || operation.answers?.includes(status);
+    if (isResult && answer !== undefined) {
       const value = answer as object;
       const newEtag = response.headers.get('etag');
       if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
@@ -335,16 +329,17 @@ export class Exchange {
   }
 }
 
-/** The value of an option, else of a variable of the environment; with the name of the one that it came from, or would have come from. */
-function optionOf<T>(
+/** Where the value of an option comes from, and the value: of the option, or of the variable of the environment. */
+function optionOf(
   option: string,
-  value: T | undefined,
+  value: string | URL | undefined,
   variable: string,
-): readonly [string, (T | string)?] {
-  if (value !== undefined) return [option, value];
-  const { process } = globalThis as { process?: { env?: Readonly<Record<string, string | undefined>> } };
-  const set = process?.env?.[variable];
-  return set === undefined ? [`${option} (or the variable ${variable})`] : [`The variable ${variable}`, set];
+): readonly [string, string] {
+  const { env } = (globalThis as { process?: { env?: Readonly<Record<string, string>> } }).process ?? {};
+  const from = value === undefined ? `${option} (or ${variable})` : option;
+  const text = String(value ?? env?.[variable] ?? '');
+  if (text === '') throw new TypeError(`${from} is empty`);
+  return [from, text];
 }
 
 const TIMED_OUT = Symbol('timed out');
@@ -378,21 +373,6 @@ function mayHaveHappened(failure: Failure): boolean {
   return failure instanceof Problem ? failure.outcome !== 'not_processed' : failure.sent;
 }
 
-/** Waits; where time runs out first, the failure is what is known. */
-function waited(ms: number, signal: AbortSignal, failure: Failure): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      reject(signal.reason === TIMED_OUT ? failure : (signal.reason as Error));
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', end);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
-
 function parsed(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -409,10 +389,8 @@ function retryAfterOf(header: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-/** Where a page is not served over https, a browser has no `randomUUID`. */
+/** Not `randomUUID`: a browser has none where a page is not served over https. */
 function newId(): string {
-  if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -10,6 +10,7 @@ import type {
 } from './api.ts';
 import type { CallOptions, EventsOptions, Walk } from './call-options.ts';
 import type { Acting, Exchange, Payload } from './exchange.ts';
+import { paused } from './paused.ts';
 import { isGatewayUnreachable, isProblem } from './problem.ts';
 import { streams } from './operations.ts';
 
@@ -150,17 +151,19 @@ export class StreamCalls {
     { onOpen, onRetry, ...options }: EventsOptions = {},
   ): AsyncGenerator<string, void, undefined> {
     let lastEventId = after;
-    const quiet = onRetry ? undefined : new QuietStream(id);
+    let quiet: ReturnType<typeof setTimeout> | undefined;
+    let why = 'a proxy may hold it back';
     try {
       for (;;) {
-        quiet?.begins();
+        if (!onRetry) quiet ??= warnWhenQuiet(id, () => why);
         const opened = await this.open(id, input, { ...options, lastEventId }).catch((error: unknown) => {
           if (!isForNow(error)) throw error;
           onRetry?.(error);
-          quiet?.failed(error);
+          why = error.message;
         });
         if (opened) {
-          quiet?.ends();
+          clearTimeout(quiet);
+          quiet = undefined;
           onOpen?.();
           try {
             for await (const { id: place, data } of events(opened.body, options.signal)) {
@@ -172,10 +175,10 @@ export class StreamCalls {
           }
         }
         options.signal?.throwIfAborted();
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * WAIT_MS));
+        await paused(Math.random() * WAIT_MS, options.signal);
       }
     } finally {
-      quiet?.ends();
+      clearTimeout(quiet);
     }
   }
 
@@ -207,32 +210,13 @@ export class StreamCalls {
   }
 }
 
-/** Warns once in an outage that a stream has no answer. */
-class QuietStream {
-  readonly #id: string;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #why = 'no response has begun';
-
-  constructor(id: string) {
-    this.#id = id;
-  }
-
-  begins(): void {
-    this.#timer ??= setTimeout(() => {
-      console.warn(
-        `@licensing-gateway/client: ${this.#id} has had no answer for ${QUIET_MS / 1_000} s (${this.#why}), and is tried again and again. A proxy in between may hold it back. onRetry hears of each try, and replaces this warning.`,
-      );
-    }, QUIET_MS);
-  }
-
-  failed({ message }: Error): void {
-    this.#why = message;
-  }
-
-  ends(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
+/** Warns on the console, unless it is cleared before, that a stream has no answer. */
+function warnWhenQuiet(id: string, why: () => string): ReturnType<typeof setTimeout> {
+  return setTimeout(() => {
+    console.warn(
+      `licensing: ${id} got no answer for 30 s (${why()}), and is tried again; onRetry hears of it`,
+    );
+  }, QUIET_MS);
 }
 
 function isForNow(error: unknown): error is Error {

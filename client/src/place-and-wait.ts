@@ -1,5 +1,6 @@
 import type { OrderRecord, OrdersMethods, PlaceOrderInput } from './api.ts';
 import type { CallOptions } from './call-options.ts';
+import { paused } from './paused.ts';
 import { isGatewayUnreachable, isProblem, type OrderKey } from './problem.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
@@ -95,18 +96,4 @@ function isOf(order: PlaceOrderInput, record: OrderRecord): boolean {
       );
     })
   );
-}
-
-function paused(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', end, { once: true });
-  });
 }

@@ -273,15 +273,12 @@ describe('credentials', () => {
       [{ baseUrl: 'gateway', apiKey: 'a' }, 'baseUrl is no http or https URL'],
       [
         { baseUrl: 'http://user:password@gateway', apiKey: 'a' },
-        'baseUrl has credentials, a query or a fragment',
+        'baseUrl has neither credentials nor a query',
       ],
       [{ baseUrl: 'http://gateway', apiKey: 'a', token: () => 'b' }, 'Give apiKey or token: each is set'],
       // Such as a variable that is not set.
-      [
-        { baseUrl: 'http://gateway', apiKey: undefined },
-        'apiKey (or the variable LICENSING_API_KEY) is empty',
-      ],
-      [{ baseUrl: undefined }, 'baseUrl (or the variable LICENSING_URL) is empty'],
+      [{ baseUrl: 'http://gateway', apiKey: undefined }, 'apiKey (or LICENSING_API_KEY) is empty'],
+      [{ baseUrl: undefined }, 'baseUrl (or LICENSING_URL) is empty'],
       [{ baseUrl: '', apiKey: 'a' }, 'baseUrl is empty'],
       [{ baseUrl: 'http://gateway', apiKey: '' }, 'apiKey is empty'],
       [{ baseUrl: 'http://gateway', apiKey: 'a\n' }, 'apiKey has characters that no key has'],
@@ -303,9 +300,9 @@ describe('credentials', () => {
       const byToken = new Licensing({ baseUrl: gateway.url, token: () => 'no-token' });
       expect(isProblem(await failure(byToken.callers.me()), 'unauthenticated')).toBe(true);
       process.env['LICENSING_API_KEY'] = '';
-      expect(() => new Licensing()).toThrow('The variable LICENSING_API_KEY is empty');
+      expect(() => new Licensing()).toThrow('apiKey (or LICENSING_API_KEY) is empty');
       process.env['LICENSING_URL'] = '';
-      expect(() => new Licensing()).toThrow('The variable LICENSING_URL is empty');
+      expect(() => new Licensing()).toThrow('baseUrl (or LICENSING_URL) is empty');
     } finally {
       process.env = env;
     }

@@ -388,7 +388,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       expect(warned.mock.calls).toEqual([
         [
           expect.stringMatching(
-            /: watchEvents has had no answer for 30 s \(no response has begun\), .* onRetry /,
+            /^licensing: watchEvents got no answer for 30 s \(a proxy may hold it back\), .* onRetry /,
           ),
         ],
       ]);

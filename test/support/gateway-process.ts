@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { dirname, resolve as absolute } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -69,6 +69,8 @@ export async function startGatewayProcess(
   ];
   const start = [...first, 'exec "$@"'].join(' && ');
   const started = command ?? (file === undefined ? ['sh', START_SCRIPT] : [process.execPath, file]);
+  if (started.includes(START_SCRIPT) && !existsSync(absolute(folder ?? '.', START_SCRIPT)))
+    throw new Error('The gateway is not built: npm run build');
   const sink = logFile === undefined ? ('pipe' as const) : openSync(logFile, 'a');
   const child = spawn('sh', ['-c', start, 'sh', ...started], {
     env: {
