@@ -946,6 +946,8 @@ interface components {
             readonly delete: readonly string[];
             /** @description Accounts whose rows would fail: with `mode=add`, those that the enterprise has already; else new ones without name or password. */
             readonly fail: readonly string[];
+            /** @description Columns that only the platform can check, and only when members are added: its rules for passwords may refuse rows that are in order here. Empty where nobody is added */
+            readonly notChecked: readonly "password"[];
             /** @description Rows whose members exist and stay as they are */
             readonly unchanged: number;
             /** @description Members to update */
