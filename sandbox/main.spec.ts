@@ -81,7 +81,7 @@ describe('the sandbox process', () => {
     ['SANDBOX_PRODUCTS', 'none', 'catalogue or any'],
     ['SANDBOX_TIMESTAMP_UNIT', 'min', 'ms or s'],
     ['SANDBOX_PRINT_CREDENTIALS', 'true', '1 or 0'],
-  ])('P150 does not start with %s=%s', async (name, word, words) => {
+  ])('P21 does not start with %s=%s', async (name, word, words) => {
     const { output, exit } = start({ SANDBOX_APP_SECRET: secret(), [name]: word });
     expect(await exit).toBe(1);
     expect(output()).toBe(`sandbox: ${name} must be ${words}\n`);

@@ -323,7 +323,7 @@ describe('the command licensing', () => {
     expect((await licensing('members export', ...INTO)).out).toMatch(/cli1/);
   });
 
-  it('K301 takes the secret of deliveries from the environment or a file, and from no command line', async () => {
+  it('K69 takes the secret of deliveries from the environment or a file, and from no command line', async () => {
     const listen = 'webhooks listen --forward-to http://127.0.0.1:9/';
     const secret = newSecret('c');
     const refused = await licensing(listen, '--secret', secret);
@@ -426,7 +426,7 @@ describe('the command licensing', () => {
     },
   );
 
-  describe('K300 what a terminal would obey', () => {
+  describe('K68 what a terminal would obey', () => {
     // The title of the window, a colour by one character of C1, a turn of direction, a backspace, and one beyond 16 bits.
     const EVIL = 'x\u001b]0;owned\u0007\u009b31m\u202e\b\u{e0041}y';
     const LEFT = 'x�]0;owned��31m���y';

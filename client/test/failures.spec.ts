@@ -355,7 +355,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(await told('soon', once)).toBeUndefined();
   });
 
-  it('K302 a stream that has no answer for 30 s is told once on the console, unless onRetry is there', async () => {
+  it('K70 a stream that has no answer for 30 s is told once on the console, unless onRetry is there', async () => {
     const warned = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const { setTimeout: real } = globalThis;
     const end = new AbortController();

@@ -39,9 +39,9 @@ describe('a gateway for the tests of callers (needs the build)', () => {
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  it('G302 has the time of the platform: an order in doubt is settled as not placed at once, in each test', async () => {
+  it('G25 has the time of the platform: an order in doubt is settled as not placed at once, in each test', async () => {
     const { licensing, sandbox } = gateway;
-    for (const channelOrderId of ['SO-G302-1', 'SO-G302-2']) {
+    for (const channelOrderId of ['SO-G25-1', 'SO-G25-2']) {
       const place = () => failure(licensing.orders.place(orderOf(channelOrderId) as never));
       await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
       expect(isProblem(await place(), 'outcome-unknown')).toBe(true);

@@ -119,7 +119,7 @@ describe('the keys of the issuer', () => {
     expect(await keys.having('key-1')).toBeDefined();
   });
 
-  it('G150 are not asked for before the end of a Retry-After, by no kind of request', async () => {
+  it('G14 are not asked for before the end of a Retry-After, by no kind of request', async () => {
     await keys.having('key-1');
     issuer.answer = (response) => response.writeHead(429, { 'retry-after': '120' }).end();
     now += 5 * MINUTE;
@@ -136,7 +136,7 @@ describe('the keys of the issuer', () => {
     expect(await keys.having('key-2')).toBeDefined();
   });
 
-  it('G150 that were never had are asked for when a Retry-After is over, and after five minutes at the latest', async () => {
+  it('G14 that were never had are asked for when a Retry-After is over, and after five minutes at the latest', async () => {
     issuer.answer = (response) => response.writeHead(503, { 'retry-after': '86400' }).end();
     await expect(keys.having('key-1')).rejects.toBeInstanceOf(KeysUnavailable);
     issuer.answer = (response) => response.end(issuer.keySet);
@@ -158,7 +158,7 @@ describe('the keys of the issuer', () => {
     expect(await missed('unavailable')).toBe(1);
   });
 
-  it('S152 are not taken from a response with no end of interim responses, which is cut off', async () => {
+  it('S27 are not taken from a response with no end of interim responses, which is cut off', async () => {
     const endless = await RawServer.start();
     let sent = () => 0;
     endless.respond = (socket) => (sent = writeEndlessly(socket, '', 'HTTP/1.1 103 Early Hints\r\n\r\n'));

@@ -263,7 +263,7 @@ describe('a secret in a file', () => {
   });
 
   it.each(Object.keys(good))(
-    'P151 %s loses the blanks and line breaks around it, given directly too',
+    'P22 %s loses the blanks and line breaks around it, given directly too',
     (name) => {
       const all = { ...required, ...withRedis };
       const plain = loadConfig({ ...all, [name]: good[name] });
@@ -278,7 +278,7 @@ describe('a secret in a file', () => {
   it.each([
     ['with a line break within', () => `${good['UPSTREAM_APP_SECRET']}\nmore`],
     ['in UTF-16', () => Buffer.from(`\ufeff${good['UPSTREAM_APP_SECRET']}`, 'utf16le')],
-  ])('P151 is refused by name %s', (_, content) => {
+  ])('P22 is refused by name %s', (_, content) => {
     const path = file('');
     writeFileSync(path, content());
     const faults = faultsWith({ UPSTREAM_APP_SECRET: undefined, UPSTREAM_APP_SECRET_FILE: path });
@@ -325,7 +325,7 @@ describe('in production', () => {
   };
 
   it.each(['production ', 'production\r', 'Production', 'PRODUCTION', 'prod', 'staging', ' ', 'true'])(
-    'P150 another word for it stops the start: %j',
+    'P21 another word for it stops the start: %j',
     (word) => {
       expect(faultsWith({ ...production, NODE_ENV: word })).toEqual([
         'NODE_ENV must be one of production, development, test',
@@ -333,7 +333,7 @@ describe('in production', () => {
     },
   );
 
-  it('P150 every switch refuses an unknown word, and words with a blank or another case', () => {
+  it('P21 every switch refuses an unknown word, and words with a blank or another case', () => {
     const switches = Object.entries(variables).filter(([, { schema }]) => words(schema).length > 0);
     expect(switches.map(([name]) => name).toSorted()).toEqual([
       ...['ALLOW_INSECURE_UPSTREAM', 'ALLOW_INSECURE_WEBHOOKS', 'DOCS', 'LOG_LEVEL', 'NODE_ENV'],

@@ -204,7 +204,7 @@ const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name = '']) => name)
 /** Prometheus alone knows these: a process that is gone, and rates over minutes, of which a replica keeps none. */
 const NOT_OF_A_REPLICA = ['GatewayDown', 'ServerErrors', 'RequestsSlow'];
 
-it('G200 every alert that a replica can know is also in the console, in the same words', () => {
+it('G15 every alert that a replica can know is also in the console, in the same words', () => {
   const shown = new Set([...cases.map(([, , alert]) => alert), ...NOT_OF_A_REPLICA]);
   expect([...shown].toSorted()).toEqual(alerts.toSorted());
 });

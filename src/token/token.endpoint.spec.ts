@@ -302,7 +302,7 @@ describe('an endpoint that gives no token', () => {
     await gone.promise;
   });
 
-  it('S152 a response with no end of interim responses is cut off', async () => {
+  it('S27 a response with no end of interim responses is cut off', async () => {
     const endless = await RawServer.start();
     let sent = () => 0;
     endless.respond = (socket) => (sent = writeEndlessly(socket, '', 'HTTP/1.1 103 Early Hints\r\n\r\n'));
@@ -413,7 +413,7 @@ describe("an application's secret in a file", () => {
     await rewritten(recorded, '\n', 'secret-rejected');
     expect((await request(of)).value).toBe('access_token_1');
     expect(recorded.files.refusedNow).toEqual([
-      { file: 'UPSTREAM_APP_SECRET_FILE', reason: 'is empty or unreadable' },
+      { file: 'UPSTREAM_APP_SECRET_FILE', reason: 'is empty, unreadable or no UTF-8 text of one line' },
     ]);
     await rewritten(recorded, only);
     expect(recorded.files.refusedNow).toEqual([]);

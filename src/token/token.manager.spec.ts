@@ -208,7 +208,7 @@ describe('a failure', () => {
     expect(server.requests.length).toBeLessThanOrEqual(10);
   });
 
-  it('G204 of each principal is told with the time of the next request, until the credentials change or a token comes', async () => {
+  it('G19 of each principal is told with the time of the next request, until the credentials change or a token comes', async () => {
     server.answer = (response) => json(response, { error: 'invalid_client' }, 401);
     const before = Date.now();
     for (const principal of [order, member]) await failureOf(get(principal, PATIENT_MS));
@@ -230,7 +230,7 @@ describe('a failure', () => {
     expect([manager.troubles, manager.isFailing]).toEqual([[], false]);
   });
 
-  it('G204 of a user is forgotten when the users are read again, and is no failure of the gateway', async () => {
+  it('G19 of a user is forgotten when the users are read again, and is no failure of the gateway', async () => {
     server.answer = (response) => json(response, { error: 'invalid_grant' }, 400);
     const user: Principal = {
       ...{ kind: 'user', alias: 'anna', username: 'anna@harbour', password: new Secret(credential()) },

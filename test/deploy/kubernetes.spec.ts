@@ -260,7 +260,7 @@ describe('the components', () => {
     expect(named).toEqual(readdirSync('deploy/kubernetes/components').toSorted());
   });
 
-  it('G100 let webhooks reach receivers of the cluster, and spans their collector', () => {
+  it('G13 let webhooks reach receivers of the cluster, and spans their collector', () => {
     const [receivers, collector, ...more] = policyOf(all).egress.slice(policyOf(without).egress.length);
     expect(more).toEqual([]);
     expect(receivers).toEqual({
@@ -272,7 +272,7 @@ describe('the components', () => {
     expect(settings['WEBHOOK_HOSTS']).toContain('.svc.cluster.local');
   });
 
-  it('G100 show the Prometheus operator the same pods, job and alerts as any other Prometheus has', () => {
+  it('G13 show the Prometheus operator the same pods, job and alerts as any other Prometheus has', () => {
     const monitor = find<Manifest & { spec: Record<string, unknown> }>(all, 'PodMonitor').spec;
     const { metadata, spec } = find<Workload>(all, 'Deployment').spec.template;
     const { labels, annotations } = metadata as unknown as Record<string, Record<string, string>>;
@@ -291,7 +291,7 @@ describe('the components', () => {
     expect(find(all, 'PrometheusRule')['spec']).toEqual({ groups });
   });
 
-  it('G100 let the controller of the Ingress in, which passes streams and files on as they arrive', () => {
+  it('G13 let the controller of the Ingress in, which passes streams and files on as they arrive', () => {
     const ingress = find<Manifest & { spec: { rules: { http: { paths: { backend: object }[] } }[] } }>(
       all,
       'Ingress',

@@ -26,7 +26,7 @@ it.each([
     'proxy_buffering off;',
     ({ operation }: DocumentedRoute) => hasType(operation.responses['200']?.content, STREAMS),
   ],
-])('K100 nginx passes on the %s flow, and no others', (_, directive, flows) => {
+])('K62 nginx passes on the %s flow, and no others', (_, directive, flows) => {
   const [location, ...others] = locations.filter(({ directives }) => directives.includes(` ${directive}`));
   expect(others).toEqual([]);
   const picked = routes.filter(({ template }) => location?.path.test(template.replaceAll(/[{}]/g, '')));

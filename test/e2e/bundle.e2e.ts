@@ -204,7 +204,7 @@ describe('the image', () => {
   });
 
   it.each(['gateway', 'order-store-init', 'conformance'])(
-    'G301 %s names the Node that it needs where it is run by an older one',
+    'G24 %s names the Node that it needs where it is run by an older one',
     (program) => {
       const older = "Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })";
       const options = ['--import', `data:text/javascript,${encodeURIComponent(older)}`];

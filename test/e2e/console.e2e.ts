@@ -461,7 +461,7 @@ const FIVE_HOURS_AHEAD = `
     static now() { return ahead(); }
   };`;
 
-it('G207 the console counts with the clock of the replica where that of the browser is wrong', async () => {
+it('G22 the console counts with the clock of the replica where that of the browser is wrong', async () => {
   await orderInDoubt('SO-5002');
   await visit.context.addInitScript(FIVE_HOURS_AHEAD);
   await page.reload();

@@ -113,7 +113,7 @@ function edit(path: string, change: (text: string) => string): void {
   writeFileSync(at(path), change(read(path)));
 }
 
-describe('G300 the first steps, as the documents have them', () => {
+describe('G23 the first steps, as the documents have them', () => {
   const app = { key: newSecret('a'), secret: newSecret('s'), password: newSecret('u') };
   const platform = () => `http://127.0.0.1:${ports.SANDBOX_PORT}`;
   const settings = (more: Record<string, string> = {}) =>

@@ -218,7 +218,7 @@ describe('the asset numbers of a member', () => {
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
-  it('K102 are protected by the ETag of an earlier list, also as a proxy has changed it', async () => {
+  it('K64 are protected by the ETag of an earlier list, also as a proxy has changed it', async () => {
     const own = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
     const etag = String((await gateway.get(own)).headers.get('etag'));
     expect((await set(['8000001002', '8000001009'], '', { 'if-match': etag })).status).toBe(200);

@@ -95,8 +95,8 @@ it('the document has streams of each kind', () => {
   expect([...new Set(streams.map(({ type }) => type))].sort()).toEqual(STREAMED.toSorted());
 });
 
-describe.each(streams)('K100 $name', (stream) => {
-  it.each(PROXIES)('K100 flows through %s, and no byte of it is changed', async (name) => {
+describe.each(streams)('K62 $name', (stream) => {
+  it.each(PROXIES)('K62 flows through %s, and no byte of it is changed', async (name) => {
     const direct = await whole(await open(gateway.url, stream));
     await link.add({ toxic: 'hold_rest' });
     const proxied = await open((proxies.get(name) as Proxy).url, stream);
@@ -107,7 +107,7 @@ describe.each(streams)('K100 $name', (stream) => {
     expect(await whole(proxied)).toBe(direct);
   });
 
-  it('K100 begins at once, and says that no one in between may hold, keep or change it', async () => {
+  it('K62 begins at once, and says that no one in between may hold, keep or change it', async () => {
     const { seen, close } = await open(gateway.url, stream);
     await until('the first line has come', () => seen.text.includes('\n'));
     close();
@@ -124,7 +124,7 @@ it.each([
   ['ends as if it were whole, because nginx asks by HTTP/1.0', 'nginx with its defaults', true],
   ['ends without its end', 'HAProxy', false],
   ['ends without its end', 'Apache', false],
-])('K100 an export that breaks off says so in its last line, and %s: %s', async (_, name, isWhole) => {
+])('K62 an export that breaks off says so in its last line, and %s: %s', async (_, name, isWhole) => {
   await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/list/2/globalId' } } });
   const { body } = await request(
     `${(proxies.get(name) as Proxy).url}/v1/enterprises/ent-harbour/members/export`,
@@ -146,7 +146,7 @@ it.each([
   expect(text.trim().split('\r\n').at(-1)).toMatch(/^#incomplete,upstream-contract-violation,/);
 });
 
-it('K102 the tag of a response that Apache has compressed is worth a 304, and guards a write', async () => {
+it('K64 the tag of a response that Apache has compressed is worth a 304, and guards a write', async () => {
   const at = `${(proxies.get('Apache') as Proxy).url}/v1/enterprises/ent-harbour`;
   const list = `${at}/asset-nums?memberGlobalId=mem-harbour-anna`;
   const headers = { 'x-api-key': gateway.key, 'accept-encoding': 'gzip' };
@@ -168,7 +168,7 @@ it('K102 the tag of a response that Apache has compressed is worth a 304, and gu
   ]);
 });
 
-describe('K103 an order number with a slash', () => {
+describe('K65 an order number with a slash', () => {
   const number = 'SO/7';
   const path = `/v1/license-orders/crm/${encodeURIComponent(number)}`;
   const query = `/v1/license-orders?channelCode=crm&channelOrderId=${encodeURIComponent(number)}`;
@@ -181,7 +181,7 @@ describe('K103 an order number with a slash', () => {
     expect((await gateway.post('/v1/license-orders', orderOf(number))).status).toBe(201);
   });
 
-  it('K103 is a part of the path behind the shipped file, and behind Apache that is told so', async () => {
+  it('K65 is a part of the path behind the shipped file, and behind Apache that is told so', async () => {
     const { url } = proxies.get(PROXIES[0]) as Proxy;
     expect(await get(url + path)).toMatchObject({ status: 200, body: { channelOrderId: number } });
     const apache = ended(await startApache(gateway.url, { slashes: true }));
@@ -191,7 +191,7 @@ describe('K103 an order number with a slash', () => {
   it.each([
     ['decodes the slash', () => startPlainNginx(`${gateway.url}/`)],
     ['refuses the slash', () => startApache(gateway.url)],
-  ])('K103 is found by a query behind a proxy that %s', async (_, startProxy) => {
+  ])('K65 is found by a query behind a proxy that %s', async (_, startProxy) => {
     const { url } = ended(await startProxy());
     const refused = await request(url + path, { headers: { 'x-api-key': gateway.key } });
     expect(refused.statusCode).toBe(404);
@@ -209,12 +209,12 @@ describe('K103 an order number with a slash', () => {
     ['enterpriseGlobalId=ent-meridian', 0],
     ['submittedBefore=2026-01-01', 0],
     ['submittedAfter=2999-01-01', 0],
-  ])('K103 counts beside other conditions: %s', async (also, total) => {
+  ])('K65 counts beside other conditions: %s', async (also, total) => {
     const { body } = await gateway.get(`${query}&${also}`);
     expect([body['total'], (body['items'] as object[]).length]).toEqual([total, total]);
   });
 
-  it('K103 needs the channel', async () => {
+  it('K65 needs the channel', async () => {
     const { status, body } = await gateway.get('/v1/license-orders?channelOrderId=SO-7');
     const errors = [{ parameter: 'channelCode', detail: 'must be given with channelOrderId' }];
     expect([status, body['errors']]).toEqual([400, errors]);

@@ -20,11 +20,11 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(Object.values(proxies).map((proxy) => proxy.stop())));
 
-describe.each(WAYS)('K104 the gateway under a path that the proxy %s', (way) => {
+describe.each(WAYS)('K66 the gateway under a path that the proxy %s', (way) => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch((proxies[way]?.url ?? '') + path, { headers: { 'x-api-key': gateway.key, ...headers } });
 
-  it('K104 has links and locations that lead through the proxy', async () => {
+  it('K66 has links and locations that lead through the proxy', async () => {
     const page = await get('/licensing/v1/enterprises/ent-harbour/assets?pageSize=2');
     const [next = ''] = /(?<=<)[^>]+(?=>; rel="next")/.exec(page.headers.get('link') ?? '') ?? [];
     expect(next).toBe('/licensing/v1/enterprises/ent-harbour/assets?pageSize=2&page=2');
@@ -45,7 +45,7 @@ describe.each(WAYS)('K104 the gateway under a path that the proxy %s', (way) => 
     expect([problem.status, type]).toEqual([404, '/licensing/problems/job-not-found']);
   });
 
-  it('K104 has a document and pages in which each link leads through the proxy', async () => {
+  it('K66 has a document and pages in which each link leads through the proxy', async () => {
     const document = (await (await get('/licensing/openapi.json')).json()) as { servers: object[] };
     expect(document.servers).toEqual([{ url: '/licensing' }]);
     const seen = new Set(['/licensing/docs', '/licensing/problems', '/licensing/docs/changelog']);
@@ -62,7 +62,7 @@ describe.each(WAYS)('K104 the gateway under a path that the proxy %s', (way) => 
   });
 });
 
-it('K104 the API page calls through the proxy', async () => {
+it('K66 the API page calls through the proxy', async () => {
   const { url = '' } = proxies[WAYS[0]] ?? {};
   await visit.open(`${url}/licensing/`);
   const { page } = visit;

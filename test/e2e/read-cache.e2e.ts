@@ -373,7 +373,7 @@ describe('a cache', () => {
   });
 });
 
-it('K102 an entity tag saves the body when the caller has it, with the headers that belong to it', async () => {
+it('K64 an entity tag saves the body when the caller has it, with the headers that belong to it', async () => {
   const first = await alone.get(ASSETS);
   expect(first.headers.get('cache-control')).toBe('private, no-cache');
   const etag = first.headers.get('etag') ?? '';

@@ -107,7 +107,7 @@ describe('the reconciliation of an order', () => {
   /** Its record is in the process, and its attempts are on a timer; otherwise both are in Redis. */
   const alone = () => newGateway('');
 
-  it('U151 a rate limit that names its waits postpones the attempt, and uses up none', async () => {
+  it('U35 a rate limit that names its waits postpones the attempt, and uses up none', async () => {
     quick.times = [1, 3_600_000];
     const gateway = await newGateway();
     const action = { httpStatus: 429, headers: { 'Retry-After': '1' } };

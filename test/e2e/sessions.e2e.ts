@@ -146,7 +146,7 @@ describe('a session', () => {
   });
 
   // One of another caller: test/security/tenancy.e2e.ts.
-  it('K101 whose id comes in two headers is 400 that says so', async () => {
+  it('K63 whose id comes in two headers is 400 that says so', async () => {
     const { 'x-session-id': id } = await logIn();
     for (const path of [MEMBERS, '/v1/sessions/current']) {
       const { status, body } = await gateway.get(path, { headers: { 'x-session-id': `${id}, ${id}` } });

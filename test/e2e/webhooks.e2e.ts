@@ -310,7 +310,7 @@ describe.each([
     expect([nowhere.status, nowhere.body['code']]).toEqual([404, 'webhook-not-found']);
   });
 
-  it('O150 a receiver that has one of the last three secrets still accepts deliveries', async () => {
+  it('O15 a receiver that has one of the last three secrets still accepts deliveries', async () => {
     const { received, url } = await receiver();
     const { webhookId, secret } = await webhook(url);
     const given = [secret];
@@ -332,7 +332,7 @@ describe.each([
     expect(given.map(accepts)).toEqual([false, true, true, true, true]);
   });
 
-  it('S150 tests of a webhook whose receiver hangs are four at a time, and the deliveries of others go on', async () => {
+  it('S25 tests of a webhook whose receiver hangs are four at a time, and the deliveries of others go on', async () => {
     const silent = await receiver(() => undefined);
     const { received, url } = await receiver();
     const { webhookId } = await webhook(silent.url);
@@ -357,7 +357,7 @@ describe.each([
     await gateway.request('DELETE', `${WEBHOOKS}/${webhookId}`);
   });
 
-  it('S150 webhooks of one caller whose receivers hang leave deliveries to other callers', async () => {
+  it('S25 webhooks of one caller whose receivers hang leave deliveries to other callers', async () => {
     let open = 0;
     let most = 0;
     const silent = createServer((request, response) => {
@@ -586,7 +586,7 @@ describe('a receiver', () => {
   });
   const { atEnd } = endings();
 
-  it('K150 a receiver that answers 429 with Retry-After for longer than nine attempts gets its event', async () => {
+  it('K67 a receiver that answers 429 with Retry-After for longer than nine attempts gets its event', async () => {
     let asked = 0;
     const server = createServer((request, response) => {
       request.resume();
@@ -613,7 +613,7 @@ describe('a receiver', () => {
   it.each([
     ['interim responses', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
     ['the extension of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'x'],
-  ])('S152 that answers with no end of %s is cut off', async (_, first, endless) => {
+  ])('S27 that answers with no end of %s is cut off', async (_, first, endless) => {
     const server = await RawServer.start();
     atEnd(() => server.close());
     let sent = () => 0;
@@ -643,7 +643,7 @@ describe('a receiver', () => {
   });
 
   it.each(['metadata', 'azure', 'translated', 'private', 'one-of-two'])(
-    'S151 whose name changes is never called at a refused address: %s',
+    'S26 whose name changes is never called at a refused address: %s',
     async (name) => {
       let received = 0;
       const server = createServer((request, response) => {

@@ -67,7 +67,7 @@ async function place(number: string): Promise<void> {
   expect([status, status === 201 ? '' : text]).toEqual([201, '']);
 }
 
-it('U150 the platform and its token endpoint are followed when the connections have lived for a few minutes', async () => {
+it('U34 the platform and its token endpoint are followed when the connections have lived for a few minutes', async () => {
   expect((await gateway.get(ASSETS)).status).toBe(200);
   await move({ 'platform.example': '127.0.0.2', 'users.example': '127.0.0.2' });
   expect((await gateway.get(ASSETS)).status).toBe(200);
@@ -80,7 +80,7 @@ it('U150 the platform and its token endpoint are followed when the connections h
   expect((await after.commits()).map(({ channelOrderId }) => channelOrderId)).toEqual(['SO-MOVED-1']);
 });
 
-it('U150 requests go on while connections are renewed, and each is sent once', async () => {
+it('U34 requests go on while connections are renewed, and each is sent once', async () => {
   const sentBefore = await reads(after);
   for (let round = 0; round < 3; round++) {
     const all = Array.from({ length: 40 }, () => gateway.get(ASSETS));
@@ -90,7 +90,7 @@ it('U150 requests go on while connections are renewed, and each is sent once', a
   expect((await reads(after)) - sentBefore).toBe(120);
 });
 
-it('U150 a receiver is followed in the same way', async () => {
+it('U34 a receiver is followed in the same way', async () => {
   const received: string[] = [];
   const listen = async (host: string, port: number) => {
     const server = createServer((request, response) => {
@@ -121,7 +121,7 @@ it('U150 a receiver is followed in the same way', async () => {
   expect(received).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.2']);
 });
 
-it('U150 the issuer is followed at once, since each request for its keys has a connection of its own', async () => {
+it('U34 the issuer is followed at once, since each request for its keys has a connection of its own', async () => {
   const claims = { iss: 'https://issuer.example', azp: 'portal', scope: 'orders:read' };
   const statusOf = async (issuer: Issuer, kid: string) => {
     const authorization = `Bearer ${await issuer.token(claims, { kid })}`;

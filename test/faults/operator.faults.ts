@@ -48,7 +48,7 @@ const served = () => until('a read is served', async () => (await gateway.get(AS
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
 
-describe('G201 the platform hangs while there are few calls', () => {
+describe('G16 the platform hangs while there are few calls', () => {
   const row = 'gateway_upstream_failures_in_a_row{group="orderReads"}';
 
   it('is told by readiness, the console and a metric from the third timeout on, until a call succeeds', async () => {
@@ -79,7 +79,7 @@ describe('G201 the platform hangs while there are few calls', () => {
   });
 });
 
-describe('G202 the new content of a file is refused while the gateway runs', () => {
+describe('G17 the new content of a file is refused while the gateway runs', () => {
   it.each([
     ['CALLERS_FILE', 'callers-rejected', gateway.callersFile, () => gateway.writeCallers(), /no JSON/],
     [
@@ -109,14 +109,14 @@ describe('G202 the new content of a file is refused while the gateway runs', () 
   );
 });
 
-it('G203 a budget that is used up is told with its caller', async () => {
+it('G18 a budget that is used up is told with its caller', async () => {
   await until('the budgets are measured', async () => (await rowsOf('BudgetNearlyUsed')).length > 0);
   expect(await rowsOf('BudgetNearlyUsed')).toMatchObject([
     { title: 'A budget is used up', detail: expect.stringMatching(/^crm has used 100 % of its orders of /) },
   ]);
 });
 
-describe('G204 the credentials of a user are refused', () => {
+describe('G19 the credentials of a user are refused', () => {
   it('the console says when they are tried again, and that replaced ones are tried at once', async () => {
     const users = { default: { username: 'admin@harbour', password: sandbox.seedPassword } };
     const changed = async (password: string) => {
@@ -150,7 +150,7 @@ describe('G204 the credentials of a user are refused', () => {
   });
 });
 
-describe('G205 a problem names what is missing, or which limit was reached', () => {
+describe('G20 a problem names what is missing, or which limit was reached', () => {
   it('the rate of the caller, with its limit', async () => {
     const me = () => gateway.get('/v1/callers/me', { key: gateway.keys['hasty'] ?? null });
     await me();
@@ -172,7 +172,7 @@ describe('G205 a problem names what is missing, or which limit was reached', () 
   });
 });
 
-it('G206 the version that runs is in the metrics, and in what the console says of the replica', async () => {
+it('G21 the version that runs is in the metrics, and in what the console says of the replica', async () => {
   const text = await gateway.metrics();
   expect(text).toMatch(
     new RegExp(`^gateway_build_info\\{version="${version}",node="\\d+\\.\\d+\\.\\d+"\\} 1$`, 'm'),

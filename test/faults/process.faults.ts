@@ -192,7 +192,7 @@ describe('npm start', () => {
     expect(output).not.toMatch(/value-of-it|70000/);
   });
 
-  it('P150 with an unknown word for NODE_ENV is refused by name', async () => {
+  it('P21 with an unknown word for NODE_ENV is refused by name', async () => {
     const gateway = new TestGateway();
     const environment = { ...gateway.environment(sandbox), NODE_ENV: 'production ' };
     const { code, output } = await run('sh', [START_SCRIPT], environment).end;

@@ -85,7 +85,7 @@ describe('R24 Redis refuses the connection', () => {
 });
 
 it.each(['TIME', 'WAIT'])(
-  'R200 an order store that does not know %s refuses orders, and readiness, log and console name the command',
+  'R27 an order store that does not know %s refuses orders, and readiness, log and console name the command',
   async (command) => {
     const shared = await newRedis();
     const store = await newRedis('--appendonly', 'yes', '--rename-command', command, '');

@@ -210,7 +210,7 @@ describe('a caller that hangs up', () => {
     await until('its connection is closed', () => proxy.open === 0);
   });
 
-  it('G201 after two seconds tells as much of a platform that hangs as a timeout of the gateway', async () => {
+  it('G16 after two seconds tells as much of a platform that hangs as a timeout of the gateway', async () => {
     const upstream = async () => (await gateway.get('/health/ready')).body['upstream'];
     const inARow = () => metric(gateway, 'gateway_upstream_failures_in_a_row{group="orderReads"}');
     await served(read);

@@ -112,7 +112,7 @@ describe('one gateway', () => {
   describe('that has started', () => {
     beforeEach(() => anew(() => later(HOURS_MS)));
 
-    it('T150 a rate limit that names its waits does not make the pauses of later failures longer', async () => {
+    it('T21 a rate limit that names its waits does not make the pauses of later failures longer', async () => {
       endpoint.answer = (response) =>
         raw(response, '{"error":"invalid_client"}', 429, { 'retry-after': '1' });
       for (let count = 1; count <= 8; count++) {

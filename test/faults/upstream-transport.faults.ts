@@ -589,7 +589,7 @@ describe('bytes that a platform should not send', () => {
     ['the extension of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'x'],
     ['the size of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '0'],
     ['chunks of one byte', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
-  ])('S152 a response with no end of %s is cut off', async (_, first, endless) => {
+  ])('S27 a response with no end of %s is cut off', async (_, first, endless) => {
     const sent: (() => number)[] = [];
     platform.respond = (socket) => sent.push(writeEndlessly(socket, first, endless));
     await expectProblems(gateway, READ_VIOLATION, UNKNOWN);

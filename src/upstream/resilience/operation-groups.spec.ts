@@ -95,7 +95,7 @@ describe('a group that is shut', () => {
   });
 });
 
-describe('G201 failures in a row, too few to open the circuit', () => {
+describe('G16 failures in a row, too few to open the circuit', () => {
   const timeout: Classified = { kind: 'timeout', details: {} };
   const lost: Classified = { kind: 'lost', details: {} };
 

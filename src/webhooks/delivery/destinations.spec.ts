@@ -90,7 +90,7 @@ describe('a URL', () => {
   it.each([
     ...['169.254.169.254', '100.100.100.200', '192.0.0.192', '168.63.129.16'].flatMap(formsOf),
     ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe', 'fd00:42::42', 'fe80::1'],
-  ])('S151 at %s may never be called, also where a range or its name is listed', async (address) => {
+  ])('S26 at %s may never be called, also where a range or its name is listed', async (address) => {
     const all = destinations('0.0.0.0/0,::/0', true);
     expect(all.refusalOf(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain(
       'WEBHOOK_HOSTS',
