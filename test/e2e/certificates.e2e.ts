@@ -130,6 +130,7 @@ describe('the public listener', () => {
     const closed = [silent, unused].map((each) => whenClosed(each.resume()));
     await own.stop();
     await Promise.all(closed);
+    expect([silent.closed, unused.closed]).toEqual([true, true]);
   });
 
   it('leaves the management listener plain', async () => {
