@@ -1,0 +1,45 @@
+import { CsvError } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
+import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { CsvReader, type CsvRecord } from './csv-reader.ts';
+
+/** What this reader makes of a text that comes in pieces of this many bytes. */
+function recordsOf(text: string, pieceBytes: number): CsvRecord[] {
+  const reader = new CsvReader(',');
+  const bytes = Buffer.from(text);
+  const records: CsvRecord[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    records.push(...reader.read(bytes.subarray(at, at + pieceBytes)));
+  return [...records, ...reader.read()];
+}
+
+/** What csv-parse makes of it; undefined where it gives the file up. */
+function peerOf(text: string): readonly string[][] | undefined {
+  try {
+    const options = { bom: true, relax_column_count: true, skip_empty_lines: true };
+    return parse(text, { ...options, record_delimiter: ['\r\n', '\n', '\r'] });
+  } catch (error) {
+    if (error instanceof CsvError) return undefined;
+    throw error;
+  }
+}
+
+const text = fc
+  .array(fc.constantFrom('a', 'é', '"', '""', '","', ',', '\n', '\r\n', '\r', ' ', '\uFEFF'), {
+    maxLength: 40,
+  })
+  .map((parts) => parts.join(''));
+
+it('reads what csv-parse reads, however the file is cut into pieces', () => {
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 20 }), (file, pieceBytes) => {
+      const records = recordsOf(file, pieceBytes);
+      const peer = peerOf(file);
+      // Only one of the two goes on after a row that is not CSV.
+      expect(records.some(({ fault }) => fault !== undefined)).toBe(peer === undefined);
+      if (peer) expect(records.map(({ cells }) => cells)).toEqual(peer);
+    }),
+    { numRuns: 3_000 },
+  );
+});
