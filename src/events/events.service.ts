@@ -6,7 +6,7 @@ import { JOB_STORE, type JobStore } from '../jobs/store/job-store.ts';
 import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
-import { enterprisesOf, type LedgerRecord } from '../order-ledger/ledger-record.ts';
+import { enterprisesOf, type LedgerRecord, subjectOf } from '../order-ledger/ledger-record.ts';
 import {
   type LoggedMove,
   MOVE_LOG,
@@ -18,6 +18,7 @@ import {
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedgerUnavailable } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
+import type { Standing } from '../caller/standing.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
 import type { EventDto, EventPageDto, ListEventsQuery } from './dto/event.dto.ts';
 import { type EventType, eventTypeOf, movesOf } from './event-types.ts';
@@ -30,9 +31,11 @@ const AT_ONCE = 200;
 const SHARED_MS = 100;
 const MOST_SHARED = 20;
 
-/** Who reads, and whether only events of some enterprises and types are of interest. */
-interface Reader {
-  readonly grants: Grants;
+/**
+ * Who reads, and whether only events of some enterprises and types are of interest. What happened before a change of the reader's rights is seen
+ * with those of then and those of now.
+ */
+interface Reader extends Standing {
   readonly enterprises?: readonly string[] | undefined;
   readonly types?: readonly EventType[] | undefined;
 }
@@ -82,7 +85,7 @@ export class EventsService {
       for (const move of found) {
         if (items.length === limit) break;
         next = move.id;
-        const seen = this.#seen(move, grants, enterprises);
+        const seen = this.#seen(move, { grants, enterprises });
         if (seen) items.push(seen);
       }
       if (items.length < limit) next = last ?? next;
@@ -97,9 +100,9 @@ export class EventsService {
    */
   async after(
     after: string,
-    { grants, enterprises, types }: Reader,
+    reader: Reader,
   ): Promise<{ readonly moves: readonly SeenMove[]; readonly next: string }> {
-    const wanted = types && movesOf(types);
+    const wanted = reader.types && movesOf(reader.types);
     let from = after;
     const { found, last } = await this.#share(from, AT_ONCE, wanted).catch((error: unknown) => {
       if (!(error instanceof MovesDropped)) throw error;
@@ -109,7 +112,7 @@ export class EventsService {
     const moves = found.map((move) => ({
       id: move.id,
       name: move.name,
-      event: this.#seen(move, grants, enterprises),
+      event: this.#seen(move, reader),
     }));
     return { moves, next: last ?? from };
   }
@@ -123,9 +126,9 @@ export class EventsService {
   }
 
   /** One event that has been shown before; undefined where it is not kept any more, or where the reader may not see it. */
-  async one(id: string, { grants, enterprises }: Reader): Promise<EventDto | undefined> {
+  async one(id: string, reader: Reader): Promise<EventDto | undefined> {
     const move = await this.moves.one(id);
-    return move && this.#seen(move, grants, enterprises);
+    return move && this.#seen(move, reader);
   }
 
   async #read(
@@ -145,7 +148,9 @@ export class EventsService {
   }
 
   /** The event, or undefined where the caller may not see it, or where it is of none of these enterprises. */
-  #seen(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
+  #seen(move: LoggedMove, { grants, former, enterprises: of }: Reader): EventDto | undefined {
+    if (former && move.at < former.until && !(former.grants && this.#seen(move, { grants: former.grants })))
+      return undefined;
     try {
       return move.of === 'order' ? this.#ofOrder(move, grants, of) : this.#ofJob(move, grants, of);
     } catch (error) {
@@ -164,7 +169,7 @@ export class EventsService {
     return {
       ...common(move, eventTypeOf('order', record.state)),
       source: '/v1/license-orders',
-      subject: `${order.channelCode}/${order.channelOrderId}`,
+      subject: subjectOf(order),
       data: toOrderRecord(record),
     };
   }

@@ -156,7 +156,7 @@ export interface LedgerRecord {
 const ORDER = 'order/';
 
 export function orderName(channelCode: string, channelOrderId: string): string {
-  return `${ORDER}${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
+  return ORDER + subjectOf({ channelCode, channelOrderId });
 }
 
 export function isOrder(name: string): boolean {
@@ -168,12 +168,17 @@ export function keyName(caller: string, idempotencyKey: string): string {
   return `${encodeURIComponent(caller)}/${sha256(idempotencyKey).slice(0, 32)}`;
 }
 
+/** The two names of an order in one text, each percent-encoded: a `/` in one of them does not make it another order. */
+export function subjectOf({
+  channelCode,
+  channelOrderId,
+}: Pick<OrderDetails, 'channelCode' | 'channelOrderId'>): string {
+  return `${encodeURIComponent(channelCode)}/${encodeURIComponent(channelOrderId)}`;
+}
+
 /** The URL where callers read the record of an order; undefined for other writes. */
 export function locationOf({ details: { order } }: LedgerRecord): string | undefined {
-  return (
-    order &&
-    `/v1/license-orders/${encodeURIComponent(order.channelCode)}/${encodeURIComponent(order.channelOrderId)}`
-  );
+  return order && `/v1/license-orders/${subjectOf(order)}`;
 }
 
 /** The enterprises that the items of an order name, sorted, each once; '' where an item names none. */

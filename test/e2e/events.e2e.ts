@@ -147,6 +147,19 @@ describe.each([
     expect(JSON.stringify(events)).not.toContain('new-password');
   });
 
+  it('S252 names an order whose number has a slash by one subject, which leads to its record', async () => {
+    const start = await now();
+    const numbersOf = ['SO/1%2F2', 'SO%2F1/2'].map((number) => `${number}-${redis.length}`);
+    for (const channelOrderId of numbersOf)
+      expect((await gateway.post(ORDERS, newOrder({ channelOrderId }).order)).status).toBe(201);
+    const events = await all(start);
+    expect(events.map(({ subject }) => subject)).toEqual(
+      numbersOf.map((number) => `crm/${encodeURIComponent(number)}`),
+    );
+    for (const { subject, data } of events)
+      expect((await gateway.get(`${ORDERS}/${subject}`)).body).toEqual(data);
+  });
+
   it('are those of orders and jobs that the caller may see', async () => {
     const start = await now();
     const harbour = newOrder();

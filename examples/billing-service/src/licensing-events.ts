@@ -38,7 +38,8 @@ export class Outcomes implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Takes an event, which may have come before: ids grow, also between the two ways. */
   heard({ id, type, subject }: Pick<Event, 'id' | 'type' | 'subject'>): void {
-    const invoice = /^crm\/(.*)$/.exec(subject)?.[1];
+    const [, encoded] = /^crm\/(.*)$/.exec(subject) ?? [];
+    const invoice = encoded === undefined ? undefined : decodeURIComponent(encoded);
     const known = invoice === undefined ? undefined : this.#states.get(invoice);
     if (invoice === undefined || (known && known.eventId >= id)) return;
     this.#states.set(invoice, { state: type.replace('license-order.', ''), eventId: id });

@@ -56,7 +56,7 @@ export class EventDto {
   @OpenWord(eventTypes, 'What became of the subject')
   type!: EventType;
 
-  /** The channel and the number of the order, such as `crm/SO-2001`; or the id of the job. */
+  /** The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; or the id of the job. */
   subject!: string;
 
   @Time(undefined, 'When it was recorded')
