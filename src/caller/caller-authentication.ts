@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
+import type { Grants } from '../upstream/call-context.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import type { Caller } from './callers-file.ts';
 import { ClientCertificates } from './client-certificates.ts';
 import { JwtCallers, type TokenFault } from './jwt-callers.ts';
+import type { Scope } from './scopes.ts';
+import { grantsWith } from './standing.ts';
 import { CALLER_CLAIMS_TEXT } from './token-claims.ts';
 
 /** The scheme's name in any case (RFC 9110 11.1), and the text after it. */
@@ -102,12 +105,12 @@ export class CallerAuthentication {
     return areOf(this.certificates.callersOf(socket), found) ? found : REFUSALS.twoCallers;
   }
 
-  /** The caller whose credentials these are now: for a response that goes on after its request was authorised. */
-  async current(credentials: Credentials): Promise<Caller | undefined> {
+  /** What these credentials allow now: for a response that goes on after its request was authorised. Undefined: nothing with this scope. */
+  async grantsNow(credentials: Credentials, scope: Scope): Promise<Grants | undefined> {
     const known = this.recognised(credentials);
-    if (known || !this.hasToken(credentials.headers)) return known;
+    if (known || !this.hasToken(credentials.headers)) return grantsWith(scope, known);
     const verdict = await this.verified(credentials).catch(() => undefined);
-    return verdict instanceof ProblemException ? undefined : verdict;
+    return verdict instanceof ProblemException ? undefined : grantsWith(scope, verdict);
   }
 
   /** Why a request without a token to verify has no caller. */

@@ -217,4 +217,40 @@ describe('the registry', () => {
     expect(registry.byKey(renewed.key)).toBeUndefined();
     expect(registry.byKey(last.key)?.name).toBe('billing');
   });
+
+  it('says what a caller may do now and could do before, also of one that a token gave its scopes', async () => {
+    const made = Date.now() - 1;
+    const path = file(withCallers(entry({ enterprises: ['a'] }), entry({ name: 'other' })));
+    const { registry, recorded } = await registryOf(path);
+    const change = async (...callers: object[]) => {
+      const told = recorded.next('callers-reloaded');
+      writeFileSync(path, withCallers(...callers));
+      await told;
+    };
+    const work = { caller: 'billing', scope: 'orders:read', byToken: false } as const;
+    const enterprises = () => {
+      const { grants, former } = registry.standingOf(work) ?? {};
+      return {
+        now: grants && [...grants.enterprises],
+        before: former && [...(former.grants?.enterprises ?? [])],
+      };
+    };
+    expect(enterprises()).toEqual({ now: ['a'], before: undefined });
+    expect(registry.hasLost(work, made)).toBe(false);
+    // Another caller's change is none of this one.
+    await change(entry({ enterprises: ['a'], keys: [newApiKey().hash] }), entry({ name: 'new' }));
+    expect(enterprises()).toEqual({ now: ['a'], before: undefined });
+    await change(entry({ enterprises: ['a', 'b'] }));
+    expect(enterprises()).toEqual({ now: ['a', 'b'], before: ['a'] });
+    await change(entry({ enterprises: ['a', 'b'], scopes: [] }));
+    expect(enterprises()).toEqual({ now: undefined, before: undefined });
+    expect(registry.standingOf({ ...work, byToken: true })).toBeDefined();
+    expect(registry.hasLost(work, made)).toBe(true);
+    // This replica may read the file later than the one that made it.
+    expect(registry.hasLost(work, Date.now() + 1)).toBe(false);
+    await change();
+    expect(registry.standingOf({ ...work, byToken: true })).toBeUndefined();
+    await change(entry({ enterprises: ['a'] }));
+    expect(enterprises()).toEqual({ now: ['a'], before: [] });
+  });
 });

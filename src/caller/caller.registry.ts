@@ -4,9 +4,16 @@ import { CallersConfig } from '../config/app-config.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { type Caller, readCallersFile } from './callers-file.ts';
+import { grantsWith, hasSameRights, type OnBehalf, type Standing } from './standing.ts';
 
 interface KnownKey {
   readonly hash: Buffer;
+  readonly caller: Caller | undefined;
+}
+
+/** The entry that a caller had before its rights changed, if any, and when they did. */
+interface Former {
+  readonly until: number;
   readonly caller: Caller | undefined;
 }
 
@@ -19,6 +26,9 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   #byName: ReadonlyMap<string, Caller> = new Map();
   /** By each name of a certificate. Another map after each change of the file. */
   byCertificate: ReadonlyMap<string, Caller> = new Map();
+  readonly #former = new Map<string, Former>();
+  /** When the callers were read, in ms since the epoch. */
+  #readAt = 0;
   #unfollow: (() => void) | undefined;
 
   constructor(
@@ -49,10 +59,40 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     return this.#byName.get(name);
   }
 
+  /** Undefined: nothing, because the entry of the caller is gone or has lost the scope. */
+  standingOf({ caller, scope, byToken }: OnBehalf): Standing | undefined {
+    const grants = grantsWith(scope, this.#byName.get(caller), byToken);
+    const former = this.#former.get(caller);
+    return (
+      grants && {
+        grants,
+        ...(former && {
+          former: { until: former.until, grants: grantsWith(scope, former.caller, byToken) },
+        }),
+      }
+    );
+  }
+
+  /**
+   * Whether the rights for something that was made at this time are lost, and do not only come later: this replica has read the callers file
+   * since, and finds no rights in it.
+   */
+  hasLost(work: OnBehalf, madeAt: number): boolean {
+    return madeAt < this.#readAt && !this.standingOf(work);
+  }
+
   #take(callers: readonly Caller[]): number {
+    const before = this.#byName;
+    this.#readAt = Date.now();
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
     this.#byName = new Map(callers.map((caller) => [caller.name, caller]));
+    // Also of a caller that is gone, for when it comes back. One that this process did not know before is new.
+    for (const name of new Set([...before.keys(), ...this.#former.keys()])) {
+      const caller = before.get(name);
+      if (!hasSameRights(caller, this.#byName.get(name)))
+        this.#former.set(name, { until: this.#readAt, caller });
+    }
     this.byCertificate = new Map(
       callers.flatMap((caller) => caller.certificates.map((name) => [name, caller] as const)),
     );

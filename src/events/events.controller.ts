@@ -79,10 +79,7 @@ export class EventsController {
     // Now, while the response can still be a problem.
     if (after !== undefined) await this.events.assertKept(after);
     const from = after ?? (await this.events.newest());
-    const events = this.stream.after(from, query, async () => {
-      const now = await this.callers.current(raw);
-      return now?.scopes.has(SCOPE) ? now.grants : undefined;
-    });
+    const events = this.stream.after(from, query, () => this.callers.grantsNow(raw, SCOPE));
     return this.watchers.stream(caller.name, reply.raw, events);
   }
 }

@@ -104,8 +104,8 @@ export class JobsController {
     const seen = /^\d{1,15}$/.test(last ?? '') ? Number(last) : 0;
     const { enterpriseGlobalId } = job.definition;
     const events = this.watch.events(job, seen, async () => {
-      const now = await this.callers.current(raw);
-      return now?.scopes.has(WATCH_SCOPE) === true && isGranted(now.grants.enterprises, enterpriseGlobalId);
+      const grants = await this.callers.grantsNow(raw, WATCH_SCOPE);
+      return grants !== undefined && isGranted(grants.enterprises, enterpriseGlobalId);
     });
     return this.watchers.stream(caller.name, reply.raw, events);
   }

@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { CallContext } from '../upstream/call-context.ts';
+import { CallerRegistry } from '../caller/caller.registry.ts';
 import { EventsService } from '../events/events.service.ts';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { sentAgain } from './delivery/delivery-rules.ts';
+import { onBehalfOf, sentAgain } from './delivery/delivery-rules.ts';
 import { Destinations } from './delivery/destinations.ts';
 import { LimitPerKey } from './delivery/limit-per-key.ts';
 import { MAX_TO_ONE, Receivers } from './delivery/receivers.ts';
@@ -45,6 +46,7 @@ export class WebhooksService {
     private readonly events: EventsService,
     private readonly destinations: Destinations,
     private readonly receivers: Receivers,
+    private readonly callers: CallerRegistry,
   ) {}
 
   async create(
@@ -58,7 +60,8 @@ export class WebhooksService {
     const { url, types, enterprises, description = null } = terms;
     const webhook: Webhook = {
       webhookId: randomBytes(16).toString('base64url').replace(/^-/, '_'),
-      ...{ caller: name, url, types, enterprises, description, offReason: null },
+      ...{ caller: name, byToken: !this.callers.standingOf(onBehalfOf({ caller: name })) },
+      ...{ url, types, enterprises, description, offReason: null },
       ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
     };
     if (!(await this.store.add(webhook, await this.events.newest(), MOST_OF_CALLER)))

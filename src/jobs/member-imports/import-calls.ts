@@ -33,7 +33,7 @@ export class JobUsers {
 
   /** If so, a job ends when the entry of the caller loses the scope. The entry of a caller by JWT may have none: its tokens bring it. */
   hasScope(caller: string): boolean {
-    return this.callers.byName(caller)?.scopes.has(SCOPE) === true;
+    return this.callers.standingOf({ caller, scope: SCOPE, byToken: false }) !== undefined;
   }
 
   async userOf({ caller, user }: CallContext, sessionId: string | undefined): Promise<JobUser> {
@@ -51,12 +51,11 @@ export class JobUsers {
     { jobId, caller, enterpriseGlobalId, user, isScoped }: JobDefinition,
     authorisedIds: AuthorisedIds,
   ): Promise<CallContext> {
-    const entry = this.callers.byName(caller);
+    const { grants } = this.callers.standingOf({ caller, scope: SCOPE, byToken: !isScoped }) ?? {};
     const isAllowed =
-      entry !== undefined &&
-      (!isScoped || entry.scopes.has(SCOPE)) &&
-      isGranted(entry.grants.enterprises, enterpriseGlobalId) &&
-      ('sessionId' in user || isGranted(entry.grants.users, user.alias));
+      grants !== undefined &&
+      isGranted(grants.enterprises, enterpriseGlobalId) &&
+      ('sessionId' in user || isGranted(grants.users, user.alias));
     if (!isAllowed)
       throw new ProblemException('forbidden', { detail: 'The caller has lost the rights for this import.' });
     return {

@@ -1,3 +1,4 @@
+import type { OnBehalf } from '../../caller/standing.ts';
 import type { EventType } from '../../events/event-types.ts';
 import type {
   Delivery,
@@ -16,6 +17,12 @@ const MOST_WAITING = 1_000;
 const MOST_SHOWN = 1_000;
 
 export const ALL_TYPES = '*';
+/** The owner of a webhook needs this scope for as long as events are sent. */
+export const WEBHOOK_SCOPE = 'webhooks:write';
+
+export function onBehalfOf({ caller, byToken = false }: Pick<Webhook, 'caller' | 'byToken'>): OnBehalf {
+  return { caller, scope: WEBHOOK_SCOPE, byToken };
+}
 
 export function wants({ types }: WantedEvents, type: string): boolean {
   return types.includes(ALL_TYPES) || types.includes(type);

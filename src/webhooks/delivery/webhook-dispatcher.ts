@@ -14,7 +14,7 @@ import { taskQueue } from '../../redis/job-queue.ts';
 import { edge } from '../../shared/edge.ts';
 import type { Webhook, WebhookState } from '../store/webhook-record.ts';
 import { type Place, WEBHOOK_STORE, type WebhookStore } from '../store/webhook-store.ts';
-import { isFull, stateOf, typesOf, wants } from './delivery-rules.ts';
+import { isFull, onBehalfOf, stateOf, typesOf, wants } from './delivery-rules.ts';
 import { Destinations } from './destinations.ts';
 import { WebhookTurns } from './webhook-turns.ts';
 
@@ -97,22 +97,28 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     }
   }
 
-  /** A caller that was removed gets nothing, and has missed nothing when it comes back. */
+  /** A caller without the rights gets nothing, also later: a turn passes over what happens meanwhile. */
   async #isDue(webhookId: string, place: Place, newest: string): Promise<boolean> {
     const webhook = this.#webhooks.get(webhookId);
-    const grants = this.callers.byName(place.caller)?.grants;
-    if (!webhook || !grants) return false;
+    const standing = webhook && this.callers.standingOf(onBehalfOf(webhook));
+    const isRead = this.#looks % READ_EACH === 0;
+    if (!standing)
+      return webhook !== undefined && isRead && place.cursor < newest && this.#hasLostRights(webhook);
     if (place.isCalled || (place.nextAt !== null && place.nextAt <= Date.now())) return true;
     const passed = this.#passed.get(webhookId) ?? '';
     const from = passed > place.cursor ? passed : place.cursor;
     if (isFull(place) || from >= newest) return false;
     const { moves, next } = await this.events.after(from, {
-      ...{ grants, enterprises: webhook.enterprises, types: typesOf(webhook) },
+      ...{ ...standing, enterprises: webhook.enterprises, types: typesOf(webhook) },
     });
     if (moves.some(({ event }) => event && wants(webhook, event.type))) return true;
     this.#passed.set(webhookId, next);
     // At times the cursor is moved, so that another process has not everything to look through.
-    return this.#looks % READ_EACH === 0;
+    return isRead;
+  }
+
+  #hasLostRights(webhook: Webhook): boolean {
+    return this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt);
   }
 
   async #read(places: ReadonlyMap<string, Place>): Promise<void> {

@@ -20,6 +20,7 @@ import {
   lanesOf,
   newDelivery,
   nextAttemptIn,
+  onBehalfOf,
   progressAfter,
   surplusOf,
   typesOf,
@@ -110,16 +111,24 @@ export class WebhookTurns {
   /** Resolves to whether there were moves that the webhook has not had. Those of no interest to it are passed over. */
   async #collect(turn: Turn): Promise<boolean> {
     const { webhook, progress } = turn;
-    const grants = this.callers.byName(webhook.caller)?.grants;
-    if (!grants || isFull(progress)) return false;
+    const standing = this.callers.standingOf(onBehalfOf(webhook));
+    if (!standing) {
+      if (!this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt)) return false;
+      // What happens without the rights is not sent when they come back.
+      await this.#keep(turn, { ...turn.progress, cursor: await this.events.newest() });
+      return false;
+    }
+    if (isFull(progress)) return false;
+    const { grants } = standing;
     const { enterprises, before } = webhook;
     const types = typesOf(webhook);
-    const { moves, next } = await this.events.after(progress.cursor, { grants, enterprises, types });
+    const { moves, next } = await this.events.after(progress.cursor, { ...standing, enterprises, types });
     if (next === progress.cursor) return false;
     // What was recorded before the webhook was changed.
     const isEarlier = ({ id }: SeenMove) => before !== undefined && id <= before.until;
     const earlier = moves.some(isEarlier)
-      ? (await this.events.after(progress.cursor, { grants, enterprises: before?.enterprises, types })).moves
+      ? (await this.events.after(progress.cursor, { ...standing, enterprises: before?.enterprises, types }))
+          .moves
       : [];
     const now = Date.now();
     const deliveryOf = ({ id, name, event }: SeenMove, wanted: WantedEvents) => {
@@ -138,7 +147,7 @@ export class WebhookTurns {
   /** Begins with what is due of the lanes of which nothing is under way. */
   #send(turn: Turn): void {
     const { webhook, deliveries, sending, limit, progress } = turn;
-    if (webhook.offReason !== null || !this.callers.byName(webhook.caller)) return;
+    if (webhook.offReason !== null || !this.callers.standingOf(onBehalfOf(webhook))) return;
     // A receiver that fails is asked for one lane after the other, so that others have its places.
     limit.concurrency = progress.failingSince === null ? MAX_TO_ONE : 1;
     const now = Date.now();
@@ -160,7 +169,7 @@ export class WebhookTurns {
   async #sendLane(turn: Turn, lane: readonly string[]): Promise<void> {
     for (const eventId of lane) {
       const delivery = turn.deliveries.get(eventId);
-      const grants = this.callers.byName(turn.webhook.caller)?.grants;
+      const { grants } = this.callers.standingOf(onBehalfOf(turn.webhook)) ?? {};
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
       if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
       const event = await this.#event(turn, eventId, grants);

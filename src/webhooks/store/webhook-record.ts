@@ -33,6 +33,8 @@ export interface Webhook extends WantedEvents {
   readonly webhookId: string;
   /** The name of its owner: a delivery has what that caller may see. */
   readonly caller: string;
+  /** The entry of its owner had not the scope when it was made: a JWT gave it. */
+  readonly byToken?: boolean;
   readonly url: string;
   /** What it was for before it was changed, up to this move. */
   readonly before?: (WantedEvents & { readonly until: string }) | undefined;
