@@ -139,7 +139,7 @@ const rows: Row[] = [
   {
     name: 'identifier',
     rule: Identifier(),
-    message: `must be an id ${ID_RULE}`,
+    message: `must be text ${ID_RULE}`,
     kinds: ['text'],
     accepted: ['a', 'SO-1001', '..', 'a/b', 'é', 'x'.repeat(5_000), '%2e', 'SO 2026 1', 'a\u3000b'],
     refused: ['', ' ', ' a', 'a ', '\u00a0a', '\u3000', ...[...unfit, ...ofTexts].map((each) => `a${each}b`)],
@@ -230,7 +230,7 @@ const rows: Row[] = [
   {
     name: 'identifiers',
     rule: IdentifierList({ min: 1, max: 3 }),
-    message: `must be a list of 1 to 3 different ids, each ${ID_RULE}`,
+    message: `must be a list of 1 to 3 different texts, each ${ID_RULE}`,
     kinds: ['list'],
     accepted: [['a'], ['a', 'b', 'c'], ['A', 'a']],
     refused: [[], ['a', 'b', 'c', 'd'], ['a', 'a'], ['a', ''], ['a '], [5], ['a', null], 'a', {}],

@@ -144,10 +144,13 @@ export function NewPassword(doc: FieldDoc = {}): PropertyDecorator {
 }
 
 const ID_RULE = 'without control or invisible characters, and without blanks around it';
-/** An id or number of another system in a body or query, compared byte by byte. */
+/**
+ * An id, number, code or login name of another system in a body or query, compared byte by byte. Its fault says which text it may be, because many
+ * of these fields are no ids to a caller.
+ */
 export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
-    rule('identifier', isIdentifier, `must be an id of at least 1 character, ${ID_RULE}`),
+    rule('identifier', isIdentifier, `must be text of at least 1 character, ${ID_RULE}`),
     ApiProperty({ type: String, minLength: 1, format: ID, ...doc }),
   );
 }
@@ -256,7 +259,7 @@ export function IdentifierList(size: Size & { readonly max: number }, doc: Field
     rule(
       'identifierList',
       test,
-      `must be a list of ${min} to ${max} different ids, each of at least 1 character, ${ID_RULE}`,
+      `must be a list of ${min} to ${max} different texts, each of at least 1 character, ${ID_RULE}`,
     ),
     ApiProperty({
       type: 'array',
