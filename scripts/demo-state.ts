@@ -1,7 +1,8 @@
 /**
  * What the examples of the API page need beside the sandbox's seed: an order that the gateway placed, since the gateway reads records
- * of its own orders only, one that an operator settled, the password of a user who logs in, and an import.
+ * of its own orders only, one that an operator settled, the password of a user who logs in, an import, and a webhook with a delivery.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchOnceServed } from './fetch-once-served.ts';
 
 interface Demo {
@@ -46,27 +47,59 @@ const SETTLED_ORDER = {
 /** As in the example, which then changes nothing. */
 const SETTLEMENT = { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' };
 
+/**
+ * The webhook in the examples. It is switched off, because it has no receiver: the delivery of the event of the order in doubt waits, and no
+ * operator is told of a webhook that fails.
+ */
+const WEBHOOK = {
+  url: 'http://127.0.0.1:8080/hook',
+  types: ['license-order.in-doubt'],
+  description: 'orders in doubt',
+};
+const READ_AGAIN_MS = 50;
+
 /** The import in the examples of jobs. Its row fails, so the demo has the members of the seed. */
 const IMPORT = 'account,password,name,departmentId\nanna,first-login-3,Anna Berg,10\n';
 
 export async function prepareDemo({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void> {
   await send('PUT', `${sandboxUrl}/__sandbox/users`, LOGIN);
   await send('POST', `${gatewayUrl}/v1/license-orders`, ORDER, { 'x-api-key': key });
-  await settleOrder({ gatewayUrl, key, sandboxUrl });
+  const deliveries = await prepareWebhook(gatewayUrl, key);
+  const isDoubted = await settleOrder({ gatewayUrl, key, sandboxUrl });
   const job = (await send('POST', `${gatewayUrl}/v1/enterprises/ent-harbour/member-imports`, IMPORT, {
     'x-api-key': key,
     'content-type': 'text/csv',
     'idempotency-key': 'example-of-import-members-1',
   })) as { jobId: string };
   await jobEnded(gatewayUrl, key, job.jobId);
+  if (isDoubted) await notEmpty(deliveries, key);
 }
 
-/** Places the order with a lost answer, if there is no record of it, and settles it. */
-async function settleOrder({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void> {
+/** Resolves when the list has an item. */
+async function notEmpty(url: string, key: string): Promise<void> {
+  for (;;) {
+    const { total } = (await send('GET', url, undefined, { 'x-api-key': key })) as { total: number };
+    if (total > 0) return;
+    await sleep(READ_AGAIN_MS);
+  }
+}
+
+/** Resolves to the URL of its deliveries, which begin with the next order in doubt. */
+async function prepareWebhook(gatewayUrl: string, key: string): Promise<string> {
+  const all = `${gatewayUrl}/v1/webhooks`;
+  const headers = { 'x-api-key': key, 'idempotency-key': 'example-of-the-demo-webhook-1' };
+  const { webhookId } = (await send('POST', all, WEBHOOK, headers)) as { webhookId: string };
+  await send('PATCH', `${all}/${webhookId}`, { enabled: false }, { 'x-api-key': key });
+  return `${all}/${webhookId}/deliveries`;
+}
+
+/** Places the order with a lost answer, if there is no record of it, and settles it. Resolves to whether it was in doubt meanwhile. */
+async function settleOrder({ gatewayUrl, key, sandboxUrl }: Demo): Promise<boolean> {
   const headers = { 'x-api-key': key };
   const { channelCode, channelOrderId } = SETTLED_ORDER;
   const record = `${gatewayUrl}/v1/license-orders/${channelCode}/${channelOrderId}`;
-  if ((await fetchOnceServed(record, { headers })).status === 404) {
+  const isNew = (await fetchOnceServed(record, { headers })).status === 404;
+  if (isNew) {
     const fault = { operation: 'batchOrder', phase: 'after', times: 1, action: { reset: 'before-headers' } };
     await send('POST', `${sandboxUrl}/__sandbox/faults`, fault);
     await fetchOnceServed(`${gatewayUrl}/v1/license-orders`, {
@@ -76,6 +109,7 @@ async function settleOrder({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void>
     });
   }
   await send('POST', `${record}/settlement`, SETTLEMENT, headers);
+  return isNew;
 }
 
 /** Resolves when the job has ended. */
@@ -88,13 +122,13 @@ export async function jobEnded(gatewayUrl: string, key: string, jobId: string): 
 async function send(
   method: string,
   url: string,
-  body: object | string,
+  body: object | string | undefined,
   headers: Record<string, string> = {},
 ): Promise<unknown> {
   const response = await fetchOnceServed(url, {
     method,
-    headers: { 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
+    ...(body && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${text}`);

@@ -4,6 +4,7 @@ import { PageQuery } from '../operation/page.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call } from '../operation/request-stages.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { WEBHOOK_SCOPE } from './delivery/delivery-rules.ts';
 import {
   CreateWebhookDto,
   DeliveryPageDto,
@@ -20,19 +21,19 @@ import {
 } from './dto/webhook.dto.ts';
 import { WebhooksService } from './webhooks.service.ts';
 
-const SCOPE = 'webhooks:write';
-
-const OF_ONE = [
-  ...['getWebhook', 'updateWebhook', 'rotateWebhookSecret', 'testWebhook'],
-  ...['listDeliveries', 'redeliver', 'deleteWebhook'],
-];
-/** Which later operations take the id from the response. */
-const links = Object.fromEntries(
-  OF_ONE.map((operationId) => [
-    operationId,
-    { operationId, parameters: { 'path.webhookId': '$response.body#/webhookId' } },
-  ]),
-);
+const READING = ['getWebhook', 'listDeliveries', 'redeliver'];
+const CHANGING = ['updateWebhook', 'rotateWebhookSecret', 'testWebhook', 'deleteWebhook'];
+/** Which later operations take a parameter from the response. */
+const linksTo = (operationIds: readonly string[], parameter: string, pointer: string) =>
+  Object.fromEntries(
+    operationIds.map((operationId) => [
+      operationId,
+      { operationId, parameters: { [parameter]: `$response.body#${pointer}` } },
+    ]),
+  );
+const ofNew = linksTo([...READING, ...CHANGING], 'path.webhookId', '/webhookId');
+const ofList = linksTo(READING, 'path.webhookId', '/items/0/webhookId');
+const ofDeliveries = linksTo(['redeliver'], 'path.eventId', '/items/0/eventId');
 
 @ApiTags('Webhooks')
 @ApiExtraModels(TestEventDto)
@@ -49,14 +50,20 @@ export class WebhooksController {
       'order. What is not taken within 10 s with 2xx is sent again after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. A `Retry-After` of the ' +
       'receiver postpones an attempt and is no step of this schedule. A caller has 20 webhooks at most.',
     effect: 'write',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     idempotency: 'key',
+    keyExample: 'example-of-create-webhook-1',
     shownOnce: 'secret',
     locationOf: webhookLocation,
     body: CreateWebhookDto,
     problems: ['webhooks-off', 'too-many-webhooks'],
     success: [
-      { status: 201, description: 'The webhook, with its secret', type: WebhookWithSecretDto, links },
+      {
+        status: 201,
+        description: 'The webhook, with its secret',
+        type: WebhookWithSecretDto,
+        links: ofNew,
+      },
     ],
   })
   createWebhook(@Call() call: CallContext, @Body() terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
@@ -68,9 +75,16 @@ export class WebhooksController {
     id: 'listWebhooks',
     summary: "Page through the caller's webhooks, newest first",
     effect: 'read',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     paged: true,
-    success: [{ status: 200, description: 'One page; empty after the last page', type: WebhookPageDto }],
+    success: [
+      {
+        status: 200,
+        description: 'One page; empty after the last page',
+        type: WebhookPageDto,
+        links: ofList,
+      },
+    ],
   })
   listWebhooks(@Call() { caller }: CallContext, @Query() query: PageQuery): Promise<WebhookPageDto> {
     return this.webhooks.list(caller, query);
@@ -81,7 +95,7 @@ export class WebhooksController {
     id: 'getWebhook',
     summary: 'How the deliveries of a webhook go',
     effect: 'read',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     problems: ['webhook-not-found'],
     success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
   })
@@ -96,7 +110,7 @@ export class WebhooksController {
     description: 'Changed types and enterprises count for events from then on.',
     effect: 'write',
     body: UpdateWebhookDto,
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
   })
@@ -114,7 +128,7 @@ export class WebhooksController {
     summary: 'Give a webhook another secret',
     description: 'A former secret signs each delivery too for 24 hours, up to three of them.',
     effect: 'write',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     idempotency: 'key',
     shownOnce: 'secret',
     problems: ['webhook-not-found'],
@@ -133,7 +147,7 @@ export class WebhooksController {
     summary: 'Send one event of the type `webhook.test` now',
     description: 'Four tests of one webhook run at a time; a further one is 429.',
     effect: 'write',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     idempotency: 'key',
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 200, description: 'What the receiver answered', type: TestDeliveryDto }],
@@ -148,10 +162,17 @@ export class WebhooksController {
     summary: 'Page through the deliveries of a webhook, newest events first',
     description: 'Those that wait, and the last 1,000 that have ended, for 7 days.',
     effect: 'read',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     paged: true,
     problems: ['webhook-not-found'],
-    success: [{ status: 200, description: 'One page; empty after the last page', type: DeliveryPageDto }],
+    success: [
+      {
+        status: 200,
+        description: 'One page; empty after the last page',
+        type: DeliveryPageDto,
+        links: ofDeliveries,
+      },
+    ],
   })
   listDeliveries(
     @Call() { caller }: CallContext,
@@ -167,7 +188,7 @@ export class WebhooksController {
     summary: 'Send an event once more',
     description: 'Under the same `webhook-id`, so that a receiver that has had it sees that.',
     effect: 'write',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     idempotency: 'key',
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 202, description: 'It will be sent' }],
@@ -181,7 +202,7 @@ export class WebhooksController {
     id: 'deleteWebhook',
     summary: 'Remove a webhook, with what waits for it',
     effect: 'write',
-    scope: SCOPE,
+    scope: WEBHOOK_SCOPE,
     problems: ['webhook-not-found'],
     success: [{ status: 204, description: 'It is gone' }],
   })

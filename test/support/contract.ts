@@ -19,6 +19,7 @@ export interface OpenApiOperation {
   readonly summary?: string;
   readonly description?: string;
   readonly deprecated?: boolean;
+  readonly tags?: readonly string[];
   readonly security?: readonly object[];
   readonly requestBody?: {
     content: Record<string, { schema?: object; examples?: Record<string, { value: unknown }> }>;
@@ -37,6 +38,7 @@ export interface OpenApiOperation {
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly webhooks: Readonly<Record<string, object>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
     readonly responses: Readonly<Record<string, Response>>;

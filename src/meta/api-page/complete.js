@@ -1,10 +1,23 @@
-/** What the page fills in as an operation is executed. */
-import { exampleOf, fromOperation, linkTo } from './prepare.js';
+/** What the page does before and after an operation is executed, so that its example works each time. */
+import { exampleOf, fromOperation, linksOf, linkTo } from './prepare.js';
 
-/** Fills in what an example cannot hold: the value from another operation, and a new key for a body that was changed. */
+/** The job that this page began last. The platform's next import has to wait for its end. */
+let lastJob;
+
+/** Called with each response. */
+export function remember({ status, headers = {}, obj }) {
+  if (status === 202 && obj?.jobId !== undefined) lastJob = headers.location;
+}
+
+/**
+ * Fills in what an example cannot hold: values from other operations, and a new key for a body that was changed. Returns what to do after the
+ * response: it removes what was made for this request, and puts the words of the example back.
+ */
 export async function complete(system, document, credential, [path, method]) {
   const operation = document.paths[path][method];
   const { specSelectors, specActions, oas3Selectors } = system;
+  const supplied = [];
+  const fields = new Map();
   for (const parameter of operation.parameters ?? []) {
     const known = specSelectors
       .specJsonWithResolvedSubtrees()
@@ -12,30 +25,85 @@ export async function complete(system, document, credential, [path, method]) {
       .find((each) => each.get('name') === parameter.name && each.get('in') === parameter.in);
     const value = specSelectors.parameterWithMetaByIdentity([path, method], known).get('value');
     const put = (text) => specActions.changeParamByIdentity([path, method], known, text, false);
+    const place = `${parameter.in}.${parameter.name}`;
     const link = linkTo(document, operation, parameter);
-    if (link && value === fromOperation(link.source.operationId)) {
-      const typed = specSelectors.parameterValues([path, method]);
-      const supplied = await supply(link, (name) => typed.get(`path.${name}`) ?? '', credential);
-      if (supplied !== undefined) put(supplied);
-    }
+    const words = link && fromOperation(link.source.operationId);
+    if (link && value === words) supplied.push({ place, link, put, words });
+    else fields.set(place, value);
     if (parameter.name === 'Idempotency-Key' && value !== undefined && value === exampleOf(parameter)) {
       const { examples = {} } = operation.requestBody?.content['application/json'] ?? {};
       const body = oas3Selectors.requestBodyValue(path, method);
       if (!Object.values(examples).some((each) => isSame(body, each.value))) put(newKey());
     }
   }
+  if (operation.requestBody?.content['text/csv'] && lastJob !== undefined)
+    await request('get', `${lastJob}/events`, credential);
+  const found = await supply(supplied, fields, credential);
+  for (const { place, put } of supplied) if (found?.has(place)) put(found.get(place));
+  return async () => {
+    for (const { place, link, put, words } of supplied) {
+      if (!found?.has(place)) continue;
+      put(words);
+      const end = removerOf(document, link.source);
+      if (!end || end.operationId === operation.operationId) continue;
+      const [where, name] = end.place.split('.');
+      const value = found.get(place);
+      const headers = where === 'header' ? { [name]: value } : {};
+      await request('delete', filled(end.path, new Map([...found, [end.place, value]])), credential, {
+        headers,
+      });
+    }
+  };
 }
 
-/** The value that a link leads to, of a request with the example of the other operation; `typed`: the parameters of the path. */
-async function supply({ path, method, source, names }, typed, credential) {
+/**
+ * The values of `fields` and of those to be supplied. Of a list the first item counts that leads to values for the others too; undefined where
+ * there is none.
+ */
+async function supply([first, ...others], fields, credential) {
+  if (!first) return fields;
+  const { method, path, source, names } = first.link;
   const { examples = {} } = source.requestBody?.content['application/json'] ?? {};
-  const target = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(typed(name)));
-  const response = await fetch(target, {
+  const body = method === 'get' ? undefined : unused(Object.values(examples)[0]?.value);
+  const answer = await request(method, filled(path, fields), credential, { body });
+  const values = names.reduce((found, name) => found.flatMap((each) => membersOf(each, name)), [answer]);
+  for (const value of values) {
+    const found = await supply(others, new Map([...fields, [first.place, value]]), credential);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Of a list all items. */
+function membersOf(value, name) {
+  if (Array.isArray(value)) return value;
+  return value?.[name] === undefined ? [] : [value[name]];
+}
+
+/** The operation that removes what another one makes, as a link of its response says: its id, its path, and the parameter that names the thing. */
+function removerOf(document, source) {
+  const ids = new Map(linksOf(document, source).map((link) => [link.operationId, link]));
+  for (const [path, { delete: end }] of Object.entries(document.paths)) {
+    const { operationId, parameters = {} } = ids.get(end?.operationId) ?? {};
+    if (operationId !== undefined) return { operationId, path, place: Object.keys(parameters)[0] };
+  }
+  return undefined;
+}
+
+/** The body of the response; undefined where it is a problem. */
+async function request(method, path, credential, { headers = {}, body } = {}) {
+  const response = await fetch(path, {
     method: method.toUpperCase(),
-    headers: { 'content-type': 'application/json', ...credential.headers },
-    body: JSON.stringify(unused(Object.values(examples)[0]?.value)),
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers, ...credential.headers },
+    body: body && JSON.stringify(body),
   });
-  return response.ok ? names.reduce((at, name) => at?.[name], await response.json()) : undefined;
+  const text = await response.text();
+  return response.ok && response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined;
+}
+
+/** A path with the values of its parameters. */
+function filled(path, fields) {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(fields.get(`path.${name}`) ?? ''));
 }
 
 /** Of members to add only the first, under a new account: the platform refuses an account that exists. */

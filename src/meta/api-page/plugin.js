@@ -1,5 +1,5 @@
 /** What the page changes in Swagger UI. */
-import { complete } from './complete.js';
+import { complete, remember } from './complete.js';
 import { fieldsOf } from './fields.js';
 import { resolvedAt } from './prepare.js';
 import { curl, python, requestOf, typeScript } from './samples.js';
@@ -43,12 +43,12 @@ export function pagePlugin(document, credential) {
     }
 
     /** The fields of a body with their texts, beside the body. */
-    function Fields({ path, method }) {
-      const { operationId } = document.paths[path][method];
+    function Fields({ operation }) {
+      const { operationId, requestBody } = operation;
       const fields = useMemo(() => {
-        const { schema = {} } = document.paths[path][method].requestBody.content['application/json'] ?? {};
+        const [{ schema = {} } = {}] = Object.values(requestBody.content);
         return fieldsOf(document, schema);
-      }, [path, method]);
+      }, [requestBody]);
       if (fields.length === 0) return null;
       const row = ({ path: name, type, required, description, only }) =>
         h(
@@ -102,15 +102,21 @@ export function pagePlugin(document, credential) {
         DeepLink: ({ text }) => h('span', null, text),
       },
       wrapComponents: {
+        // A webhook is a request that the gateway sends, so it has no code and no answer here.
         responses: (Original) => (props) =>
-          h(Fragment, null, h(Samples, { path: props.path, method: props.method }), h(Original, props)),
+          h(
+            Fragment,
+            null,
+            document.paths[props.path] && h(Samples, { path: props.path, method: props.method }),
+            h(Original, props),
+          ),
         RequestBody: (Original) => (props) => {
-          const [, path, method] = props.specPath;
+          const [root, path, method] = props.specPath;
           return h(
             'div',
             { className: 'body-and-fields' },
             h('div', null, h(Original, props)),
-            h(Fields, { path, method }),
+            h(Fields, { operation: document[root][path][method] }),
           );
         },
         liveResponse: (Original) => (props) =>
@@ -125,11 +131,15 @@ export function pagePlugin(document, credential) {
         spec: {
           wrapActions: {
             execute: (original) => async (request) => {
-              await complete(system.getSystem(), document, credential, [request.path, request.method]);
-              return original(request);
+              const { path, method } = request;
+              const after = await complete(system.getSystem(), document, credential, [path, method]);
+              const answer = await original(request);
+              await after();
+              return answer;
             },
             setResponse: (original) => (path, method, response) => {
               arrived.add(path + method);
+              remember(response);
               return original(path, method, response);
             },
           },

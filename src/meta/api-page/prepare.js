@@ -79,17 +79,26 @@ export function namedOperations({ paths, tags }) {
   return tags.flatMap(({ name }) => operations.filter(({ tag }) => tag === name));
 }
 
-/** The operation whose response supplies the parameter, as a link of the document says, and the names that lead to it in the body. */
+/**
+ * The operation whose response supplies the parameter, as a link of the document says, and the names that lead to it in the body. One that finds
+ * the value counts more than one that makes something.
+ */
 export function linkTo(document, { operationId }, { name, in: where }) {
+  const found = [];
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, source] of Object.entries(methods))
-      for (const response of Object.values(source.responses))
-        for (const link of Object.values(resolve(document, response).links ?? {})) {
-          const expression = link.parameters?.[`${where}.${name}`] ?? '';
-          const names = /^\$response\.body#\/(\S+)$/.exec(expression)?.[1]?.split('/');
-          if (link.operationId === operationId && names) return { path, method, source, names };
-        }
-  return undefined;
+      for (const link of linksOf(document, source)) {
+        const expression = link.parameters?.[`${where}.${name}`] ?? '';
+        const names = /^\$response\.body#\/(\S+)$/.exec(expression)?.[1]?.split('/');
+        if (link.operationId === operationId && names) found.push({ path, method, source, names });
+      }
+  return found.find(({ method }) => method === 'get') ?? found[0];
+}
+
+export function linksOf(document, { responses }) {
+  return Object.values(responses).flatMap((response) =>
+    Object.values(resolve(document, response).links ?? {}),
+  );
 }
 
 export function exampleOf({ example, examples, schema = {} }) {
@@ -140,6 +149,8 @@ function tidy(parameter, link) {
     delete holder.example;
     delete holder.examples;
   }
+  // The words are no value yet.
+  if (link) delete schema.pattern;
   if (example === undefined) return;
   if (parameter.required || parameter.name === 'Idempotency-Key') parameter.example = example;
   else if (schema.default === undefined)
