@@ -109,31 +109,37 @@ async function send(
     else if (parameter.in === 'query') query.set(parameter.name, value);
     else headers[parameter.name] = value;
   }
-  const answer = await gateway.request(method, query.size > 0 ? `${path}?${query}` : path, { body, headers });
+  // Webhooks are their caller's own.
+  const options = { body, headers, key: String(gateway.keys['demo']) };
+  const answer = await gateway.request(method, query.size > 0 ? `${path}?${query}` : path, options);
   // The next import of the enterprise is refused until this one has ended.
   if (answer.status === 202 && 'jobId' in answer.body)
     await gateway.get(`/v1/jobs/${String(answer.body['jobId'])}/events`);
   return answer;
 }
 
-/** The value that the response of another operation supplies, as a link of the document says. */
+/** The value that the response of another operation supplies, as a link of the document says. Of a list the last item counts: the demo has made it. */
 async function linked(gateway: TestGateway, operationId: string, { name, in: where }: Parameter) {
-  for (const example of examples) {
-    for (const { links = {} } of Object.values(example.route.operation.responses)) {
+  const sources = examples.flatMap((example) =>
+    Object.values(example.route.operation.responses).flatMap(({ links = {} }) => {
       const link = Object.values(links).find((each) => each.operationId === operationId);
       const pointer = /^\$response\.body#\/(\S+)$/.exec(link?.parameters[`${where}.${name}`] ?? '')?.[1];
-      if (pointer === undefined) continue;
-      const { body } = await send(gateway, unused(example));
-      return pointer.split('/').reduce<any>((at, each) => at?.[each], body);
-    }
-  }
-  return undefined;
+      return pointer === undefined ? [] : [{ example, pointer }];
+    }),
+  );
+  // One that finds the value, before one that makes something.
+  const source = sources.find(({ example }) => example.route.method === 'GET') ?? sources[0];
+  if (!source) return undefined;
+  const { body } = await send(gateway, unused(source.example));
+  return source.pointer
+    .split('/')
+    .reduce<any>((at, each) => (Array.isArray(at) ? at.at(-1) : at?.[each]), body);
 }
 
-/** As the page asks for it: a member that nobody has added yet. */
+/** As the page asks for it: something new, and a member that nobody has added yet. */
 function unused(example: Example): Example {
   const { members } = (example.body ?? {}) as { members?: { account: string }[] };
-  if (!members) return example;
+  if (!members) return { ...example, isNew: true };
   const [member] = members.map((each) => ({
     ...each,
     account: `${each.account}${randomBytes(6).toString('hex')}`,

@@ -11,7 +11,7 @@ export function remember({ status, headers = {}, obj }) {
 
 /**
  * Fills in what an example cannot hold: values from other operations, and a new key for a body that was changed. Returns what to do after the
- * response: it removes what was made for this request, and puts the words of the example back.
+ * response: it removes what was made for this request, and puts the words of the example back in its place.
  */
 export async function complete(system, document, credential, [path, method]) {
   const operation = document.paths[path][method];
@@ -42,7 +42,8 @@ export async function complete(system, document, credential, [path, method]) {
   for (const { place, put } of supplied) if (found?.has(place)) put(found.get(place));
   return async () => {
     for (const { place, link, put, words } of supplied) {
-      if (!found?.has(place)) continue;
+      // What another operation has found is still there.
+      if (!found?.has(place) || link.method === 'get') continue;
       put(words);
       const end = removerOf(document, link.source);
       if (!end || end.operationId === operation.operationId) continue;
