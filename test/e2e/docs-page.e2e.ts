@@ -83,6 +83,8 @@ const expectInView = async (part: Locator) => {
 const parameter = (block: Locator, name: string): Locator =>
   block.locator(`tr[data-param-name="${name}"] input`);
 
+/** A slow machine draws the page for longer than most tests take. */
+const PATIENCE_MS = 900_000;
 const TAGS = [...new Set(routes.map(({ operation: { tags } }) => String(tags?.[0])))];
 
 /** Presses Execute three times for each operation of a tag, in the page itself. Returns the statuses by operation, with the answers that are no success. */
@@ -137,21 +139,28 @@ describe.each([
     (await gateway.get('/v1/webhooks', { key: key() })).body['items'] as Record<string, unknown>[];
   let isOpen = false;
 
-  it.each(order === 'forward' ? TAGS : TAGS.toReversed())('works each time: %s', async (tag) => {
-    const before = await own();
-    if (!isOpen) await openFolded();
-    isOpen = true;
-    const ofTag = routes.filter(({ operation: { tags } }) => tags?.[0] === tag);
-    const all = ofTag.map(({ operation: { operationId } }) => [operationId, ['works', 'works', 'works']]);
-    expect(await pressAll(tag, order)).toEqual(Object.fromEntries(all));
-    // What `createWebhook` itself makes stays; a repeat gets the same.
-    const isOwn = ({ description }: Record<string, unknown>) => description === 'operations';
-    expect((await own()).filter((webhook) => !isOwn(webhook))).toEqual(
-      before.filter((webhook) => !isOwn(webhook)),
-    );
-    expect((await own()).filter(isOwn).length).toBeLessThanOrEqual(1);
-    expect(await gateway.metrics()).toMatch(/^gateway_webhooks{state="failing"} 0$/m);
-  });
+  it.each(order === 'forward' ? TAGS : TAGS.toReversed())(
+    'works each time: %s',
+    async (tag) => {
+      const before = await own();
+      if (!isOpen) await openFolded();
+      isOpen = true;
+      const ofTag = routes.filter(({ operation: { tags } }) => tags?.[0] === tag);
+      const wanted = ofTag.map(({ operation: { operationId } }) => [
+        operationId,
+        ['works', 'works', 'works'],
+      ]);
+      expect(await pressAll(tag, order)).toEqual(Object.fromEntries(wanted));
+      // What `createWebhook` itself makes stays; a repeat gets the same.
+      const isOwn = ({ description }: Record<string, unknown>) => description === 'operations';
+      expect((await own()).filter((webhook) => !isOwn(webhook))).toEqual(
+        before.filter((webhook) => !isOwn(webhook)),
+      );
+      expect((await own()).filter(isOwn).length).toBeLessThanOrEqual(1);
+      expect(await gateway.metrics()).toMatch(/^gateway_webhooks{state="failing"} 0$/m);
+    },
+    PATIENCE_MS,
+  );
 });
 
 it('a new reader opens, authorizes after wrong keys, buys, sees, revokes, and makes a mistake with its page', async () => {
@@ -223,7 +232,9 @@ it('a page whose document does not come says so', async () => {
   const { page } = visit;
   await page.route('**/openapi.json', (route) => route.fulfill({ status: 503 }));
   await page.goto(`${gateway.url}/docs`);
-  await page.getByText('The gateway does not answer. Load the page again.').waitFor();
+  const word = page.getByText('The gateway does not answer. Load the page again.');
+  await word.waitFor();
+  expect(await page.getByText('Loading the API …').count()).toBe(0);
 });
 
 it('a kept key that is dead is named and replaced; sessions and idempotency keys are taken care of', async () => {

@@ -478,7 +478,7 @@ describe.each([
     ['S250 a caller that has lost its scopes', (entry) => [{ ...entry, scopes: [] }], 403],
     ['S251 a caller that has lost its channel', (entry) => [{ ...entry, channels: ['web'] }], 202],
     ['S251 a caller that was removed', () => [], 401],
-  ])('%s gets nothing, and when it comes back nothing of the time between', async (_, without, again) => {
+  ])('%s gets nothing, and when it comes back nothing of the time between', async (_who, without, again) => {
     const { received, url } = await receiver();
     const { webhookId } = await webhook(url, {}, 'harbour');
     const entry = gateway.callers.find(({ name }) => name === 'harbour');

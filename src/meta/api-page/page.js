@@ -10,13 +10,13 @@ const followScheme = () => document.documentElement.classList.toggle('dark-mode'
 dark.addEventListener('change', followScheme);
 followScheme();
 
-const response = await fetch(new URL('../openapi.json', import.meta.url)).catch(() => undefined);
-if (!response?.ok) {
+const loaded = await fetch(new URL('../openapi.json', import.meta.url)).catch(() => undefined);
+if (!loaded?.ok) {
   document.querySelector('.loading').textContent = 'The gateway does not answer. Load the page again.';
   // There is nothing else to show.
   await new Promise(() => {});
 }
-const api = await response.json();
+const api = await loaded.json();
 const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
 const credential = new Credential(acceptsTokens);
 
