@@ -640,7 +640,7 @@ interface components {
              * @enum {string}
              */
             readonly specversion: "1.0";
-            /** @description The channel and the number of the order, such as `crm/SO-2001`; or the id of the job. */
+            /** @description The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; or the id of the job. */
             readonly subject: string;
             /**
              * Format: date-time
