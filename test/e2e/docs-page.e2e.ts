@@ -134,7 +134,7 @@ async function openFolded(): Promise<void> {
 describe.each([
   ['first', 'forward'],
   ['second', 'backward'],
-] as const)('O250 Execute, pressed three times on a %s load of the page', (_, order) => {
+] as const)('O16 Execute, pressed three times on a %s load of the page', (_, order) => {
   const own = async () =>
     (await gateway.get('/v1/webhooks', { key: key() })).body['items'] as Record<string, unknown>[];
   let isOpen = false;
@@ -278,7 +278,7 @@ async function atDesk(): Promise<Page> {
 }
 
 describe('operations', () => {
-  it(`O251 open, webhooks too, each within ${SCREENS} screens, with the problems of its own`, async () => {
+  it(`O17 open, webhooks too, each within ${SCREENS} screens, with the problems of its own`, async () => {
     const page = await atDesk();
     // In the page itself: to wait for each click from here would take three times as long.
     const opened = (await page.evaluate(`(async () => {

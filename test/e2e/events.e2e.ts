@@ -147,7 +147,7 @@ describe.each([
     expect(JSON.stringify(events)).not.toContain('new-password');
   });
 
-  it('S252 names an order whose number has a slash by one subject, which leads to its record', async () => {
+  it('S30 names an order whose number has a slash by one subject, which leads to its record', async () => {
     const start = await now();
     const numbersOf = ['SO/1%2F2', 'SO%2F1/2'].map((number) => `${number}-${redis.length}`);
     for (const channelOrderId of numbersOf)

@@ -475,9 +475,9 @@ describe.each([
 
   type Entry = (typeof gateway.callers)[number];
   it.each<[string, (entry: Entry) => Entry[], number]>([
-    ['S250 a caller that has lost its scopes', (entry) => [{ ...entry, scopes: [] }], 403],
-    ['S251 a caller that has lost its channel', (entry) => [{ ...entry, channels: ['web'] }], 202],
-    ['S251 a caller that was removed', () => [], 401],
+    ['S28 a caller that has lost its scopes', (entry) => [{ ...entry, scopes: [] }], 403],
+    ['S29 a caller that has lost its channel', (entry) => [{ ...entry, channels: ['web'] }], 202],
+    ['S29 a caller that was removed', () => [], 401],
   ])('%s gets nothing, and when it comes back nothing of the time between', async (_who, without, again) => {
     const { received, url } = await receiver();
     const { webhookId } = await webhook(url, {}, 'harbour');
