@@ -35,7 +35,7 @@ export default {
   // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
   maxWorkers: availableParallelism() * 2,
   testSequencer: '<rootDir>/test/support/stories-first.sequencer.js',
-  // Modules of finished suites stay in a worker's memory: one with a large heap needs longer to end than jest waits for it.
+  // Modules of finished suites stay in a worker's memory.
   workerIdleMemoryLimit: '500MB',
   // As long as CI waits for all of them: a test that hangs names what it waits for meanwhile, and a slow machine makes no test fail.
   testTimeout: 900_000,

@@ -87,7 +87,10 @@ const parameter = (block: Locator, name: string): Locator =>
 const PATIENCE_MS = 900_000;
 const TAGS = [...new Set(routes.map(({ operation: { tags } }) => String(tags?.[0])))];
 
-/** Presses Execute three times for each operation of a tag, in the page itself. Returns the statuses by operation, with the answers that are no success. */
+/**
+ * Presses Execute for each operation of a tag, in the page itself: three times for a write, once for a read, which leaves nothing behind that a
+ * further one could meet. Returns the statuses by operation, with the answers that are no success.
+ */
 const pressAll = (tag: string, order: 'forward' | 'backward'): Promise<Record<string, string[]>> =>
   visit.page.evaluate(`(async () => {
     const until = async (find) => {
@@ -108,7 +111,8 @@ const pressAll = (tag: string, order: 'forward' | 'backward'): Promise<Record<st
       part('.opblock-summary-control').click();
       await until(() => part('tr[data-code="default"]'));
       const answers = (pressed[id.split('-').at(-1)] = []);
-      for (let round = 0; round < 3; round++) {
+      const isRead = document.getElementById(id).classList.contains('opblock-get');
+      for (let round = 0; round < (isRead ? 1 : 3); round++) {
         part('.btn-clear')?.click();
         await until(() => !part('.live-responses-table'));
         part('.btn.execute').click();
@@ -134,7 +138,7 @@ async function openFolded(): Promise<void> {
 describe.each([
   ['first', 'forward'],
   ['second', 'backward'],
-] as const)('O16 Execute, pressed three times on a %s load of the page', (_, order) => {
+] as const)('O16 Execute, pressed again and again on a %s load of the page', (_, order) => {
   const own = async () =>
     (await gateway.get('/v1/webhooks', { key: key() })).body['items'] as Record<string, unknown>[];
   let isOpen = false;
@@ -146,9 +150,9 @@ describe.each([
       if (!isOpen) await openFolded();
       isOpen = true;
       const ofTag = routes.filter(({ operation: { tags } }) => tags?.[0] === tag);
-      const wanted = ofTag.map(({ operation: { operationId } }) => [
+      const wanted = ofTag.map(({ method, operation: { operationId } }) => [
         operationId,
-        ['works', 'works', 'works'],
+        method === 'GET' ? ['works'] : ['works', 'works', 'works'],
       ]);
       expect(await pressAll(tag, order)).toEqual(Object.fromEntries(wanted));
       // What `createWebhook` itself makes stays; a repeat gets the same.
@@ -184,7 +188,8 @@ it('a new reader opens, authorizes after wrong keys, buys, sees, revokes, and ma
 
   const made = await openOperation('getOrderAssets');
   await parameter(made, 'channelOrderId').fill('SO-2001');
-  const { text } = await execute(made);
+  const { status, text } = await execute(made);
+  expect([status, text]).toEqual(['200', expect.stringContaining('"assetNum"')]);
   const licenseOrderId = /"licenseOrderId": "(\w+)"/.exec(text)?.[1] as string;
   const assetNum = /"assetNum": "(\d+)"/.exec(text)?.[1] as string;
   await made.locator('.opblock-summary-control').click();
