@@ -28,7 +28,10 @@ export class TokenTroubles {
 
   settle(principal: Principal, failure?: TokenFailure): void {
     const name = principalName(principal);
-    if (!failure) return void this.#failed.delete(name);
+    if (!failure) {
+      this.#failed.delete(name);
+      return;
+    }
     const retryAt = Date.now() + (failure.retryAfter ?? 0) * 1_000;
     this.#failed.set(name, { principal, key: this.keyOf(principal), failure, retryAt });
   }

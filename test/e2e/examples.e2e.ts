@@ -8,9 +8,12 @@ import { useSandbox } from '../support/stack.ts';
 
 /** Everything that a reader of the API page may send by pressing its buttons, without typing. */
 
+/** A filter that needs another one with it. */
+const NEEDS: Readonly<Record<string, string>> = { channelOrderId: 'channelCode' };
+
 type Parameter = NonNullable<DocumentedRoute['operation']['parameters']>[number];
 
-/** One request: an operation with one of its bodies and, beside the required parameters, at most one optional one. */
+/** One request: an operation with one of its bodies and, besides the required parameters, at most one filter. */
 interface Example {
   readonly title: string;
   readonly route: DocumentedRoute;
@@ -103,7 +106,8 @@ async function send(
   const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
   for (const parameter of operation.parameters ?? []) {
     const isKey = !isNew && parameter.name === 'Idempotency-Key' && exampleOf(parameter) !== undefined;
-    if (!parameter.required && parameter !== filter && !isKey) continue;
+    const isFilter = filter !== undefined && [filter.name, NEEDS[filter.name]].includes(parameter.name);
+    if (!parameter.required && !isFilter && !isKey) continue;
     const value = String((await linked(gateway, operation.operationId, parameter)) ?? exampleOf(parameter));
     if (parameter.in === 'path') path = path.replace(`{${parameter.name}}`, encodeURIComponent(value));
     else if (parameter.in === 'query') query.set(parameter.name, value);
