@@ -337,7 +337,7 @@ function optionOf(
 ): readonly [string, string] {
   const { env } = (globalThis as { process?: { env?: Readonly<Record<string, string>> } }).process ?? {};
   const from = value === undefined ? `${option} (or ${variable})` : option;
-  const text = String(value ?? env?.[variable] ?? '');
+  const text = String(value ?? env?.[variable]?.trim() ?? '');
   if (text === '') throw new TypeError(`${from} is empty`);
   return [from, text];
 }
