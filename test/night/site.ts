@@ -8,6 +8,7 @@ import { Stage } from '../chaos/stage.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Collector } from '../support/collector.ts';
 import { Fleet } from '../support/fleet.ts';
+import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ask, freePort, type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
@@ -74,7 +75,7 @@ export class Site extends Stage {
   async #openReceiver(): Promise<void> {
     await once(this.#receiver.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(this.#receiver.address() as AddressInfo).port}/`;
-    const { status } = await this.fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
+    const { status } = await onceServed(() => this.fleet.post(0, '/v1/webhooks', { url, types: ['*'] }));
     if (status !== 201) throw new Error(`no webhook: ${status}`);
   }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { Fleet } from '../../support/fleet.ts';
+import { onceServed } from '../../support/once-served.ts';
 import { comesTrue } from '../../support/redis.ts';
 import type { Event } from './feed.ts';
 
@@ -48,7 +49,7 @@ export class Hook {
     const hook = new Hook(fleet, idleMs);
     await once(hook.#server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(hook.#server.address() as AddressInfo).port}/hook`;
-    const { status, body } = await fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
+    const { status, body } = await onceServed(() => fleet.post(0, '/v1/webhooks', { url, types: ['*'] }));
     if (status !== 201) throw new Error(`no webhook: ${status}`);
     hook.#secret = String(body['secret']);
     hook.#webhookId = String(body['webhookId']);
