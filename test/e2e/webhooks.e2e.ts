@@ -14,6 +14,7 @@ import { makeCertificates, type TestCertificates } from '../support/certificates
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Fleet } from '../support/fleet.ts';
+import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { RawServer, writeEndlessly } from '../support/raw-server.ts';
 import { ask, until } from '../support/redis.ts';
@@ -104,7 +105,7 @@ describe.each([
     const customerId = enterpriseGlobalId === 'ent-harbour' ? 'cus-harbour-default' : 'cus-meridian-default';
     const order = orderOf(number);
     const items = order.items.map((item) => ({ ...item, customer: { customerId, enterpriseGlobalId } }));
-    const { status, text: answer } = await gateway.post(ORDERS, { ...order, items });
+    const { status, text: answer } = await onceServed(() => gateway.post(ORDERS, { ...order, items }));
     expect([status, status === 201 ? '' : answer]).toEqual([201, '']);
     return `crm/${number}`;
   }
