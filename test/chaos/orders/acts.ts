@@ -140,6 +140,7 @@ export const acts = {
   /** An operator settles an order, and the platform's response arrives after that. */
   settlement: async (stage) => {
     const settled: string[] = [];
+    stage.hook.refuseDoubts();
     await inParallel(numbered('settled', 6), AT_ONCE, async (name, index) => {
       await stage.desk.insist(index % stage.all.length, name, 'very-late-commit');
       await until(`${name} is settled`, async () => {
@@ -147,6 +148,7 @@ export const acts = {
         return true;
       });
     });
+    await stage.hook.takeDoubts(settled.map((name) => `crm/${name}`));
     await carriedOut(stage, settled);
     // The gateway has time to write down what it heard.
     await sleep(LATE_MS / 2);

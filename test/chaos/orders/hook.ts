@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { Fleet } from '../../support/fleet.ts';
 import { onceServed } from '../../support/once-served.ts';
-import { comesTrue } from '../../support/redis.ts';
+import { comesTrue, until } from '../../support/redis.ts';
 import type { Event } from './feed.ts';
 
 /** Every third delivery is not taken, nor is the first of an order in doubt: its next event comes meanwhile. */
@@ -20,7 +20,9 @@ export class Hook {
   readonly #idleMs: number;
   readonly #server: Server;
   readonly #taken = new Set<string>();
-  readonly #refused = new Set<string>();
+  /** How often each event was refused, with its subject. */
+  readonly #refused = new Map<string, { readonly subject: string; times: number }>();
+  #isHolding = false;
   /** Taken before the store lost some of them. */
   #former: ReadonlySet<string> = new Set();
   #asked = 0;
@@ -36,9 +38,11 @@ export class Hook {
       this.#askedAt = performance.now();
       void text(request).then((body) => {
         if (!this.#isSigned(body, request.headers as Record<string, string>)) this.#unsigned++;
-        const { id, type } = JSON.parse(body) as Event;
-        const isTaken = ++this.#asked % FAILS_EACH > 0 && (type !== FAILS_FIRST || this.#refused.has(id));
-        (isTaken ? this.#taken : this.#refused).add(id);
+        const { id, type, subject } = JSON.parse(body) as Event;
+        const isDue = type !== FAILS_FIRST || (this.#refused.has(id) && !this.#isHolding);
+        const isTaken = ++this.#asked % FAILS_EACH > 0 && isDue;
+        if (isTaken) this.#taken.add(id);
+        else this.#refused.set(id, { subject, times: (this.#refused.get(id)?.times ?? 0) + 1 });
         response.writeHead(isTaken ? 204 : 503, { 'retry-after': '1' }).end();
       });
     });
@@ -54,6 +58,22 @@ export class Hook {
     hook.#secret = String(body['secret']);
     hook.#webhookId = String(body['webhookId']);
     return hook;
+  }
+
+  /** Refuses the doubts about orders from now on, until {@link takeDoubts}. */
+  refuseDoubts(): void {
+    this.#isHolding = true;
+  }
+
+  /** Takes them again, once the doubt of each subject has been refused twice more: what does not wait for it has come by then. */
+  async takeDoubts(subjects: readonly string[]): Promise<void> {
+    const timesOf = (subject: string) =>
+      [...this.#refused.values()].find((each) => each.subject === subject)?.times ?? 0;
+    const before = new Map(subjects.map((subject) => [subject, timesOf(subject)]));
+    await until('each doubt has come again', () =>
+      subjects.every((subject) => timesOf(subject) >= (before.get(subject) ?? 0) + 2),
+    );
+    this.#isHolding = false;
   }
 
   /** The store has gone back to an older copy: what was taken until now may be no event any more. */
