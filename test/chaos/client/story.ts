@@ -37,6 +37,8 @@ const SHARES: readonly (readonly [Fault, number])[] = [
 const FITS: Readonly<Record<string, readonly number[]>> = {
   succeeded: [1],
   'upstream-rejected': [0],
+  // The gateway had no time to send it, and the client none to place it again.
+  not_sent: [0],
   in_doubt: [0, 1],
   sending: [0, 1],
   unseen: [0, 1],
