@@ -38,7 +38,7 @@ export default {
   // Modules of finished suites stay in a worker's memory.
   workerIdleMemoryLimit: '500MB',
   // As long as CI waits for all of them: a test that hangs names what it waits for meanwhile, and a slow machine makes no test fail.
-  testTimeout: 900_000,
+  testTimeout: 900_000 * Number(process.env['TEST_SLOWNESS'] ?? 1),
   // The last looks through what the others print.
   reporters: [
     'default',

@@ -118,6 +118,13 @@ function read(path: string): string | undefined {
   }
 }
 
+/** Where a file differs from what the code gives. */
+function firstDifference(committed: string, made: string): string {
+  const [before, after] = [committed.split('\n'), made.split('\n')];
+  const at = after.findIndex((line, index) => line !== before[index]);
+  return `Line ${at + 1} is "${before[at]?.trim()}" and would be "${after[at]?.trim()}"`;
+}
+
 const document = await openApi();
 const check = process.argv.includes('--check');
 for (const [path, text] of [
@@ -138,7 +145,9 @@ for (const [path, text] of [
   if (read(path) === text) {
     console.log(`${path} is up to date`);
   } else if (check) {
-    console.error(`${path} is stale: run \`npm run generate\` and commit it`);
+    console.error(
+      `${path} is stale: run \`npm run generate\` and commit it. ${firstDifference(read(path) ?? '', text)}`,
+    );
     process.exitCode = 1;
   } else {
     writeFileSync(path, text);

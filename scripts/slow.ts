@@ -5,6 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
 const share = Number(process.argv[2]);
@@ -64,7 +65,8 @@ function commandIn(group: Group | undefined): readonly string[] {
 const startedAt = performance.now();
 const group = makeGroup();
 const [program = '', ...args] = commandIn(group);
-const tests = spawn(program, args, { stdio: 'inherit' });
+const slowness = String(Math.max(1, availableParallelism() / share));
+const tests = spawn(program, args, { stdio: 'inherit', env: { ...process.env, TEST_SLOWNESS: slowness } });
 // The terminal sends them to the tests too, which end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal));
 const [code] = (await once(tests, 'exit')) as [number | null];

@@ -91,7 +91,7 @@ describe.each([
 
   const key = (caller?: string) => (caller === undefined ? {} : { key: gateway.keys[caller] as string });
   async function webhook(url: string, over: object = {}, caller?: string) {
-    const made = await gateway.post(WEBHOOKS, { url, types: ['*'], ...over }, key(caller));
+    const made = await onceServed(() => gateway.post(WEBHOOKS, { url, types: ['*'], ...over }, key(caller)));
     expect([made.status, made.body]).toEqual([201, expect.objectContaining({ state: 'ok', enabled: true })]);
     secrets.push(String(made.body['secret']));
     return made.body as unknown as { webhookId: string; secret: string };
@@ -111,7 +111,7 @@ describe.each([
   }
   const isOf = ({ event: { subject, type } }: Received) => `${subject} ${type}`;
   const settle = (subject: string) =>
-    gateway.post(`${ORDERS}/${subject}/settlement`, { as: 'succeeded', reason: 'seen' });
+    onceServed(() => gateway.post(`${ORDERS}/${subject}/settlement`, { as: 'succeeded', reason: 'seen' }));
   const lose = () =>
     sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
 

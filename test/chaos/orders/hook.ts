@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { Fleet } from '../../support/fleet.ts';
 import { onceServed } from '../../support/once-served.ts';
-import { comesTrue, until } from '../../support/redis.ts';
+import { until } from '../../support/redis.ts';
 import type { Event } from './feed.ts';
 
 /** Every third delivery is not taken, nor is the first of an order in doubt: its next event comes meanwhile. */
@@ -84,7 +84,7 @@ export class Hook {
   /** What it took, beside the events of the feed: each is there, and those of one subject came in their order. */
   async faults(events: readonly Event[]): Promise<string[]> {
     // While it fails, events that it has to wait for are still to come.
-    await comesTrue(() => this.#isIdle(events));
+    await until('nothing is left to deliver', () => this.#isIdle(events));
     const first = new Map([...this.#taken].map((id, at) => [id, at]));
     const missing = events.filter(({ id }) => !first.has(id));
     const bySubject = Map.groupBy(events, ({ subject }) => subject);
