@@ -75,7 +75,9 @@ export const acts = {
     );
     const all = () =>
       inParallel(orders, FEW_AT_ONCE, ({ name, fault }) =>
-        Promise.all(stage.all.map((gateway) => stage.desk.submit(name, { at: [gateway], fault }))),
+        Promise.all(
+          stage.all.map((gateway) => stage.desk.submit(name, { at: [gateway], fault, isPatient: true })),
+        ),
       );
     await all();
     const sent = new Set(await stage.desk.arrived());

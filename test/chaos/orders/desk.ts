@@ -9,6 +9,7 @@ import { type Answer, duplicatesIn, type Found, isSuccess, violationsOf } from '
 import type { Fault } from './plan.ts';
 
 const PAUSE_MS = 150;
+const HAD_NO_TIME = new Set<unknown>(['dependency-unavailable', 'overloaded']);
 const LOOK_UPS_AT_ONCE = 20;
 
 interface Submission {
@@ -16,6 +17,8 @@ interface Submission {
   readonly at?: readonly number[];
   readonly fault?: Fault;
   readonly tries?: number;
+  /** A refusal because the gateway or its store had no time is no try: a slow machine may refuse for longer than tries last. */
+  readonly isPatient?: boolean;
   /** The last time for an attempt. */
   readonly signal?: AbortSignal;
 }
@@ -89,12 +92,19 @@ export class OrderDesk {
   /** A usual caller: it sends an order again that was not processed, or had no response, to the next of these gateways. */
   async submit(
     channelOrderId: string,
-    { at = [...this.#fleet.gateways.keys()], fault = 'none', tries = this.#tries, signal }: Submission = {},
+    {
+      at = [...this.#fleet.gateways.keys()],
+      fault = 'none',
+      tries = this.#tries,
+      isPatient,
+      signal,
+    }: Submission = {},
   ): Promise<Answer> {
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 0; ;) {
       const answer = await this.place(at[attempt % at.length] as number, channelOrderId, fault);
       const again = answer.status === 0 || answer.status === 409 || answer.status === 503;
-      if (!again || attempt + 1 >= tries || signal?.aborted) return answer;
+      if (!isPatient || !HAD_NO_TIME.has(answer.code)) attempt++;
+      if (!again || attempt >= tries || signal?.aborted) return answer;
       await sleep(PAUSE_MS);
     }
   }

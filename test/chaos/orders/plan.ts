@@ -8,7 +8,7 @@ export const LEASE_MS = DEADLINE_MS + 5_000 + 1_000;
 /** After the deadline, so no caller waits for the response. */
 export const LATE_MS = 1_600;
 /** Late enough for an operator to settle first. */
-const VERY_LATE_MS = 3_000;
+const VERY_LATE_MS = 3_000 * Number(process.env['TEST_SLOWNESS'] ?? 1);
 
 /**
  * What the platform does to an order. The order's own branch code selects it, so every attempt of an order meets the same. The caller
