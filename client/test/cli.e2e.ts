@@ -100,7 +100,8 @@ describe('the command licensing', () => {
   });
 
   it('shows what is left of the budgets of a caller', async () => {
-    const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.keys['crm'] as string };
+    // A shell of Windows leaves the return at the end of a variable.
+    const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: `${gateway.keys['crm']}\r` };
     const { code, out } = await withEnvironment(key, 'budgets --json');
     expect([code, JSON.parse(out)]).toEqual([
       0,

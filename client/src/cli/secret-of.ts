@@ -9,7 +9,7 @@ export function secretOf(variable: string): string | undefined {
   const file = process.env[`${variable}_FILE`];
   const [from, secret] =
     file === undefined
-      ? [variable, process.env[variable]]
+      ? [variable, process.env[variable]?.trim()]
       : [`${variable}_FILE ${file}`, contentOf(file, variable)];
   if (secret === '') throw new UsageError(`${from} is empty`);
   return secret;
