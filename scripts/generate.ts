@@ -118,7 +118,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Where a file differs from what the code gives. */
+/** Names the first line in which a file differs from what the code gives. */
 function firstDifference(committed: string, made: string): string {
   const [before, after] = [committed.split('\n'), made.split('\n')];
   const at = after.findIndex((line, index) => line !== before[index]);

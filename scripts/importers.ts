@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Those of the files that import one of the changed ones; a changed file is none of them. */
+/** Returns the files that import a changed file. A changed file itself is left out. */
 export function importersOf(changed: readonly string[], files: readonly string[]): string[] {
   const targets = new Set(changed);
   return files.filter((path) => {

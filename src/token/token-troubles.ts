@@ -16,7 +16,7 @@ interface Failed {
   readonly retryAt: number;
 }
 
-/** A user whom nobody calls as any more does not need an operator. */
+/** An older failure of a user needs no operator, because nobody calls as that user any more. */
 const MAX_AGE_MS = 3_600_000;
 
 /** The principals whose last request for a token failed. */

@@ -20,8 +20,9 @@ export class Hook {
   readonly #idleMs: number;
   readonly #server: Server;
   readonly #taken = new Set<string>();
-  /** How often each event was refused, with its subject. */
-  readonly #refused = new Map<string, { readonly subject: string; times: number }>();
+  readonly #refused = new Set<string>();
+  /** How often the doubt about each order was refused, by the subject of its event. */
+  readonly #refusedDoubts = new Map<string, number>();
   #isHolding = false;
   /** Taken before the store lost some of them. */
   #former: ReadonlySet<string> = new Set();
@@ -41,8 +42,8 @@ export class Hook {
         const { id, type, subject } = JSON.parse(body) as Event;
         const isDue = type !== FAILS_FIRST || (this.#refused.has(id) && !this.#isHolding);
         const isTaken = ++this.#asked % FAILS_EACH > 0 && isDue;
-        if (isTaken) this.#taken.add(id);
-        else this.#refused.set(id, { subject, times: (this.#refused.get(id)?.times ?? 0) + 1 });
+        (isTaken ? this.#taken : this.#refused).add(id);
+        if (!isTaken && type === FAILS_FIRST) this.#refusedDoubts.set(subject, this.#timesOf(subject) + 1);
         response.writeHead(isTaken ? 204 : 503, { 'retry-after': '1' }).end();
       });
     });
@@ -67,11 +68,9 @@ export class Hook {
 
   /** Takes them again, once the doubt of each subject has been refused twice more: what does not wait for it has come by then. */
   async takeDoubts(subjects: readonly string[]): Promise<void> {
-    const timesOf = (subject: string) =>
-      [...this.#refused.values()].find((each) => each.subject === subject)?.times ?? 0;
-    const before = new Map(subjects.map((subject) => [subject, timesOf(subject)]));
+    const wanted = subjects.map((subject) => ({ subject, times: this.#timesOf(subject) + 2 }));
     await until('each doubt has come again', () =>
-      subjects.every((subject) => timesOf(subject) >= (before.get(subject) ?? 0) + 2),
+      wanted.every(({ subject, times }) => this.#timesOf(subject) >= times),
     );
     this.#isHolding = false;
   }
@@ -111,6 +110,10 @@ export class Hook {
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();
+  }
+
+  #timesOf(subject: string): number {
+    return this.#refusedDoubts.get(subject) ?? 0;
   }
 
   #isSigned(body: string, headers: Record<string, string>): boolean {
