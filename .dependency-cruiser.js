@@ -15,7 +15,7 @@ const FLOORS = [
   ['kit'],
   ['config', 'problem'],
   ['observability', 'control'],
-  ['redis', 'transport'],
+  ['redis', 'transport', 'database'],
   ['token'],
   ['upstream'],
   ['caller', 'validation', 'read-cache'],
@@ -120,6 +120,21 @@ export default {
       severity: 'error',
       from: { path: '\\.controller\\.ts$' },
       to: { path: '^src/(upstream/wire|transport)/' },
+    },
+    {
+      name: 'databases-in-one-room',
+      comment:
+        'Engines, connections and threads are settled once. A store knows statements, and nothing of engines.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/database/' },
+      to: { path: '(^|/)node_modules/pg/|^(node:)?sqlite$|^node:sqlite$' },
+    },
+    {
+      name: 'statements-in-stores',
+      comment: 'SQL is written in the stores alone, each of which has the tables of one subject.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(database/|.*store\\.ts$)' },
+      to: { path: '^src/database/sql\\.ts$' },
     },
     {
       name: 'platform-connections',
@@ -227,7 +242,8 @@ export default {
       from: {
         orphan: true,
         path: '^(src|sandbox|test)/',
-        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|order-store/init)\\.ts$',
+        pathNot:
+          '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|order-store/init|database/(init|sqlite-worker))\\.ts$',
       },
       to: {},
     },

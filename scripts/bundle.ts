@@ -1,6 +1,6 @@
 /**
  * Bundles the built gateway and its packages into one file, because Node needs most of its start for finding and reading thousands of
- * files; and `order-store-init` and `conformance` in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
+ * files; and the other programs in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
  * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,12 +17,17 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
   (name) => `node_modules/swagger-ui-dist/${name}`,
 );
 
+const PROGRAMS = {
+  gateway: 'dist/main.js',
+  'order-store-init': 'dist/order-store/init.js',
+  'database-init': 'dist/database/init.js',
+  // A thread of the gateway, which finds it beside itself.
+  'sqlite-worker': 'dist/database/sqlite-worker.js',
+  conformance: 'dist/conformance/main.js',
+};
+
 const { metafile } = await build({
-  entryPoints: {
-    gateway: 'dist/main.js',
-    'order-store-init': 'dist/order-store/init.js',
-    conformance: 'dist/conformance/main.js',
-  },
+  entryPoints: PROGRAMS,
   outdir: 'dist/bundle',
   ...BUNDLE_OPTIONS,
   minifyWhitespace: true,
@@ -30,7 +35,8 @@ const { metafile } = await build({
   sourcesContent: false,
   metafile: true,
 });
-for (const file of ['gateway', 'order-store-init', 'conformance'].map((name) => `dist/bundle/${name}.js`)) {
+for (const name of Object.keys(PROGRAMS)) {
+  const file = `dist/bundle/${name}.js`;
   writeFileSync(file, withoutFunctionNames(readFileSync(file, 'utf8')));
   writeFileSync(`${file}.map`, JSON.stringify(ownMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))));
 }

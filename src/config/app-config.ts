@@ -6,8 +6,9 @@ import {
   PlatformProfile,
   readPlatformProfile,
 } from './platform-profile.ts';
-import type { Certificates } from './certificate-files.ts';
+import { type Certificates, readCertificates } from './certificate-files.ts';
 import { ConfigError } from './config-error.ts';
+import type { DatabaseAddress } from './database-url.ts';
 import type { FollowedCertificates } from './followed-certificates.ts';
 import { redisCertificates } from './redis-certificates.ts';
 import type { ListedHost } from './listed-hosts.ts';
@@ -76,6 +77,18 @@ export class OrderStoreConfig extends RedisConfig {
   acceptedAlertMs!: number;
 }
 
+/** Where what must not be lost is kept. */
+export class DatabaseConfig {
+  address!: DatabaseAddress;
+  /** The certificates of PostgreSQL's authorities; undefined: those that Node trusts. */
+  ca!: string | undefined;
+  poolMax!: number;
+  /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty database ready. */
+  init!: 'auto' | 'manual';
+  /** The name of the platform in the key of every row. */
+  platform!: string;
+}
+
 /** How long responses to reads are cached; 0 switches the cache off. */
 export class CacheConfig {
   ttlMs!: number;
@@ -115,6 +128,7 @@ export interface AppConfig {
   readonly upstream: UpstreamConfig;
   readonly redis: RedisConfig;
   readonly orderStore: OrderStoreConfig;
+  readonly database: DatabaseConfig;
   readonly callers: CallersConfig;
   readonly jwt: JwtConfig;
   readonly users: UsersConfig;
@@ -181,6 +195,7 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
   const certificates = redisCertificates(values, faults);
   const ofListener = listenerCertificates(values, faults);
   const ofUpstream = upstreamCertificates(values, faults);
+  const databaseAuthorities = authoritiesOfDatabase(values, faults);
   const profile = platformProfile(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   const production = values.NODE_ENV === 'production';
@@ -225,6 +240,13 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       init: values.ORDER_STORE_INIT ?? (production ? 'manual' : 'auto'),
       acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
     },
+    database: {
+      address: values.DATABASE_URL,
+      ca: databaseAuthorities,
+      poolMax: values.DATABASE_POOL_MAX,
+      init: values.DATABASE_INIT ?? (production ? 'manual' : 'auto'),
+      platform: `${platform.host}${platform.pathname.replace(/\/$/, '')}`,
+    },
     callers: { file: values.CALLERS_FILE },
     jwt: { trust: issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined },
     users: { file: values.UPSTREAM_USERS_FILE },
@@ -236,6 +258,21 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
     imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
     webhooks: { hosts: values.WEBHOOK_HOSTS ?? [], allowInsecure: values.ALLOW_INSECURE_WEBHOOKS },
   };
+}
+
+/** Reads DATABASE_CA_FILE. Adds to `faults` what does not fit DATABASE_URL. */
+function authoritiesOfDatabase(values: Values, faults: string[]): string | undefined {
+  const { DATABASE_URL: address, DATABASE_CA_FILE: path } = values;
+  const sslMode = address.kind === 'postgres' ? address.sslMode : 'disable';
+  if (path !== undefined && sslMode === 'disable')
+    faults.push('DATABASE_CA_FILE must go with a DATABASE_URL that has sslmode=verify-full');
+  if (path === undefined && sslMode === 'require')
+    faults.push(
+      'DATABASE_URL has sslmode=require, which checks no certificate: give sslmode=verify-full, or name the authority in DATABASE_CA_FILE',
+    );
+  const variable = 'DATABASE_CA_FILE';
+  const files = path === undefined ? {} : { ca: { variable, path } as const };
+  return readCertificates(files, { ca: variable, cert: variable, key: variable }, faults).ca;
 }
 
 /** Adds to `faults` a unit of times that contradicts the file. */
@@ -307,6 +344,7 @@ export function secretsOf({
   upstream,
   redis,
   orderStore,
+  database,
   tracing,
 }: AppConfig): (readonly string[])[] {
   const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
@@ -318,6 +356,7 @@ export function secretsOf({
       return [password, sentinelPassword].flat();
     }),
     ...[redis, orderStore].flatMap(({ certificates }) => certificates.key ?? []),
+    ...(database.address.kind === 'postgres' ? [database.address.password?.reveal() ?? []].flat() : []),
     ...headerValues(tracing.headers?.reveal() ?? ''),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),
   ];

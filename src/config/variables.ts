@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { z } from 'zod';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
+import { DATABASE_URL_FORMS, parseDatabaseUrl } from './database-url.ts';
 import { parseListedHosts } from './listed-hosts.ts';
 import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
 import { Secret, SECRET_TEXT } from './secret.ts';
@@ -50,6 +51,13 @@ function httpUrl({ query = false } = {}) {
 const redisUrl = text
   .refine((value) => parseRedisUrl(value) !== undefined, { error: `must be ${REDIS_URL_FORMS}` })
   .transform((value) => new Secret(value));
+
+const databaseUrl = text.transform((value, context) => {
+  const address = parseDatabaseUrl(value);
+  if (typeof address !== 'string') return address;
+  context.addIssue({ code: 'custom', message: address });
+  return z.NEVER;
+});
 
 const listedHosts = text.transform((value, context) => {
   const hosts = parseListedHosts(value);
@@ -144,6 +152,25 @@ export const variables = {
     meaning:
       '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run order-store-init`, and until then orders get 503; default auto, in production manual',
     formerly: 'GUARD_INIT',
+  },
+  DATABASE_URL: {
+    schema: databaseUrl.default({ kind: 'memory' }),
+    meaning: `where what must not be lost is kept; so far only \`npm run database-init\` reads it, and orders are kept in ORDER_REDIS_URL. Forms: ${DATABASE_URL_FORMS}`,
+    secret: true,
+  },
+  DATABASE_CA_FILE: {
+    schema: text.min(1).optional(),
+    meaning:
+      "PEM file of the authorities that may have signed PostgreSQL's certificate, instead of those that Node trusts; read at start",
+  },
+  DATABASE_POOL_MAX: {
+    schema: integer(3, 100).default(4),
+    meaning: 'connections of one process to PostgreSQL; two of them write, the others read',
+  },
+  DATABASE_INIT: {
+    schema: oneOf('auto', 'manual').optional(),
+    meaning:
+      '`auto`: an empty database is made ready at start; `manual`: the operator runs `npm run database-init`, and until then orders get 503; default auto, in production manual',
   },
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),

@@ -1,0 +1,76 @@
+import { Secret } from './secret.ts';
+
+/** Where what must not be lost is kept, from `DATABASE_URL`. */
+export type DatabaseAddress =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'file'; readonly path: string }
+  | PostgresAddress;
+
+export interface PostgresAddress {
+  readonly kind: 'postgres';
+  /** The gateway uses the one that takes writes. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly user: string;
+  readonly password: Secret | undefined;
+  readonly database: string;
+  /** With TLS the certificate is always checked, and the name in it. `require` means that to check it an authority must be given. */
+  readonly sslMode: 'disable' | 'require' | 'verify-full';
+}
+
+export const DATABASE_URL_FORMS =
+  'postgres://user:password@host:5432/name?sslmode=verify-full (several hosts with commas), sqlite:<path of a file> or sqlite::memory:;' +
+  ' special characters percent-encoded';
+
+const POSTGRES =
+  /^postgres(?:ql)?:\/\/(?:([^:@/?#]+)(?::([^@/?#]*))?@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/;
+const HOST = /^(?:\[([\da-fA-F:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
+const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
+
+/** Returns what is wrong, as the text that follows the variable's name, where the address cannot be used. */
+export function parseDatabaseUrl(text: string): DatabaseAddress | string {
+  if (text === 'sqlite::memory:') return { kind: 'memory' };
+  const [, path] = /^sqlite:(.*)$/s.exec(text) ?? [];
+  if (path !== undefined)
+    return /^[^:]+/.test(path)
+      ? { kind: 'file', path }
+      : 'must name a file: sqlite:/var/lib/gateway/gateway.db';
+  const parts = POSTGRES.exec(text);
+  if (!parts) return `must be ${DATABASE_URL_FORMS}`;
+  const [, user, secret, hostList = '', name, query] = parts;
+  const hosts = hostList.split(',').map(hostIn);
+  const [login, password, database] = [user, secret, name].map((part) => decoded(part ?? ''));
+  const isReadable = login !== undefined && password !== undefined && database !== undefined;
+  if (!isReadable || !hosts.every((host) => host !== undefined)) return `must be ${DATABASE_URL_FORMS}`;
+  if (!login) return 'must name the user: postgres://user:password@host:5432/name';
+  if (!database) return 'must name a database: postgres://user:password@host:5432/name';
+  const isLocal = hosts.every(({ host }) => LOOPBACK.test(host));
+  const [, sslMode = isLocal ? 'disable' : ''] =
+    /^(?:sslmode=(disable|require|verify-full))?$/.exec(query ?? '') ?? [];
+  if (!sslMode || (query && !query.startsWith(`sslmode=${sslMode}`)))
+    return 'must have ?sslmode=verify-full, and no other parameters; sslmode=disable is for a server on this machine';
+  if (sslMode === 'disable' && password && !isLocal)
+    return 'would send its password in the clear to another machine: give ?sslmode=verify-full';
+  return {
+    kind: 'postgres',
+    hosts,
+    user: login,
+    password: password ? new Secret(password) : undefined,
+    database,
+    sslMode: sslMode as PostgresAddress['sslMode'],
+  };
+}
+
+function hostIn(text: string): { host: string; port: number } | undefined {
+  const [, ipv6, name, digits] = HOST.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const port = Number(digits ?? 5_432);
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import type { DatabaseConfig } from '../config/app-config.ts';
+import type { Log } from '../observability/log.ts';
+import type { Engine } from './engine.ts';
+import { GroupCommit } from './group-commit.ts';
+import { PostgresEngine } from './postgres-engine.ts';
+import { SeenFile, type SeenMemory } from './seen-file.ts';
+import type { Query } from './sql.ts';
+import { SqliteFile, SqliteMemory } from './sqlite-engine.ts';
+import type { Step } from './step.ts';
+import { Trust } from './trust.ts';
+
+/** What must not be lost is kept here. A store knows this class and SQL, and nothing of engines. */
+export class Database {
+  readonly trust: Trust;
+  readonly #engine: Engine;
+  readonly #steps: GroupCommit;
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(config: DatabaseConfig, log: Log, memory?: SeenMemory) {
+    this.#engine = engineOf(config);
+    const { address, init } = config;
+    const beside = address.kind === 'file' ? new SeenFile(address.path, config.platform) : undefined;
+    this.trust = new Trust(this.#engine, init, memory ?? beside, log);
+    this.#steps = new GroupCommit(this.#engine, this.trust, (channels) => this.#wake(channels));
+    this.#engine.listen((channel) => this.#wake([channel]));
+  }
+
+  /** Throws {@link ConfigError} where the start is refused, and resolves where the database is only away. */
+  async open(): Promise<void> {
+    try {
+      await this.trust.start();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.trust.stop();
+    await this.#engine.close();
+  }
+
+  /** One statement that changes nothing, on a connection of its own. Its rows have to be bounded by the statement, in number and in bytes. */
+  async read<R>(query: Query): Promise<readonly R[]> {
+    return (await this.#engine.read(query)) as readonly R[];
+  }
+
+  step<Input, Output>(step: Step<Input, Output>, input: Input): Promise<Output> {
+    return this.#steps.run(step, input);
+  }
+
+  /**
+   * Resolves when a step of any process has woken the channel, or when it is time to ask all the same. Call it before the read that it is
+   * for: what is committed meanwhile has woken it.
+   */
+  async woken(channel: string, signal?: AbortSignal): Promise<void> {
+    const waiting = this.#waiting.get(channel) ?? new Set();
+    this.#waiting.set(channel, waiting);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.add(resolve);
+    const timer = setTimeout(resolve, this.#engine.askEveryMs).unref();
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    clearTimeout(timer);
+    waiting.delete(resolve);
+    if (waiting.size === 0 && this.#waiting.get(channel) === waiting) this.#waiting.delete(channel);
+  }
+
+  #wake(channels: readonly string[]): void {
+    for (const resolve of channels.flatMap((channel) => [...(this.#waiting.get(channel) ?? [])])) resolve();
+  }
+}
+
+export function engineOf({ address, ca, poolMax, platform }: DatabaseConfig): Engine {
+  if (address.kind === 'memory') return new SqliteMemory(platform);
+  if (address.kind === 'file') return new SqliteFile(address.path, platform);
+  return new PostgresEngine({ address, ca }, poolMax, platform);
+}

@@ -1,0 +1,196 @@
+import { edge } from '../shared/edge.ts';
+import { DatabaseFault, type Engine, type Rows } from './engine.ts';
+import { NOW, type Query, sql } from './sql.ts';
+import { type Decision, MAX_GROUP, RAISE, type Step } from './step.ts';
+
+/** A transaction that lost against another one runs again, this number of times at most. */
+const MAX_CONFLICTS = 8;
+/** Connections that have ended while nobody used them are found by their use. */
+const MAX_RECONNECTS = 2;
+const WITHIN_MS = 5_000;
+
+const LOOK_AT_CLOCK = sql`SELECT ${NOW} AS now`.with();
+
+/** What watches over the trust in the database, as far as a transaction needs it. */
+export interface Guard {
+  /** Rejects a step before it begins. */
+  readonly refusal: DatabaseFault | undefined;
+  /** What a transaction that begins now reads, and a function that gives the fault that its rows show. */
+  watch(): { readonly query: Query; readonly check: (found: Rows) => DatabaseFault | undefined };
+  /** A commit has raised these numbers. */
+  raised(found: Rows): void;
+  /** A write has failed, or succeeded. */
+  wrote(fault: DatabaseFault | undefined): void;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly input: unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (fault: unknown) => void;
+  readonly timer: NodeJS.Timeout;
+  readonly giveUpAt: number;
+  state: 'queued' | 'sent' | 'over';
+}
+
+type AnyStep = Step<never, unknown>;
+
+/**
+ * Steps of one turn of the event loop that are of one kind go to the database in one transaction. While all lanes are busy, further ones
+ * collect. Each gets its own result, or its own fault: a transaction that fails for a reason of its values is repeated one by one.
+ */
+export class GroupCommit {
+  readonly #queues = new Map<AnyStep, Waiting[]>();
+  #busy = 0;
+  #isPlanned = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly guard: Guard,
+    private readonly wake: (channels: readonly string[]) => void,
+  ) {}
+
+  run<Input, Output>(step: Step<Input, Output>, input: Input): Promise<Output> {
+    const { promise, resolve, reject } = Promise.withResolvers<Output>();
+    const withinMs = step.withinMs ?? WITHIN_MS;
+    const waiting: Waiting = {
+      key: step.key(input),
+      input,
+      resolve: (result) => resolve(result as Output),
+      reject,
+      timer: setTimeout(
+        edge('database step', () => this.#expire(waiting)),
+        withinMs,
+      ),
+      giveUpAt: performance.now() + withinMs,
+      state: 'queued',
+    };
+    const queue = this.#queues.get(step);
+    if (queue) queue.push(waiting);
+    else this.#queues.set(step, [waiting]);
+    this.#plan();
+    return promise;
+  }
+
+  /** At the end of the turn, so that its other steps come too. */
+  #plan(): void {
+    if (this.#isPlanned || this.#busy >= this.engine.lanes) return;
+    this.#isPlanned = true;
+    setImmediate(
+      edge('group commit', () => {
+        this.#isPlanned = false;
+        while (this.#busy < this.engine.lanes && this.#queues.size > 0) this.#startNext();
+      }),
+    );
+  }
+
+  /** The kind of step that has waited the longest since its last transaction comes first: a Map keeps the order in which they came. */
+  #startNext(): void {
+    const [next] = this.#queues;
+    if (!next) return;
+    const [step, queue] = next;
+    const keys = new Set<string>();
+    const group: Waiting[] = [];
+    const left: Waiting[] = [];
+    for (const waiting of queue) {
+      if (waiting.state === 'over') continue;
+      if (group.length >= MAX_GROUP || keys.has(waiting.key)) left.push(waiting);
+      else {
+        keys.add(waiting.key);
+        group.push(waiting);
+      }
+    }
+    this.#queues.delete(step);
+    if (left.length > 0) this.#queues.set(step, left);
+    if (group.length === 0) return;
+    this.#busy++;
+    group.sort((one, other) => (one.key < other.key ? -1 : 1));
+    void this.#runGroup(step, group).finally(() => {
+      this.#busy--;
+      if (this.#queues.size > 0) this.#plan();
+    });
+  }
+
+  /** Never rejects. */
+  async #runGroup(step: AnyStep, group: readonly Waiting[]): Promise<void> {
+    for (const waiting of group) waiting.state = 'sent';
+    try {
+      const results = await this.#attempt(step, group);
+      for (const [at, waiting] of group.entries()) this.#end(waiting, () => waiting.resolve(results[at]));
+    } catch (error) {
+      const isOfValues = !(error instanceof DatabaseFault) || error.reason === 'broken';
+      if (isOfValues && group.length > 1) for (const waiting of group) await this.#runGroup(step, [waiting]);
+      else for (const waiting of group) this.#end(waiting, () => waiting.reject(error));
+    }
+  }
+
+  async #attempt(step: AnyStep, group: readonly Waiting[]): Promise<readonly unknown[]> {
+    const giveUpAt = Math.max(...group.map((waiting) => waiting.giveUpAt));
+    for (let conflicts = 0, reconnects = 0; ;) {
+      try {
+        return await this.#transact(step, group);
+      } catch (error) {
+        if (!(error instanceof DatabaseFault) || performance.now() >= giveUpAt) throw error;
+        const isAgain = error.reason === 'away' || (error.reason === 'unknown' && step.repeatable);
+        if (
+          error.reason === 'conflict'
+            ? ++conflicts > MAX_CONFLICTS
+            : !isAgain || ++reconnects > MAX_RECONNECTS
+        )
+          throw error;
+      }
+    }
+  }
+
+  async #transact(step: AnyStep, group: readonly Waiting[]): Promise<readonly unknown[]> {
+    const inputs = group.map(({ input }) => input) as never[];
+    if (step.guarded && this.guard.refusal) throw this.guard.refusal;
+    const look = step.look?.(inputs) ?? [];
+    // What the gateway knows before the transaction begins, the database has to know.
+    const watched = step.guarded ? this.guard.watch() : undefined;
+    const looks = look.length === 0 ? [] : [LOOK_AT_CLOCK, ...look, ...(watched ? [watched.query] : [])];
+    let decision: Decision<unknown> | undefined;
+    let doubt: DatabaseFault | undefined;
+    const decide = (found: readonly Rows[]) => {
+      doubt = watched?.check(found.at(-1) ?? []);
+      if (doubt) return undefined;
+      const now = Number(found[0]?.[0]?.['now'] ?? 0);
+      decision = step.decide(inputs, found.slice(1, 1 + look.length), now);
+      const notices = (decision.wakes ?? []).flatMap((channel) => this.engine.notice(channel) ?? []);
+      return [...(decision.writes ?? []), ...notices];
+    };
+    const written = await this.#report(this.engine.transact(looks, decide));
+    if (doubt) throw doubt;
+    if (!decision) throw new Error(`${step.name} has decided nothing`);
+    for (const [at, { statement }] of (decision.writes ?? []).entries())
+      if (statement === RAISE) this.guard.raised(written[at] ?? []);
+    this.wake(decision.wakes ?? []);
+    return decision.results(written);
+  }
+
+  async #report<T>(work: Promise<T>): Promise<T> {
+    try {
+      const result = await work;
+      this.guard.wrote(undefined);
+      return result;
+    } catch (error) {
+      if (error instanceof DatabaseFault) this.guard.wrote(error);
+      throw error;
+    }
+  }
+
+  #expire(waiting: Waiting): void {
+    const fault =
+      waiting.state === 'queued'
+        ? new DatabaseFault('away', 'the database had no time for it')
+        : new DatabaseFault('unknown', 'the database did not answer in time');
+    this.#end(waiting, () => waiting.reject(fault));
+  }
+
+  #end(waiting: Waiting, tell: () => void): void {
+    if (waiting.state === 'over') return;
+    waiting.state = 'over';
+    clearTimeout(waiting.timer);
+    tell();
+  }
+}

@@ -1,0 +1,79 @@
+import type { Engine, Rows } from './engine.ts';
+import { highest, type Seen } from './seen-file.ts';
+import { FOR_UPDATE, NOW, type Query, rows, sql } from './sql.ts';
+
+/** The identity of a platform's records in a database, and its numbers, which only rise. */
+export interface Identity extends Seen {
+  /** When a gateway noticed that commits are missing; null: none has. */
+  readonly lostAt: number | null;
+  /** The highest numbers that such a gateway had seen. */
+  readonly lostSeen: Readonly<Record<string, number>>;
+}
+
+/** The numbers that {@link raise} takes. */
+const NAMES = ['begun', 'feed'];
+
+export const LOOK = sql`
+  SELECT identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
+  FROM identities LEFT JOIN numbers ON numbers.platform = identities.platform WHERE identities.platform = :platform`;
+export const TRY = sql`UPDATE identities SET identity = identity WHERE platform = :platform`;
+
+const MAKE = sql`
+  INSERT INTO identities (platform, identity, confirmed_at) VALUES (:platform, :identity, 0) ON CONFLICT DO NOTHING`;
+const MAKE_NUMBERS = sql`
+  INSERT INTO numbers (platform, name, value) SELECT CAST(:platform AS text), numbered.name, 0
+  FROM ${rows('numbered', { name: 'text' })} WHERE true ON CONFLICT DO NOTHING`;
+const LOST = sql`SELECT lost_seen FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
+const SET_LOST = sql`
+  UPDATE identities SET lost_at = coalesce(lost_at, ${NOW}), lost_seen = :seen WHERE platform = :platform`;
+const CONFIRM = sql`
+  UPDATE identities SET identity = :identity, confirmed_at = :confirmed, lost_at = NULL, lost_seen = NULL
+  WHERE platform = :platform`;
+const SET_NUMBER = sql`UPDATE numbers SET value = :value WHERE platform = :platform AND name = :name AND value < :value`;
+
+/** Undefined where the platform has none. */
+export function identityIn(found: Rows): Identity | undefined {
+  const [first] = found;
+  if (!first) return undefined;
+  const named = found.filter(({ name }) => name !== null);
+  return {
+    identity: String(first['identity']),
+    confirmedAt: Number(first['confirmed_at']),
+    lostAt: first['lost_at'] === null ? null : Number(first['lost_at']),
+    lostSeen: numbersIn(first['lost_seen']),
+    numbers: Object.fromEntries(named.map(({ name, value }) => [String(name), Number(value)])),
+  };
+}
+
+/** Gives a new database its identity, unless another gateway was faster. */
+export async function make(engine: Engine, identity: string): Promise<void> {
+  await engine.transact([], () => makes(identity));
+}
+
+function makes(identity: string): Query[] {
+  return [MAKE.with({ identity }), MAKE_NUMBERS.with({ numbered: NAMES.map((name) => ({ name })) })];
+}
+
+/** Notes the highest numbers that a gateway has seen of a database that has lower ones. */
+export async function loss(engine: Engine, seen: Seen['numbers']): Promise<void> {
+  await engine.transact([LOST.with()], ([found]) => {
+    const noted = highest(numbersIn(found?.[0]?.['lost_seen']), seen);
+    return [SET_LOST.with({ seen: JSON.stringify(noted) })];
+  });
+}
+
+/** An operator trusts the database with what it has. The numbers go on from the highest that is known, so that no cursor is given out twice. */
+export async function confirm(
+  engine: Engine,
+  identity: string,
+  at: number,
+  seen: Seen['numbers'],
+): Promise<void> {
+  const numbers = Object.entries(seen).map(([name, value]) => SET_NUMBER.with({ name, value }));
+  const confirmed = CONFIRM.with({ identity, confirmed: at });
+  await engine.transact([], () => [...makes(identity), confirmed, ...numbers]);
+}
+
+function numbersIn(text: unknown): Seen['numbers'] {
+  return typeof text === 'string' ? (JSON.parse(text) as Record<string, number>) : {};
+}

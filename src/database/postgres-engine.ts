@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
+import { ConfigError } from '../config/config-error.ts';
+import { type Decide, DatabaseFault, type Engine, type Fitness, type Patience, type Rows } from './engine.ts';
+import { type PostgresCall, PostgresConnection, type PostgresSettings } from './postgres-connection.ts';
+import { type Query, type Sql, sql } from './sql.ts';
+
+/** Connections of the group commits. The others read. */
+const WRITERS = 2;
+const CHANNEL = 'licensing_gateway';
+const COMMIT: PostgresCall = { text: 'COMMIT' };
+const NOTIFY = sql`SELECT pg_notify('licensing_gateway', :notice)`;
+
+const SETTINGS = sql`
+  SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
+    pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "readOnly",
+    current_setting('synchronous_standby_names') AS names,
+    (SELECT count(*) FROM pg_stat_replication) AS standbys`;
+
+export class PostgresEngine implements Engine {
+  readonly kind = 'postgres';
+  readonly lanes = WRITERS;
+  readonly #names = new Map<Sql, string>();
+  readonly #settings: PostgresSettings;
+  readonly #writers: Connections;
+  readonly #readers: Connections;
+  #heard: (channel: string) => void = () => undefined;
+  /** The host that took the last connection is asked first. */
+  #host = 0;
+  #isPooled = false;
+
+  constructor(
+    settings: Omit<PostgresSettings, 'heard'>,
+    poolMax: number,
+    private readonly platform: string,
+  ) {
+    this.#settings = { ...settings, heard: (payload) => this.#hear(payload) };
+    this.#writers = new Connections(WRITERS, () => this.#connect());
+    this.#readers = new Connections(Math.max(1, poolMax - WRITERS), async () => {
+      const connection = await this.#connect();
+      if (!connection.isPooled) await connection.trip([{ text: `LISTEN ${CHANNEL}` }]);
+      return connection;
+    });
+  }
+
+  get askEveryMs(): number {
+    return this.#isPooled ? 250 : 1_000;
+  }
+
+  async open(): Promise<void> {
+    await this.#readers.use(async () => undefined);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writers.close(), this.#readers.close()]);
+  }
+
+  async read(query: Query): Promise<Rows> {
+    return this.#readers.use(async (connection) => {
+      const [found = []] = await connection.trip([this.#callOf(query)]);
+      return found;
+    });
+  }
+
+  async transact(
+    look: readonly Query[],
+    decide: Decide,
+    { isPatient }: Patience = {},
+  ): Promise<readonly Rows[]> {
+    return this.#writers.use(async (connection) => {
+      try {
+        let found: readonly Rows[] = [];
+        if (look.length > 0) {
+          const calls = look.map((query) => this.#callOf(query));
+          found = (await connection.trip([connection.begin, ...calls], { isPatient })).slice(1);
+        }
+        const writes = decide(found)?.map((query) => this.#callOf(query)) ?? [];
+        if (writes.length === 0) return [];
+        // One statement alone is a transaction.
+        const isAlone = look.length === 0 && writes.length === 1 && !connection.isPooled;
+        if (isAlone) return await connection.trip(writes, { isCommit: true });
+        const before = look.length === 0 ? [connection.begin] : [];
+        return (await connection.trip([...before, ...writes, COMMIT], { isCommit: true, isPatient })).slice(
+          before.length,
+        );
+      } finally {
+        await connection.rollback();
+      }
+    });
+  }
+
+  notice(channel: string): Query {
+    return NOTIFY.with({ notice: `${this.platform} ${channel}` });
+  }
+
+  listen(heard: (channel: string) => void): void {
+    this.#heard = heard;
+  }
+
+  async fitness(): Promise<Fitness> {
+    const [found] = await this.read(SETTINGS.with());
+    const unfit: string[] = [];
+    const weak: string[] = [];
+    if (found?.['fsync'] === 'off')
+      unfit.push('runs with fsync = off, so it loses what it has acknowledged: switch it on');
+    if (found?.['pages'] === 'off')
+      unfit.push('runs with full_page_writes = off, so a crash can damage what it keeps: switch it on');
+    if (found?.['readOnly'] === 1)
+      unfit.push('only reads: name the server that takes writes, or let this one take them');
+    if (Number(found?.['standbys']) > 0 && found?.['names'] === '')
+      weak.push(
+        'has standbys that are not synchronous (synchronous_standby_names is empty): a failover may lose commits, and then orders stop until `npm run database-init` is run',
+      );
+    return { unfit, weak };
+  }
+
+  #hear(payload: string): void {
+    const [platform, channel] = payload.split(/ (.*)/s);
+    if (platform === this.platform && channel !== undefined) this.#heard(channel);
+  }
+
+  /** The first host that takes writes; where none does, the first that answers. */
+  async #connect(): Promise<PostgresConnection> {
+    const { hosts } = this.#settings.address;
+    let readOnly: PostgresConnection | undefined;
+    let fault: Error = new DatabaseFault('away', 'no server of DATABASE_URL answers');
+    for (let tried = 0; tried < hosts.length; tried++) {
+      const at = (this.#host + tried) % hosts.length;
+      try {
+        const connection = await PostgresConnection.open(this.#settings, hosts[at] as (typeof hosts)[number]);
+        this.#isPooled = connection.isPooled;
+        if (!connection.isReadOnly || (hosts.length === 1 && !readOnly)) {
+          readOnly?.destroy();
+          this.#host = at;
+          return connection;
+        }
+        if (readOnly) connection.destroy();
+        else readOnly = connection;
+      } catch (error) {
+        if (error instanceof ConfigError && hosts.length === 1) throw error;
+        if (error instanceof Error) fault = error;
+      }
+    }
+    if (readOnly) return readOnly;
+    throw fault;
+  }
+
+  #callOf({ statement, parameters }: Query): PostgresCall {
+    const { text, names } = statement.compiledFor('postgres');
+    const values = names.map((name) => {
+      const value = name === 'platform' ? this.platform : parameters[name];
+      if (value === undefined) throw new DatabaseFault('broken', `a statement has no value for :${name}`);
+      if (value === null || typeof value === 'string') return value;
+      if (value instanceof Uint8Array) return Buffer.from(value);
+      return typeof value === 'number' ? String(value) : JSON.stringify(value);
+    });
+    return { name: this.#nameOf(statement, text), text, values };
+  }
+
+  /** By its text: two versions of the gateway never mean different statements by one name. */
+  #nameOf(statement: Sql, text: string): string {
+    let name = this.#names.get(statement);
+    if (name === undefined) {
+      name = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+      this.#names.set(statement, name);
+    }
+    return name;
+  }
+}
+
+/** So many connections at most, opened when they are needed. */
+class Connections {
+  readonly #limit: ReturnType<typeof pLimit>;
+  readonly #idle: PostgresConnection[] = [];
+
+  constructor(
+    max: number,
+    private readonly open: () => Promise<PostgresConnection>,
+  ) {
+    this.#limit = pLimit(max);
+  }
+
+  use<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    return this.#limit(async () => {
+      let connection = this.#idle.pop();
+      while (connection && !connection.isUsable) connection = this.#idle.pop();
+      connection ??= await this.open();
+      try {
+        return await work(connection);
+      } finally {
+        // Another server may take writes by now.
+        if (connection.isReadOnly) connection.destroy();
+        else if (connection.isUsable) this.#idle.push(connection);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
+  }
+}

@@ -1,0 +1,66 @@
+import { DatabaseFault, type FaultReason } from './engine.ts';
+
+/** What an SQLSTATE means; else its class, of two characters. What is not here is a fault of the statement or its values. */
+const REASONS: Readonly<Record<string, FaultReason>> = {
+  '08': 'away',
+  '0A000': 'conflict', // a prepared plan whose table has a new column
+  '23505': 'conflict',
+  '25006': 'read-only',
+  '25P02': 'conflict',
+  '26000': 'conflict', // a pooler has another connection, on which nothing is prepared
+  '28': 'refused',
+  '3D000': 'refused',
+  '40': 'conflict',
+  '42501': 'rights',
+  '42P01': 'unready',
+  '42P05': 'conflict',
+  '53100': 'full',
+  '53200': 'full',
+  '53300': 'away',
+  '55P03': 'away',
+  '57': 'away',
+  '58': 'full',
+  XX001: 'damaged',
+  XX002: 'damaged',
+};
+
+const MESSAGES: Partial<Record<FaultReason, string>> = {
+  'read-only': 'DATABASE_URL leads to a server that only reads: name the one that takes writes',
+  full: "the server of DATABASE_URL has no room or a disk that fails: see the server's log",
+  refused: 'the server of DATABASE_URL does not let the gateway in',
+  rights: 'the role of DATABASE_URL lacks a right',
+  unready: 'the database of DATABASE_URL has no tables of the gateway: run `npm run database-init`',
+  damaged: "the server of DATABASE_URL reports damaged data: see the server's log",
+};
+/** What an operator has to do about a connection that was refused. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '28P01': 'the server of DATABASE_URL does not accept the password: correct it',
+  '28000':
+    "the server of DATABASE_URL does not accept this user from here: see its pg_hba.conf, and the URL's sslmode",
+  '3D000': 'the server of DATABASE_URL has no database of that name: create it, or correct the name',
+};
+
+/** `isCommit`: the commit was sent, so where no answer came it may have been carried out. */
+export function faultOfPostgres(error: unknown, isCommit: boolean): DatabaseFault {
+  if (error instanceof DatabaseFault) return error;
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  const isOfServer = /^[\dA-Z]{5}$/.test(code);
+  const reason = isOfServer ? (REASONS[code] ?? REASONS[code.slice(0, 2)] ?? 'broken') : 'away';
+  // An administrator has ended the connection, the server has crashed, or it has ended.
+  const isCutOff = !isOfServer || code.startsWith('08') || code.startsWith('57P');
+  if (isCommit && isCutOff)
+    return new DatabaseFault('unknown', 'the connection to DATABASE_URL broke during a commit', error);
+  if (reason === 'away')
+    return new DatabaseFault(
+      'away',
+      `the server of DATABASE_URL does not answer (${code || message})`,
+      error,
+    );
+  const known = REFUSALS[code] ?? MESSAGES[reason];
+  // The server names the table or schema of a right, and no values.
+  return new DatabaseFault(reason, known ? withWords(known, reason, message) : message, error);
+}
+
+function withWords(known: string, reason: FaultReason, message: string): string {
+  return reason === 'rights' ? `${known}: ${message}` : known;
+}

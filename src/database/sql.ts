@@ -1,0 +1,93 @@
+/** What a statement takes as a parameter. A list goes as JSON, for {@link rows}. */
+export type Parameter = string | number | null | Uint8Array | readonly object[];
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+export type EngineKind = 'postgres' | 'sqlite';
+type ColumnType = 'text' | 'bigint' | 'double precision';
+
+/**
+ * A piece of SQL in both dialects. Only {@link sql}, {@link either} and {@link rows} make pieces, and a piece is built of pieces alone: no
+ * string of a running program gets into a statement. Values are parameters, `:name`, and `:platform` is always given.
+ */
+export class Sql {
+  readonly #named = new Map<EngineKind, { readonly text: string; readonly names: readonly string[] }>();
+
+  constructor(private readonly texts: Readonly<Record<EngineKind, string>>) {}
+
+  textFor(engine: EngineKind): string {
+    return this.texts[engine];
+  }
+
+  /** The text with the engine's own placeholders, and the parameters in the order of the placeholders. */
+  compiledFor(engine: EngineKind): { readonly text: string; readonly names: readonly string[] } {
+    let compiled = this.#named.get(engine);
+    if (!compiled) {
+      compiled = compile(this.texts[engine]);
+      this.#named.set(engine, compiled);
+    }
+    return compiled;
+  }
+
+  with(parameters: Parameters = {}): Query {
+    return { statement: this, parameters };
+  }
+}
+
+export interface Query {
+  readonly statement: Sql;
+  readonly parameters: Parameters;
+}
+
+/** A parameter is a colon and a name; `::` is a cast of PostgreSQL. */
+const PARAMETER = /(?<!:):([a-z]\w*)/gi;
+
+function compile(source: string) {
+  const names: string[] = [];
+  const text = source.replaceAll(PARAMETER, (_, name: string) => {
+    const known = names.indexOf(name);
+    return `$${known < 0 ? names.push(name) : known + 1}`;
+  });
+  return { text, names };
+}
+
+export function sql(strings: TemplateStringsArray, ...pieces: readonly Sql[]): Sql {
+  const textFor = (engine: EngineKind) =>
+    strings.map((text, at) => text + (pieces[at]?.textFor(engine) ?? '')).join('');
+  return new Sql({ postgres: textFor('postgres'), sqlite: textFor('sqlite') });
+}
+
+/** Two texts under one name, where the dialects differ. */
+export function either(postgres: Sql, sqlite: Sql): Sql {
+  return new Sql({ postgres: postgres.textFor('postgres'), sqlite: sqlite.textFor('sqlite') });
+}
+
+/** A parameter's list of objects as a table of these columns, which has the parameter's name. */
+export function rows(parameter: string, columns: Readonly<Record<string, ColumnType>>): Sql {
+  const names = Object.keys(columns);
+  if (![parameter, ...names].every((name) => /^[a-z_]\w*$/.test(name)))
+    throw new Error('names of columns are words in small letters');
+  const typed = names.map((name) => `${name} ${columns[name]}`);
+  const picked = names.map((name) => `value ->> '${name}' AS ${name}`);
+  return new Sql({
+    postgres: `json_to_recordset(:${parameter}::json) AS ${parameter}(${typed.join(', ')})`,
+    // The limit has SQLite read the list once, and look up rows of it: else it reads the whole table for each.
+    sqlite: `(SELECT ${picked.join(', ')} FROM json_each(:${parameter}) LIMIT -1) AS ${parameter}`,
+  });
+}
+
+/**
+ * The column has one of the values of a SELECT. Every statement that looks rows up by a list says it so: PostgreSQL keeps the plan that it made
+ * while the table was small, and only in this form that plan uses the whole key.
+ */
+export function among(column: Sql, values: Sql): Sql {
+  return either(sql`${column} = ANY(ARRAY(${values}))`, sql`${column} IN (${values})`);
+}
+
+/** The time of the database in milliseconds. That of SQLite is the time of this process. */
+export const NOW = either(
+  sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+  sql`CAST(round(unixepoch('subsec') * 1000) AS INTEGER)`,
+);
+
+/** At the end of a SELECT: others can neither change nor lock its rows before this transaction has ended. SQLite has one writer at a time. */
+export const FOR_UPDATE = either(sql`FOR UPDATE`, sql``);

@@ -1,0 +1,128 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseFault, type FaultReason, type Row, type Rows } from './engine.ts';
+
+/** A statement as it goes to the thread of a file. */
+export interface SqliteCall {
+  readonly text: string;
+  readonly values: Readonly<Record<string, string | number | null | Uint8Array>>;
+}
+
+/** Another process may hold the lock of the file for this long. */
+const BUSY_MS = 2_000;
+/** A log of 16 MiB is written back by the commit that fills it; a shorter one while the database is idle. */
+const MAX_LOG_PAGES = 4_096;
+
+/** What an error of SQLite means, by its primary code. */
+const REASONS: Readonly<Record<number, FaultReason>> = {
+  3: 'rights',
+  5: 'away',
+  6: 'away',
+  8: 'read-only',
+  10: 'full',
+  11: 'damaged',
+  13: 'full',
+  14: 'away',
+  23: 'rights',
+  26: 'damaged',
+};
+const MESSAGES: Partial<Record<FaultReason, string>> = {
+  away: 'another process holds the lock of the file of DATABASE_URL, or the file cannot be opened',
+  'read-only':
+    'the file of DATABASE_URL can only be read: let the user of the gateway write it, and its folder',
+  full: 'the disk of DATABASE_URL is full or fails: make room, or see the log of the system',
+  damaged: 'the file of DATABASE_URL is damaged, or no database of SQLite: restore a backup',
+  rights:
+    'the file of DATABASE_URL does not let the gateway in: let the user of the gateway read and write it',
+};
+
+/** One connection. Every call is synchronous: that of a file is in a thread of its own, so that no request waits for a disk. */
+export class SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+  readonly #mode: 'write' | 'read';
+
+  constructor(path: string, mode: 'write' | 'read') {
+    this.#mode = mode;
+    try {
+      this.#database = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true });
+      if (mode === 'write') {
+        // What is committed is on the disk before the commit returns.
+        this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+        this.#database.exec(`PRAGMA wal_autocheckpoint = ${MAX_LOG_PAGES}`);
+      } else this.#database.exec('PRAGMA query_only = ON');
+    } catch (error) {
+      throw faultOf(error);
+    }
+  }
+
+  read(call: SqliteCall): Rows {
+    try {
+      return this.#run(call);
+    } catch (error) {
+      throw faultOf(error);
+    }
+  }
+
+  /** Begins a transaction, of which this is the only one that writes, with all processes. */
+  begin(look: readonly SqliteCall[]): readonly Rows[] {
+    try {
+      this.#database.exec('BEGIN IMMEDIATE');
+      return look.map((call) => this.#run(call));
+    } catch (error) {
+      this.rollback();
+      throw faultOf(error);
+    }
+  }
+
+  commit(writes: readonly SqliteCall[]): readonly Rows[] {
+    // The thread that began it has ended.
+    if (!this.#database.isTransaction) throw new DatabaseFault('away', 'the transaction is gone');
+    let isCommitting = false;
+    try {
+      const written = writes.map((call) => this.#run(call));
+      isCommitting = true;
+      this.#database.exec('COMMIT');
+      return written;
+    } catch (error) {
+      this.rollback();
+      const fault = faultOf(error);
+      // The frames of the commit may be in the log of the file.
+      throw isCommitting && fault.reason === 'full'
+        ? new DatabaseFault('unknown', fault.message, error)
+        : fault;
+    }
+  }
+
+  rollback(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+  }
+
+  /** Writes the log back into the file. */
+  checkpoint(): void {
+    if (this.#mode === 'write' && !this.#database.isTransaction)
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  }
+
+  close(): void {
+    this.#prepared.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #run({ text, values }: SqliteCall): Rows {
+    let statement = this.#prepared.get(text);
+    if (!statement) {
+      statement = this.#database.prepare(text);
+      this.#prepared.set(text, statement);
+    }
+    return statement.all({ ...values }) as Row[];
+  }
+}
+
+function faultOf(error: unknown): DatabaseFault {
+  const { errcode, message } = error as { errcode?: number; message?: string };
+  if (errcode === undefined) return new DatabaseFault('broken', String(message), error);
+  const reason = REASONS[errcode & 0xff];
+  if (reason) return new DatabaseFault(reason, MESSAGES[reason] ?? String(message), error);
+  if (message?.includes('no such table')) return new DatabaseFault('unready', message, error);
+  return new DatabaseFault('broken', String(message), error);
+}

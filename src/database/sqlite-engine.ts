@@ -1,0 +1,206 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { ConfigError } from '../config/config-error.ts';
+import { edge } from '../shared/edge.ts';
+import { type Decide, DatabaseFault, type Engine, type Fitness, type Rows } from './engine.ts';
+import type { Query } from './sql.ts';
+import { type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteAnswer, SqliteOrder } from './sqlite-worker.ts';
+
+function callOf({ statement, parameters }: Query, platform: string): SqliteCall {
+  const values: Record<string, SqliteCall['values'][string]> = {};
+  for (const name of statement.compiledFor('sqlite').names) {
+    const value = name === 'platform' ? platform : parameters[name];
+    if (value === undefined) throw new DatabaseFault('broken', `a statement has no value for :${name}`);
+    values[name] = Array.isArray(value) ? JSON.stringify(value) : (value as SqliteCall['values'][string]);
+  }
+  return { text: statement.textFor('sqlite'), values };
+}
+
+/** A database in this process, which forgets with it. There is one connection and no thread: nothing waits for a disk. */
+export class SqliteMemory implements Engine {
+  readonly kind = 'sqlite';
+  readonly lanes = 1;
+  readonly askEveryMs = 1_000;
+  readonly #connection = new SqliteConnection(':memory:', 'write');
+
+  constructor(private readonly platform: string) {}
+
+  async open(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  async read(query: Query): Promise<Rows> {
+    return this.#connection.read(callOf(query, this.platform));
+  }
+
+  async transact(look: readonly Query[], decide: Decide): Promise<readonly Rows[]> {
+    const found = this.#connection.begin(look.map((query) => callOf(query, this.platform)));
+    try {
+      const writes = decide(found)?.map((query) => callOf(query, this.platform));
+      return writes ? this.#connection.commit(writes) : [];
+    } finally {
+      this.#connection.rollback();
+    }
+  }
+
+  notice(): undefined {}
+
+  listen(): void {}
+
+  async fitness(): Promise<Fitness> {
+    return { unfit: [], weak: [] };
+  }
+}
+
+/** A file. Writes and reads have a thread and a connection each: a long read delays no commit, and no commit delays a request. */
+export class SqliteFile implements Engine {
+  readonly kind = 'sqlite';
+  readonly lanes = 1;
+  readonly askEveryMs = 1_000;
+  readonly #writer: SqliteThread;
+  readonly #reader: SqliteThread;
+  #file: number | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly platform: string,
+  ) {
+    this.#writer = new SqliteThread(path, 'write');
+    this.#reader = new SqliteThread(path, 'read');
+  }
+
+  async open(): Promise<void> {
+    if (this.#file !== undefined) return;
+    const folder = dirname(this.path);
+    try {
+      accessSync(folder, constants.W_OK);
+    } catch {
+      throw new ConfigError([
+        `DATABASE_URL names a file in ${folder}, which is not there or not writable: make the folder, and let the user of the gateway write it`,
+      ]);
+    }
+    try {
+      await this.#writer.ask('read', []);
+      await this.#reader.ask('read', []);
+    } catch (error) {
+      throw error instanceof DatabaseFault && error.reason !== 'away'
+        ? new ConfigError([`DATABASE_URL: ${error.message}`])
+        : error;
+    }
+    this.#file = this.#fileNow();
+  }
+
+  async close(): Promise<void> {
+    // The reader first: the last connection that closes takes the log of the file away.
+    await this.#reader.close();
+    await this.#writer.close();
+  }
+
+  async read(query: Query): Promise<Rows> {
+    const [found = []] = await this.#reader.ask('read', [callOf(query, this.platform)]);
+    return found;
+  }
+
+  async transact(look: readonly Query[], decide: Decide): Promise<readonly Rows[]> {
+    if (look.length === 0) {
+      const writes = decide([])?.map((query) => callOf(query, this.platform));
+      return writes ? this.#writer.ask('at once', writes) : [];
+    }
+    const calls = look.map((query) => callOf(query, this.platform));
+    const found = await this.#writer.ask('begin', calls);
+    let writes: SqliteCall[] | undefined;
+    try {
+      writes = decide(found)?.map((query) => callOf(query, this.platform));
+    } finally {
+      if (!writes) await this.#writer.ask('rollback', []);
+    }
+    return writes ? this.#writer.ask('commit', writes) : [];
+  }
+
+  notice(): undefined {}
+
+  listen(): void {}
+
+  /** A file that was deleted is still open, and all of it is lost with the process. */
+  async fitness(): Promise<Fitness> {
+    if (this.#file !== undefined && this.#fileNow() === this.#file) return { unfit: [], weak: [] };
+    return {
+      unfit: [
+        'is a file that was deleted or replaced while the gateway runs: stop the gateway, put the file back, and start it again',
+      ],
+      weak: [],
+    };
+  }
+
+  #fileNow(): number | undefined {
+    return statSync(this.path, { throwIfNoEntry: false })?.ino;
+  }
+}
+
+/** A thread with one connection. One that has ended is replaced at the next use. */
+class SqliteThread {
+  readonly #asked = new Map<number, PromiseWithResolvers<readonly Rows[]>>();
+  #worker: Worker | undefined;
+  #id = 0;
+  #isClosed = false;
+
+  constructor(
+    private readonly path: string,
+    private readonly mode: 'write' | 'read',
+  ) {}
+
+  ask(does: SqliteOrder['does'], calls: readonly SqliteCall[]): Promise<readonly Rows[]> {
+    const asked = Promise.withResolvers<readonly Rows[]>();
+    if (this.#isClosed) asked.reject(new DatabaseFault('away', 'the database is closed'));
+    else {
+      this.#worker ??= this.#start();
+      const id = ++this.#id;
+      this.#asked.set(id, asked);
+      this.#worker.ref();
+      this.#worker.postMessage({ id, does, calls } satisfies SqliteOrder, []);
+    }
+    return asked.promise;
+  }
+
+  async close(): Promise<void> {
+    if (this.#worker) await this.ask('close', []).catch(() => undefined);
+    this.#isClosed = true;
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    // In the build it is beside the bundle, and from the sources it runs as it is.
+    const file = new URL(`./sqlite-worker${extname(import.meta.url)}`, import.meta.url);
+    const { path, mode } = this;
+    const worker = new Worker(file, { workerData: { path, mode }, name: `sqlite-${mode}` });
+    const answered = ({ id, found, fault }: SqliteAnswer) => {
+      const asked = this.#asked.get(id);
+      this.#asked.delete(id);
+      if (this.#asked.size === 0) worker.unref();
+      if (fault) asked?.reject(new DatabaseFault(fault.reason, fault.message));
+      else asked?.resolve(found ?? []);
+    };
+    worker.on('message', edge('answer of the database', answered));
+    worker.on(
+      'error',
+      edge('thread of the database', (error) => this.#ended(error)),
+    );
+    worker.on(
+      'exit',
+      edge('thread of the database', () => this.#ended()),
+    );
+    worker.unref();
+    return worker;
+  }
+
+  #ended(error?: unknown): void {
+    this.#worker = undefined;
+    const fault = new DatabaseFault('unknown', 'the thread of the database has ended', error);
+    for (const asked of this.#asked.values()) asked.reject(fault);
+    this.#asked.clear();
+  }
+}

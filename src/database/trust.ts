@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { ConfigError } from '../config/config-error.ts';
+import type { Log } from '../observability/log.ts';
+import { edge } from '../shared/edge.ts';
+import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
+import type { Guard } from './group-commit.ts';
+import { identityIn, LOOK, loss, make, TRY } from './identity.ts';
+import { Schema, SCHEMA_VERSION } from './schema.ts';
+import { highest, type Seen, type SeenMemory } from './seen-file.ts';
+
+const CHECK_MS = 1_000;
+const CHECK_STOPPED_MS = 250;
+/** While nothing is written, a trial write runs this often: only a write finds a full disk. */
+const TRIAL_MS = 5_000;
+
+/** Why orders are refused; `none`: they are not. */
+export type StopReason = 'none' | 'away' | 'unready' | 'identity' | 'numbers' | 'settings' | 'writes';
+/** Only an operator's, or the server's, next state ends the others: these end with a write that succeeds. */
+const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only', 'rights', 'damaged']);
+const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
+
+/** Whether the database still has what was committed, keeps what it commits, and takes writes. If not, no order is placed, and one line of the log says why. */
+export class Trust implements Guard {
+  readonly #schema: Schema;
+  #seen: Seen | undefined;
+  #stopped: StopReason = 'away';
+  #message = 'The database has not answered yet';
+  #reported = '';
+  #weak = '';
+  #isPrepared = false;
+  #wroteAt = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly init: 'auto' | 'manual',
+    private readonly memory: SeenMemory | undefined,
+    private readonly log: Log,
+  ) {
+    this.#schema = new Schema(engine);
+  }
+
+  /** Throws {@link ConfigError} where the start is refused. Where the database is away it resolves, and goes on looking for it. */
+  async start(): Promise<void> {
+    await this.check(true);
+    this.#plan();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  get status(): 'up' | 'down' {
+    return this.#stopped === 'none' ? 'up' : 'down';
+  }
+
+  /** For an operator. */
+  get trouble(): { readonly stopped: StopReason; readonly reason: string | undefined } {
+    return { stopped: this.#stopped, reason: this.#stopped === 'none' ? undefined : this.#message };
+  }
+
+  get refusal(): DatabaseFault | undefined {
+    return this.#stopped === 'none' ? undefined : new DatabaseFault('stopped', this.#message);
+  }
+
+  watch(): ReturnType<Guard['watch']> {
+    // Of now: other transactions commit while it runs.
+    const expected = this.#seen;
+    return { query: LOOK.with(), check: (found) => this.#compare(expected, found) };
+  }
+
+  raised(found: Rows): void {
+    const [row] = found;
+    if (row && this.#seen)
+      this.#remember({ ...this.#seen, numbers: { [String(row['name'])]: Number(row['value']) } });
+  }
+
+  wrote(fault: DatabaseFault | undefined): void {
+    if (!fault) this.#wroteAt = performance.now();
+    if (!fault && this.#stopped === 'writes') this.#goOn();
+    // A more serious reason stays.
+    if (fault && FAULTS_OF_WRITES.has(fault.reason) && ['none', 'writes'].includes(this.#stopped))
+      this.#stop('writes', `Orders are refused: ${fault.message}`);
+  }
+
+  /** Rejects at the start only. */
+  async check(isStart = false): Promise<void> {
+    try {
+      await this.engine.open();
+      if (!this.#isPrepared) this.#isPrepared = await this.#prepare();
+      if (!this.#isPrepared) return;
+      const { unfit, weak } = await this.engine.fitness();
+      this.#warn(weak);
+      if (unfit.length > 0) {
+        this.#stop('settings', `The database ${unfit.join(', and ')}; orders are refused until then`);
+        return;
+      }
+      const watched = this.watch();
+      if (watched.check(await this.engine.read(watched.query))) return;
+      if (this.#stopped !== 'writes') this.#goOn();
+      if (this.#stopped === 'writes' || performance.now() - this.#wroteAt >= TRIAL_MS) await this.#try();
+    } catch (error) {
+      if (isStart && error instanceof ConfigError) throw error;
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    const { reason, message } =
+      error instanceof DatabaseFault ? error : { reason: 'away', message: String(error) };
+    const stopped =
+      reason === 'unready' ? 'unready' : FAULTS_OF_WRITES.has(reason as FaultReason) ? 'writes' : 'away';
+    if (reason === 'unready') this.#isPrepared = false;
+    this.#stop(stopped, `Orders are refused: ${message}`);
+  }
+
+  /** Makes the database ready as far as the gateway may. Returns whether it is. */
+  async #prepare(): Promise<boolean> {
+    this.#seen ??= await this.memory?.recall();
+    const version = await this.#schema.version();
+    if (version > SCHEMA_VERSION)
+      throw new ConfigError([
+        `DATABASE_URL leads to a database of version ${version}, and this build knows ${SCHEMA_VERSION}: start the build that made it, or a newer one`,
+      ]);
+    const isKnown = version > 0 && identityIn(await this.engine.read(LOOK.with())) !== undefined;
+    if (!isKnown && (this.#seen || this.init === 'manual')) {
+      const what = this.#seen ? 'was emptied while orders were kept in it' : 'was never made ready';
+      this.#stop(
+        'unready',
+        `The database ${what}: orders are refused until \`npm run database-init\` is run`,
+      );
+      return false;
+    }
+    if (version < SCHEMA_VERSION) await this.#schema.migrate();
+    if (!isKnown) await make(this.engine, randomBytes(16).toString('base64url'));
+    const lacks = await this.#schema.missingRights();
+    if (lacks) this.#stop('writes', `The database ${lacks}; orders are refused until then`);
+    return lacks === undefined;
+  }
+
+  #compare(expected: Seen | undefined, found: Rows): DatabaseFault | undefined {
+    const state = identityIn(found);
+    const lower = Object.entries(expected?.numbers ?? {}).some(
+      ([name, seen]) => (state?.numbers[name] ?? 0) < seen,
+    );
+    const isConfirmed = state && expected && state.confirmedAt > expected.confirmedAt;
+    if (!state) {
+      this.#isPrepared = false;
+      this.#stop(
+        'unready',
+        'The database was emptied while orders were kept in it: orders are refused until `npm run database-init` is run',
+      );
+    } else if (state.lostAt !== null)
+      this.#stop('numbers', `The database has lost commits: ${CONFIRM}, which says how many are missing`);
+    else if (expected && state.identity !== expected.identity && !isConfirmed)
+      this.#lost(expected, 'identity', `The database is not the one it was: ${CONFIRM}`);
+    else if (expected && state.identity === expected.identity && lower)
+      this.#lost(
+        expected,
+        'numbers',
+        `The database went back and lost commits: ${CONFIRM}, which says how many are missing`,
+      );
+    else {
+      this.#remember(state);
+      return undefined;
+    }
+    return this.refusal;
+  }
+
+  /** Notes in the database what this gateway has seen of it: every gateway stops, and `database-init` can say what is missing. */
+  #lost(seen: Seen, reason: StopReason, message: string): void {
+    this.#stop(reason, message);
+    const note = edge('loss in the database', () => loss(this.engine, seen.numbers).catch(() => undefined));
+    note();
+  }
+
+  #remember(state: Seen): void {
+    const { identity, confirmedAt } = state;
+    const before = this.#seen?.identity === identity ? this.#seen.numbers : {};
+    const numbers = highest(before, state.numbers);
+    const isNew =
+      this.#seen?.identity !== identity ||
+      Object.keys(numbers).some((name) => numbers[name] !== before[name]);
+    if (!isNew) return;
+    this.#seen = { identity, confirmedAt, numbers };
+    this.memory?.keep(this.#seen);
+  }
+
+  /** Changes nothing, and shows whether the database takes writes. */
+  async #try(): Promise<void> {
+    await this.engine.transact([], () => [TRY.with()]);
+    this.wrote(undefined);
+  }
+
+  #warn(weak: readonly string[]): void {
+    const text = weak.join(', and ');
+    if (text && text !== this.#weak) this.log.warn({ event: 'database-weak' }, `The database ${text}`);
+    this.#weak = text;
+  }
+
+  #goOn(): void {
+    this.#stopped = 'none';
+    this.#reported = '';
+  }
+
+  #stop(reason: StopReason, message: string): void {
+    this.#stopped = reason;
+    this.#message = message;
+    if (this.#reported === message) return;
+    this.#reported = message;
+    this.log.error({ event: reason === 'away' ? 'database-away' : 'database-stopped', reason }, message);
+  }
+
+  #plan(): void {
+    if (this.#isOver) return;
+    const due = edge('look at the database', async () => {
+      await this.check();
+      this.#plan();
+    });
+    this.#timer = setTimeout(due, this.#stopped === 'none' ? CHECK_MS : CHECK_STOPPED_MS).unref();
+  }
+}

@@ -1,0 +1,38 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Database } from '../../src/database/database.ts';
+import { postgresUrl } from './postgres.ts';
+import { serverFolder } from './redis.ts';
+import { RecordedLog, settings } from './settings.ts';
+
+export const engines = ['memory', 'file', 'postgres'] as const;
+export type EngineName = (typeof engines)[number];
+
+/** The URL of an empty database, and what removes it. */
+export async function emptyDatabase(engine: EngineName): Promise<{ url: string; remove: () => void }> {
+  if (engine === 'memory') return { url: 'sqlite::memory:', remove: () => undefined };
+  if (engine === 'postgres') return { url: await postgresUrl(), remove: () => undefined };
+  const folder = serverFolder('sqlite-test-');
+  return {
+    url: `sqlite:${join(folder, 'gateway.db')}`,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+export interface Opened {
+  readonly database: Database;
+  readonly log: RecordedLog;
+}
+
+/** A database as a gateway opens it. `environment` has further variables, such as another `UPSTREAM_BASE_URL`. */
+export async function openDatabase(
+  url: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Opened> {
+  const log = new RecordedLog();
+  const config = settings({ DATABASE_URL: url, ...environment });
+  log.log.addSecrets([url]);
+  const database = new Database(config.database, log.log);
+  await database.open();
+  return { database, log };
+}

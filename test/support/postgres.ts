@@ -1,0 +1,192 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { newSecret } from './canary.ts';
+import { freePort, serverFolder, until } from './redis.ts';
+
+/**
+ * Real PostgreSQL servers. Files are in memory where there is room, so `fsync`, which the gateway demands, costs nothing. Most tests share one
+ * server, in which each has a role with a schema of its own; a test that breaks its server starts another.
+ */
+
+/** The newest that is installed: Debian keeps the programs out of the PATH. */
+const BIN = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => versionOf(b) - versionOf(a))[0];
+const program = (name: string) => (BIN === undefined ? name : join(BIN, name));
+function versionOf(folder: string): number {
+  return Number(/\d+/.exec(folder)?.[0]);
+}
+
+export interface RunningPostgres {
+  readonly port: number;
+  readonly folder: string;
+  readonly process: ChildProcess;
+  /** Of the superuser, who is called `tests`. */
+  readonly password: string;
+  /** Runs statements as the superuser. */
+  ask(text: string): Promise<readonly Record<string, unknown>[]>;
+  /** The URL of a new role, which owns a schema of its name. */
+  newUrl(): Promise<string>;
+  /** Ends it as a crash would, without a checkpoint. */
+  kill(): Promise<void>;
+  /** Starts it again, with the same files and port. */
+  start(): Promise<void>;
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/** PostgreSQL refuses to run as root. */
+function otherUser(): { uid: number; gid: number } | undefined {
+  if (userInfo().uid !== 0) return undefined;
+  const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
+  return { uid: Number(line?.[1] ?? 65_534), gid: Number(line?.[2] ?? 65_534) };
+}
+
+/** `settings` are further ones, such as `max_connections=20`. */
+export async function startPostgres(settings: readonly string[] = []): Promise<RunningPostgres> {
+  const user = otherUser();
+  const folder = serverFolder('postgres-test-');
+  const password = newSecret('c');
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password);
+  if (user) for (const path of [folder, passwordFile]) chownSync(path, user.uid, user.gid);
+  const data = join(folder, 'data');
+  await promisify(execFile)(
+    program('initdb'),
+    [
+      '-D',
+      data,
+      '-U',
+      'tests',
+      '--pwfile',
+      passwordFile,
+      '--auth=scram-sha-256',
+      '--no-sync',
+      '--no-locale',
+      '-E',
+      'UTF8',
+    ],
+    { ...user, cwd: folder },
+  );
+  const port = await freePort();
+  const options = [
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    'shared_buffers=32MB',
+    ...settings,
+  ];
+  let child: ChildProcess;
+  const start = async () => {
+    const started = spawn(
+      program('postgres'),
+      ['-D', data, '-p', String(port), ...options.flatMap((option) => ['-c', option])],
+      { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    child = started;
+    let last = '';
+    await new Promise<void>((resolve, reject) => {
+      started.once('error', reject);
+      started.once('exit', (code) => reject(new Error(`postgres ended with ${code}: ${last}`)));
+      createInterface({ input: started.stderr }).on('line', (line) => {
+        last = line;
+        if (line.includes('database system is ready to accept')) resolve();
+      });
+    });
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  };
+  await start();
+  const ask = (text: string) => askAs(text, port, password);
+  return {
+    port,
+    folder,
+    get process() {
+      return child;
+    },
+    password,
+    ask,
+    newUrl: () => newRole(port, ask),
+    kill: () => end('SIGQUIT'),
+    start,
+    stop: async () => {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function askAs(text: string, port: number, password: string) {
+  const client = new Client({ host: '127.0.0.1', port, user: 'tests', password, database: 'postgres' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows ?? [];
+  } finally {
+    await client.end();
+  }
+}
+
+/** PostgreSQL's search path begins with the schema of the role's own name. */
+async function newRole(port: number, ask: RunningPostgres['ask']): Promise<string> {
+  const name = `t${randomBytes(6).toString('hex')}`;
+  const password = newSecret('c');
+  await ask(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'; CREATE SCHEMA AUTHORIZATION ${name}`);
+  return `postgres://${name}:${password}@127.0.0.1:${port}/postgres`;
+}
+
+interface Shared {
+  readonly port: number;
+  readonly password: string;
+}
+
+let shared: Promise<Shared> | undefined;
+
+/** The URL of a new role in the server that all suites of this folder share. It ends soon after the last process that uses it. */
+export async function postgresUrl(): Promise<string> {
+  shared ??= joinShared();
+  const { port, password } = await shared;
+  return newRole(port, (text) => askAs(text, port, password));
+}
+
+export const SHARED_SOCKET = join(
+  tmpdir(),
+  `postgres-of-tests-${Buffer.from(process.cwd()).toString('base64url').slice(-24)}`,
+);
+
+async function joinShared(): Promise<Shared> {
+  let found: Shared | undefined;
+  await until('the shared PostgreSQL server answers', async () => {
+    found = await ofKeeper();
+    return found !== undefined;
+  });
+  return found as Shared;
+}
+
+/** Asks the process that keeps the server, and starts it where there is none: of several that start, one gets the socket. */
+async function ofKeeper(): Promise<Shared | undefined> {
+  const socket = connect(SHARED_SOCKET);
+  socket.on('error', () => undefined);
+  const line = await Promise.race([
+    once(createInterface({ input: socket }), 'line').then(([text]) => String(text)),
+    once(socket, 'close').then(() => undefined),
+  ]).catch(() => undefined);
+  if (line !== undefined) {
+    // It stays open for as long as this process lives.
+    socket.unref();
+    return JSON.parse(line) as Shared;
+  }
+  const keeper = new URL('postgres-keeper.ts', import.meta.url);
+  spawn(process.execPath, [keeper.pathname], { detached: true, stdio: 'ignore' }).unref();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  return undefined;
+}
