@@ -1,11 +1,12 @@
 /**
- * Runs before the tests: they start their own Redis servers, compile a small C file that steps the clock of one, open the API page
- * in a browser, run the code that it shows, test the alert rules and put proxies in front of the gateway, so they need `redis-server`, `gcc`,
- * `chromium-headless-shell`, `python3`, `promtool`, `nginx`, `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process
- * may do so; otherwise it ends and names them. No test is skipped.
+/**
+ * Runs before the tests: they start their own servers of Redis and PostgreSQL, compile a small C file that steps the clock of one, open the
+ * API page in a browser, run the code that it shows, test the alert rules and put proxies in front of the gateway, so they need
+ * `redis-server`, `postgres`, `pgbouncer`, `gcc`, `chromium-headless-shell`, `python3`, `promtool`, `nginx`, `haproxy` and `apache2`. The script
+ * installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs';
 
 interface Tool {
   readonly command: string;
@@ -18,6 +19,8 @@ interface Tool {
 
 const tools: readonly Tool[] = [
   { command: 'redis-server', packages: ['redis-server'], is: 'Redis 7' },
+  { command: 'postgres', packages: ['postgresql'], is: 'PostgreSQL 14 or newer' },
+  { command: 'pgbouncer', packages: ['pgbouncer'], is: 'PgBouncer' },
   // Only recommended by gcc's own package: the headers of the C library.
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
   { command: 'python3', packages: ['python3'], is: 'Python 3' },
@@ -38,11 +41,11 @@ const tools: readonly Tool[] = [
   },
 ];
 
+/** Where Debian has programs that are not on everybody's PATH. test/support/proxies.ts and postgres-keeper.ts look there too. */
+const OTHER_FOLDERS = () => ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin')];
+
 // Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
-
-// Debian has servers where only root looks for commands; test/support/proxies.ts looks there too.
-const SERVERS_TOO = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` };
 
 const missing = tools.filter((tool) => versionOf(tool) === undefined);
 if (missing.length > 0 && mayInstall()) install(missing.flatMap(({ packages }) => packages));
@@ -59,7 +62,10 @@ if (absent.length > 0) {
 for (const tool of tools) console.log(versionOf(tool));
 
 function versionOf({ command, version = '--version' }: Tool): string | undefined {
-  const { status, stdout, stderr } = spawnSync(command, [version], { encoding: 'utf8', env: SERVERS_TOO });
+  const { status, stdout, stderr } = spawnSync(command, [version], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: [process.env['PATH'], ...OTHER_FOLDERS()].join(':') },
+  });
   return status === 0 ? `${stdout}${stderr}`.split('\n', 1)[0]?.trim() : undefined;
 }
 

@@ -44,9 +44,11 @@ export function parseDatabaseUrl(text: string): DatabaseAddress | string {
   if (!login) return 'must name the user: postgres://user:password@host:5432/name';
   if (!database) return 'must name a database: postgres://user:password@host:5432/name';
   const isLocal = hosts.every(({ host }) => LOOPBACK.test(host));
-  const [, sslMode = isLocal ? 'disable' : ''] =
-    /^(?:sslmode=(disable|require|verify-full))?$/.exec(query ?? '') ?? [];
-  if (!sslMode || (query && !query.startsWith(`sslmode=${sslMode}`)))
+  if (!query && password && !isLocal)
+    return 'would send its password in the clear to another machine: give ?sslmode=verify-full';
+  const given = /^(?:sslmode=(disable|require|verify-full))?$/.exec(query ?? '');
+  const sslMode = given?.[1] ?? (isLocal ? 'disable' : undefined);
+  if (!given || !sslMode)
     return 'must have ?sslmode=verify-full, and no other parameters; sslmode=disable is for a server on this machine';
   if (sslMode === 'disable' && password && !isLocal)
     return 'would send its password in the clear to another machine: give ?sslmode=verify-full';

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/config-error.ts';
 import type { PostgresAddress } from '../config/database-url.ts';
 import { edge } from '../shared/edge.ts';
 import type { Row, Rows } from './engine.ts';
-import { faultOfPostgres } from './postgres-faults.ts';
+import { faultOfPostgres, faultOfVersion } from './postgres-faults.ts';
 
 const CONNECT_MS = 2_000;
 /** The server ends what takes longer, and then this process its connection. */
@@ -13,7 +13,6 @@ const MAX_LOCK_MS = 2_000;
 const MAX_IDLE_MS = 2_000;
 const MAX_TRIP_MS = MAX_STATEMENT_MS + 2_000;
 const MAX_PATIENCE_MS = 30 * 60_000;
-const MIN_VERSION = 14;
 const SESSION = {
   statement_timeout: MAX_STATEMENT_MS,
   lock_timeout: MAX_LOCK_MS,
@@ -174,11 +173,8 @@ export class PostgresConnection {
   }
 
   #meet(hello: Row, ownPid: number): void {
-    const version = Number(hello['version']);
-    if (version < MIN_VERSION)
-      throw new ConfigError([
-        `DATABASE_URL leads to PostgreSQL ${version}: the gateway needs ${MIN_VERSION} or newer`,
-      ]);
+    const fault = faultOfVersion(Number(hello['version']));
+    if (fault) throw fault;
     this.isPooled = hello['pid'] !== ownPid;
     this.isReadOnly = hello['readOnly'] === 1;
   }

@@ -1,3 +1,4 @@
+import { ConfigError } from '../config/config-error.ts';
 import { DatabaseFault, type FaultReason } from './engine.ts';
 
 /** What an SQLSTATE means; else its class, of two characters. What is not here is a fault of the statement or its values. */
@@ -63,4 +64,13 @@ export function faultOfPostgres(error: unknown, isCommit: boolean): DatabaseFaul
 
 function withWords(known: string, reason: FaultReason, message: string): string {
   return reason === 'rights' ? `${known}: ${message}` : known;
+}
+
+const MIN_VERSION = 14;
+
+export function faultOfVersion(version: number): ConfigError | undefined {
+  if (version >= MIN_VERSION) return undefined;
+  return new ConfigError([
+    `DATABASE_URL leads to PostgreSQL ${version}, and the gateway needs ${MIN_VERSION} or newer: update the server, or name another`,
+  ]);
 }

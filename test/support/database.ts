@@ -1,9 +1,10 @@
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Database } from '../../src/database/database.ts';
 import { postgresUrl } from './postgres.ts';
 import { serverFolder } from './redis.ts';
-import { RecordedLog, settings } from './settings.ts';
+import { credential, RecordedLog, settings } from './settings.ts';
 
 export const engines = ['memory', 'file', 'postgres'] as const;
 export type EngineName = (typeof engines)[number];
@@ -35,4 +36,26 @@ export async function openDatabase(
   const database = new Database(config.database, log.log);
   await database.open();
   return { database, log };
+}
+
+/** Runs `database-init` as an operator does. */
+export async function databaseInit(
+  url: string,
+  ...options: readonly string[]
+): Promise<{ code: number; output: string }> {
+  const environment = {
+    UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
+    UPSTREAM_TOKEN_URL: 'http://127.0.0.1:9/oauth/token',
+    UPSTREAM_APP_KEY: credential(),
+    UPSTREAM_APP_SECRET: credential(),
+    CALLERS_FILE: 'unused',
+    DATABASE_URL: url,
+  };
+  const { PATH = '' } = process.env;
+  return new Promise((resolve) => {
+    const program = ['--enable-source-maps', 'dist/bundle/database-init.js', ...options];
+    execFile(process.execPath, program, { env: { PATH, ...environment } }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
+    );
+  });
 }

@@ -42,14 +42,17 @@ export interface RunningPostgres {
 }
 
 /** PostgreSQL refuses to run as root. */
-function otherUser(): { uid: number; gid: number } | undefined {
+export function otherUser(): { uid: number; gid: number } | undefined {
   if (userInfo().uid !== 0) return undefined;
   const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8'));
   return { uid: Number(line?.[1] ?? 65_534), gid: Number(line?.[2] ?? 65_534) };
 }
 
 /** `settings` are further ones, such as `max_connections=20`. */
-export async function startPostgres(settings: readonly string[] = []): Promise<RunningPostgres> {
+export async function startPostgres(
+  settings: readonly string[] = [],
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<RunningPostgres> {
   const user = otherUser();
   const folder = serverFolder('postgres-test-');
   const password = newSecret('c');
@@ -74,11 +77,23 @@ export async function startPostgres(settings: readonly string[] = []): Promise<R
     ],
     { ...user, cwd: folder },
   );
+  if (tls)
+    for (const [name, pem] of [
+      ['server.key', tls.key],
+      ['server.crt', tls.cert],
+    ] as const) {
+      const path = join(data, name);
+      writeFileSync(path, pem, { mode: 0o600 });
+      if (user) chownSync(path, user.uid, user.gid);
+    }
   const port = await freePort();
   const options = [
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     'shared_buffers=32MB',
+    // Statements may have passwords.
+    'log_min_error_statement=panic',
+    ...(tls ? ['ssl=on'] : []),
     ...settings,
   ];
   let child: ChildProcess;

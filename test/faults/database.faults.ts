@@ -1,0 +1,528 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/database/database.ts';
+import { sql } from '../../src/database/sql.ts';
+import type { Step } from '../../src/database/step.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { databaseInit, emptyDatabase, openDatabase } from '../support/database.ts';
+import { endings } from '../support/endings.ts';
+import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
+import { startPooler } from '../support/pooler.ts';
+import { postgresUrl, type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import { freePort, serverFolder, until } from '../support/redis.ts';
+import { begin, EVENTS_AFTER, install, move, type SampleOrder } from '../support/sample-store.ts';
+
+const { ended, atEnd } = endings();
+
+let orders = 0;
+const order = (): SampleOrder => {
+  const name = `SO-${++orders}`;
+  return { name, caller: 'billing', owner: `owner of ${name}`, record: 'sealed' };
+};
+const moved = ({ name, owner }: SampleOrder) => ({ name, owner, state: 'succeeded', record: 'sealed' });
+
+async function opened(url: string, environment: Readonly<Record<string, string>> = {}) {
+  const { database, log } = await openDatabase(url, environment);
+  atEnd(() => database.close());
+  return { database, log };
+}
+
+async function installed(url: string) {
+  const both = await opened(url);
+  await both.database.step(install, undefined);
+  return both;
+}
+
+async function newFile(): Promise<string> {
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  return url.slice('sqlite:'.length);
+}
+
+const isUp = (database: Database) => until('the database is trusted', () => database.trust.status === 'up');
+const isDown = (database: Database, stopped: string) =>
+  until(`orders stop: ${stopped}`, () => database.trust.trouble.stopped === stopped);
+const throughPort = (url: string, port: number) => url.replace(/:\d+\//, `:${port}/`);
+
+/** Begins and moves orders until `end` is called, and gives what each order was told. */
+function flood(database: Database) {
+  const flooding = new AbortController();
+  const begun: string[] = [];
+  const numbers: number[] = [];
+  const faults: string[] = [];
+  const work = async () => {
+    while (!flooding.signal.aborted) {
+      const one = order();
+      try {
+        if ((await database.step(begin, one)) === 'begun') begun.push(one.name);
+        numbers.push(await database.step(move, moved(one)));
+      } catch (error) {
+        faults.push((error as { reason?: string }).reason ?? String(error));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  };
+  const working = Promise.all(Array.from({ length: 20 }, work));
+  return {
+    begun,
+    numbers,
+    faults,
+    end: async () => {
+      flooding.abort();
+      await working;
+    },
+  };
+}
+
+async function expectNothingLost(
+  database: Database,
+  { begun, numbers }: Pick<ReturnType<typeof flood>, 'begun' | 'numbers'>,
+) {
+  const names = sql`SELECT name FROM sample_orders WHERE platform = :platform`;
+  const kept = new Set((await database.read<{ name: string }>(names.with())).map(({ name }) => name));
+  expect(begun.filter((name) => !kept.has(name))).toEqual([]);
+  const counted = sql`SELECT count(*) AS count, max(number) AS last FROM sample_events WHERE platform = :platform`;
+  const [events] = await database.read<{ count: number; last: number }>(counted.with());
+  // Numbers without a gap; some of them nobody was told.
+  expect(events?.count).toBe(events?.last);
+  expect(new Set(numbers.filter((number) => number > 0)).size).toBe(
+    numbers.filter((number) => number > 0).length,
+  );
+}
+
+describe('a server of PostgreSQL', () => {
+  let server: RunningPostgres;
+  beforeAll(async () => {
+    server = await startPostgres(['restart_after_crash=on']);
+  });
+  afterAll(() => server.stop());
+
+  it('D1 It crashes while orders begin and move, three times: what it acknowledged is there, and orders go on by themselves', async () => {
+    const { database } = await installed(await server.newUrl());
+    const flooding = flood(database);
+    for (let crash = 0; crash < 3; crash++) {
+      const before = flooding.numbers.length;
+      await until('orders move', () => flooding.numbers.length > before + 20);
+      if (crash === 1) {
+        // One process of the server is killed, and it starts all of them again.
+        const [backend] = await server.ask(
+          "SELECT pid FROM pg_stat_activity WHERE application_name = 'licensing-gateway' ORDER BY random() LIMIT 1",
+        );
+        process.kill(Number(backend?.['pid']), 'SIGKILL');
+      } else {
+        await server.kill();
+        await isDown(database, 'away');
+        await server.start();
+      }
+      await isUp(database);
+    }
+    const before = flooding.numbers.length;
+    await until('orders move', () => flooding.numbers.length > before + 20);
+    await flooding.end();
+    await expectNothingLost(database, flooding);
+    expect(flooding.faults.every((reason) => ['away', 'unknown', 'stopped'].includes(reason))).toBe(true);
+  });
+
+  it('D2 An administrator ends every connection, again and again: steps that may be repeated are, and nothing is lost', async () => {
+    const { database } = await installed(await server.newUrl());
+    const flooding = flood(database);
+    for (let round = 0; round < 5; round++) {
+      const before = flooding.numbers.length;
+      await until('orders move', () => flooding.numbers.length > before + 5);
+      await server.ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'licensing-gateway'",
+      );
+    }
+    const before = flooding.numbers.length;
+    await until('orders move', () => flooding.numbers.length > before + 5);
+    await flooding.end();
+    await expectNothingLost(database, flooding);
+  });
+
+  it('D3 The reply to a commit is lost: a step that recognises its work runs again, and another says that it does not know', async () => {
+    const url = await server.newUrl();
+    const proxy = await FaultProxy.start(server.port);
+    atEnd(() => proxy.close());
+    const { database } = await installed(throughPort(url, proxy.port));
+    const seen = await opened(url);
+    const cutting = <Output>(step: Step<SampleOrder, Output>): Step<SampleOrder, Output> => {
+      let isCut = false;
+      return {
+        ...step,
+        decide: (inputs, found, now) => {
+          if (!isCut) void proxy.add({ toxic: 'timeout', ms: 0 });
+          isCut = true;
+          return step.decide(inputs, found, now);
+        },
+      };
+    };
+    const committed = async (name: string) => {
+      const found = sql`SELECT name FROM sample_orders WHERE platform = :platform AND name = :name`;
+      await until(
+        'it is committed',
+        async () => (await seen.database.read(found.with({ name }))).length === 1,
+      );
+      await proxy.clear();
+    };
+    const [one, other] = [order(), order()];
+    const repeated = database.step(cutting(begin), one);
+    await committed(one.name);
+    expect(await repeated).toBe('begun');
+
+    const lost = database.step(
+      cutting({ ...begin, repeatable: undefined } as unknown as typeof begin),
+      other,
+    );
+    const told = lost.catch((fault: unknown) => fault);
+    await committed(other.name);
+    expect(await told).toMatchObject({ reason: 'unknown' });
+  });
+
+  it('D4 It only reads for a while: orders stop before anything is sent, records can be read, and orders go on by themselves', async () => {
+    const { database } = await installed(await server.newUrl());
+    const one = order();
+    await database.step(begin, one);
+    const setReadOnly = async (word: string) => {
+      await server.ask(`ALTER SYSTEM SET default_transaction_read_only = ${word}`);
+      await server.ask('SELECT pg_reload_conf()');
+    };
+    await setReadOnly('on');
+    await isDown(database, 'settings');
+    expect(database.trust.trouble.reason).toMatch(/^The database only reads: /);
+    await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+    await expect(database.step(move, moved(one))).rejects.toMatchObject({ reason: 'read-only' });
+    const found = sql`SELECT name FROM sample_orders WHERE platform = :platform`;
+    expect(await database.read(found.with())).toHaveLength(1);
+    await setReadOnly('off');
+    await isUp(database);
+    expect(await database.step(move, moved(one))).toBeGreaterThan(0);
+  });
+
+  it('D5 It is set to lose what it acknowledges: orders stop, and one line says which setting to change', async () => {
+    const { database, log } = await installed(await server.newUrl());
+    const stopped = log.next('database-stopped');
+    await server.ask('ALTER SYSTEM SET fsync = off');
+    await server.ask('SELECT pg_reload_conf()');
+    expect((await stopped)['msg']).toMatch(/fsync = off, so it loses what it has acknowledged: switch it on/);
+    await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+    await server.ask('ALTER SYSTEM RESET fsync');
+    await server.ask('SELECT pg_reload_conf()');
+    await isUp(database);
+    expect(await database.step(begin, order())).toBe('begun');
+  });
+
+  it('D6 The role lacks a right: one line names right and table, orders are refused, and go on once it is granted', async () => {
+    const url = await server.newUrl();
+    const owner = new URL(url).username;
+    const { database } = await installed(url);
+    const reader = await server.newUrl();
+    const role = new URL(reader).username;
+    await server.ask(
+      `GRANT USAGE ON SCHEMA ${owner} TO ${role}; ALTER ROLE ${role} SET search_path = ${owner};
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${owner} TO ${role}; REVOKE UPDATE ON ${owner}.numbers FROM ${role}`,
+    );
+    const { database: limited } = await opened(reader);
+    expect(limited.trust.trouble.reason).toContain(`no right to UPDATE on numbers: GRANT`);
+    await expect(limited.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+    await server.ask(`GRANT UPDATE ON ${owner}.numbers TO ${role}`);
+    await isUp(limited);
+    expect(await limited.step(begin, order())).toBe('begun');
+    expect(database.trust.status).toBe('up');
+
+    const none = await server.newUrl();
+    await server.ask(`REVOKE CREATE ON SCHEMA ${new URL(none).username} FROM ${new URL(none).username}`);
+    await server.ask(`ALTER SCHEMA ${new URL(none).username} OWNER TO tests`);
+    await server.ask(`GRANT USAGE ON SCHEMA ${new URL(none).username} TO ${new URL(none).username}`);
+    const { database: empty } = await opened(none);
+    expect(empty.trust.trouble.reason).toMatch(/lacks CREATE on the schema .*: GRANT CREATE ON SCHEMA/);
+  });
+
+  it('D7 The database went back: every gateway stops, also one that had not seen what is lost, until an operator confirms it', async () => {
+    const url = await server.newUrl();
+    const { database } = await installed(url);
+    const { database: other } = await opened(url);
+    const first = order();
+    await database.step(begin, first);
+    await database.step(move, moved(first));
+    const name = new URL(url).username;
+    await server.ask(`UPDATE ${name}.numbers SET value = value - 1; DELETE FROM ${name}.sample_events`);
+    await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+    await isDown(other, 'numbers');
+    const { database: late } = await opened(url);
+    expect(late.trust.trouble.reason).toContain('has lost commits');
+    const said = await databaseInit(url, '--yes');
+    expect(said).toEqual({
+      code: 0,
+      output: expect.stringMatching(
+        /seen 1 moves of orders and jobs, and the database knows of 0: 1 are missing\.[^]*noticed it at 20[^]*Ready/,
+      ),
+    });
+    for (const each of [database, other, late]) await isUp(each);
+    const next = order();
+    await database.step(begin, next);
+    // A number that somebody has seen is not given out again.
+    expect(await database.step(move, moved(next))).toBe(2);
+  });
+
+  it('D8 The tables are gone: orders stop until an operator confirms, though an empty database may be made ready at a start', async () => {
+    const url = await server.newUrl();
+    const { database } = await installed(url);
+    await database.step(begin, order());
+    const name = new URL(url).username;
+    await server.ask(`DROP SCHEMA ${name} CASCADE; CREATE SCHEMA AUTHORIZATION ${name}`);
+    await isDown(database, 'unready');
+    await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+    const { database: late } = await opened(url);
+    await isDown(database, 'identity');
+    await isDown(late, 'numbers');
+    expect(await databaseInit(url, '--yes')).toMatchObject({ code: 0 });
+    await isUp(database);
+    await isUp(late);
+  });
+
+  it('D9 A pooler gives each transaction another session: steps, numbers and waiting work, and nothing is prepared', async () => {
+    const url = await server.newUrl();
+    const pooler = ended(await startPooler(server, url));
+    const { database } = await installed(pooler.url);
+    const { database: direct } = await opened(url);
+    const flooding = flood(database);
+    await until('orders move', () => flooding.numbers.length > 200);
+    await flooding.end();
+    expect(flooding.faults).toEqual([]);
+    await expectNothingLost(direct, flooding);
+    const one = order();
+    await direct.step(begin, one);
+    const woken = database.woken('feed');
+    await direct.step(move, moved(one));
+    await woken;
+  });
+
+  it('D10 Of several hosts the one that takes writes is used: others are away, or only read', async () => {
+    const standby = ended(await startPostgres());
+    const url = await server.newUrl();
+    const away = await freePort();
+    const { username, password } = new URL(url);
+    await standby.ask(`CREATE ROLE ${username} LOGIN PASSWORD '${password}'`);
+    await standby.ask('ALTER SYSTEM SET default_transaction_read_only = on');
+    await standby.ask('SELECT pg_reload_conf()');
+    const hosts = [away, standby.port, server.port].map((port) => `127.0.0.1:${port}`).join();
+    const { database } = await installed(url.replace(/@[^/]*/, `@${hosts}`));
+    expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
+    expect(await database.step(begin, order())).toBe('begun');
+  });
+
+  it('D11 A server that takes the connection and says nothing at the start: the gateway waits, says so, and goes on when it answers', async () => {
+    const url = await server.newUrl();
+    const hole = await Blackhole.start();
+    const { database, log } = await opened(throughPort(url, hole.port));
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ event: 'database-away', msg: expect.stringContaining('does not answer') }),
+    );
+    expect(database.trust.status).toBe('down');
+    await hole.close();
+    const proxy = await FaultProxy.start(server.port);
+    atEnd(() => proxy.close());
+    await proxy.add({ toxic: 'down' });
+    const { database: second } = await opened(throughPort(url, proxy.port));
+    expect(second.trust.status).toBe('down');
+    await proxy.clear();
+    await isUp(second);
+  });
+
+  it.each([
+    [
+      'the password is wrong',
+      (url: string) => url.replace(/:[^:]*@/, ':wrong@'),
+      /does not accept the password: correct it/,
+    ],
+    [
+      'there is no database of that name',
+      (url: string) => url.replace(/postgres$/, 'absent'),
+      /has no database of that name: create it/,
+    ],
+  ])('D12 One sentence says what to do where %s, and has no secret', async (_, change, sentence) => {
+    const url = await server.newUrl();
+    const { database, log } = await opened(change(url));
+    expect(database.trust.trouble.reason).toMatch(sentence);
+    expect(log.text).not.toContain(new URL(url).password);
+    expect(await databaseInit(change(url), '--yes')).toEqual({
+      code: 1,
+      output: expect.stringMatching(sentence),
+    });
+  });
+
+  it('D13 A database of a newer version: the start is refused with both numbers', async () => {
+    const url = await server.newUrl();
+    await opened(url);
+    await server.ask(`INSERT INTO ${new URL(url).username}.schema_versions VALUES (999, 0)`);
+    await expect(openDatabase(url)).rejects.toThrow(
+      /^configuration: DATABASE_URL leads to a database of version 999, and this build knows \d+: /,
+    );
+    expect(await databaseInit(url, '--yes')).toEqual({
+      code: 1,
+      output: expect.stringContaining('version 999'),
+    });
+  });
+
+  it('D14 TLS: certificate and name are checked, whatever the server shows', async () => {
+    const { ca, good, wrongName } = await makeCertificates();
+    const folder = serverFolder('postgres-tls-');
+    atEnd(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'ca.pem');
+    writeFileSync(file, ca);
+    const secure = ended(await startPostgres([], good));
+    const url = `${await secure.newUrl()}?sslmode=verify-full`;
+    const { database } = await opened(url, { DATABASE_CA_FILE: file });
+    expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
+    const { database: unknown } = await opened(url);
+    expect(unknown.trust.status).toBe('down');
+    const other = ended(await startPostgres([], wrongName));
+    const { database: misnamed } = await opened(`${await other.newUrl()}?sslmode=verify-full`, {
+      DATABASE_CA_FILE: file,
+    });
+    expect(misnamed.trust.status).toBe('down');
+  });
+});
+
+describe('a file of SQLite', () => {
+  it('D15 It is deleted while the gateway runs: orders stop, since what is in it is lost with the process', async () => {
+    const path = await newFile();
+    const { database } = await installed(`sqlite:${path}`);
+    expect(await database.step(begin, order())).toBe('begun');
+    rmSync(path);
+    await isDown(database, 'settings');
+    expect(database.trust.trouble.reason).toContain('deleted or replaced');
+    await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
+  });
+
+  it('D16 A copy was put back, or the file is gone after a restart: orders stop until an operator confirms, who is told what is missing', async () => {
+    const path = await newFile();
+    const { database } = await openDatabase(`sqlite:${path}`);
+    await database.step(install, undefined);
+    const [first, second] = [order(), order()];
+    await database.step(begin, first);
+    await database.close();
+    copyFileSync(path, `${path}.copy`);
+    const again = await openDatabase(`sqlite:${path}`);
+    await again.database.step(begin, second);
+    await again.database.close();
+    copyFileSync(`${path}.copy`, path);
+    const { database: restored } = await opened(`sqlite:${path}`);
+    expect(restored.trust.trouble).toMatchObject({ stopped: 'numbers' });
+    const said = await databaseInit(`sqlite:${path}`, '--yes');
+    expect(said.output).toContain('seen 2 writes that began, and the database knows of 1: 1 are missing.');
+    await isUp(restored);
+    await restored.close();
+    rmSync(path);
+    const { database: emptied } = await opened(`sqlite:${path}`);
+    expect(emptied.trust.trouble).toMatchObject({
+      stopped: 'unready',
+      reason: expect.stringContaining('was emptied'),
+    });
+  });
+
+  it('D17 Its disk is full: orders stop and say so, what was there stays, and orders go on once there is room', async () => {
+    const { database } = await installed(`sqlite:${await newFile()}`);
+    const limit = async (pages: string) => {
+      const set: Step<undefined, undefined> = {
+        name: 'limit',
+        key: () => '',
+        decide: () => ({
+          writes: [
+            (pages === 'none' ? sql`PRAGMA max_page_count = 1000000` : sql`PRAGMA max_page_count = 1`).with(),
+          ],
+          results: () => [undefined],
+        }),
+      };
+      await database.step(set, undefined);
+    };
+    const large = (): SampleOrder => ({ ...order(), record: 'x'.repeat(20_000) });
+    const kept = large();
+    await database.step(begin, kept);
+    await limit('one');
+    await expect(database.step(begin, large())).rejects.toMatchObject({ reason: 'full' });
+    expect(database.trust.trouble).toMatchObject({
+      stopped: 'writes',
+      reason: expect.stringContaining('full'),
+    });
+    await limit('none');
+    await isUp(database);
+    expect(await database.step(begin, large())).toBe('begun');
+    expect(await database.step(move, moved(kept))).toBe(1);
+  });
+
+  it('D18 Another process holds its lock: steps wait for it in their thread, and the event loop does not', async () => {
+    const path = await newFile();
+    const { database } = await installed(`sqlite:${path}`);
+    const holder = spawn(process.execPath, ['-e', HOLD, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+    await once(holder.stdout, 'data');
+    const begun = database.step(begin, order());
+    let turns = 0;
+    const turning = setInterval(() => turns++, 1);
+    await until('the process goes on meanwhile', () => turns > 50);
+    clearInterval(turning);
+    const gone = once(holder, 'exit');
+    holder.stdin.end();
+    expect(await begun).toBe('begun');
+    await gone;
+  });
+
+  it('D19 Two processes write one file at once: each order is there, and numbers have no gap', async () => {
+    const path = await newFile();
+    const { database } = await installed(`sqlite:${path}`);
+    const { database: other } = await opened(`sqlite:${path}`);
+    const both = [flood(database), flood(other)];
+    await until('both move orders', () => both.every(({ numbers }) => numbers.length > 100));
+    for (const each of both) await each.end();
+    expect(both.flatMap(({ faults }) => faults)).toEqual([]);
+    await expectNothingLost(database, {
+      begun: both.flatMap(({ begun }) => begun),
+      numbers: both.flatMap(({ numbers }) => numbers),
+    });
+  });
+
+  it.each([
+    [
+      'in a folder that is not there',
+      async () => join(await newFile(), 'absent', 'gateway.db'),
+      /is not there or not writable: make the folder/,
+    ],
+    [
+      'that is no database',
+      async () => {
+        const path = await newFile();
+        writeFileSync(path, 'This is a letter to the operator. '.repeat(100));
+        return path;
+      },
+      /damaged, or no database of SQLite: restore a backup/,
+    ],
+  ])('D20 The start is refused in one sentence for a file %s', async (_, pathOf, sentence) => {
+    const path = await pathOf();
+    await expect(openDatabase(`sqlite:${path}`)).rejects.toThrow(sentence);
+    expect(await databaseInit(`sqlite:${path}`, '--yes')).toEqual({
+      code: 1,
+      output: expect.stringMatching(sentence),
+    });
+  });
+});
+
+it('D21 Several gateways start at once on an empty database: each is ready, and they know one identity', async () => {
+  const url = await postgresUrl();
+  const all = await Promise.all(Array.from({ length: 4 }, () => opened(url)));
+  for (const { database } of all) await isUp(database);
+  const identities = sql`SELECT identity FROM identities WHERE platform = :platform`;
+  const found = await Promise.all(all.map(({ database }) => database.read(identities.with())));
+  expect(new Set(found.map((rows) => JSON.stringify(rows))).size).toBe(1);
+  expect(await all[0]?.database.read(EVENTS_AFTER.with({ after: 0 })).catch(() => [])).toEqual([]);
+});
+
+/** Holds the lock of a file until its input ends. */
+const HOLD = `
+const { DatabaseSync } = require('node:sqlite');
+const database = new DatabaseSync(process.argv[1]);
+database.exec('BEGIN IMMEDIATE');
+process.stdout.write('held');
+process.stdin.on('end', () => { database.exec('COMMIT'); process.exit(); }).resume();`;
