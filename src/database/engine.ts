@@ -2,8 +2,8 @@ import type { Query } from './sql.ts';
 
 /** Columns that are true or false are 1 or 0, and JSON is text, with both engines. */
 export type Value = string | number | null | Uint8Array;
-export type Row = Readonly<Record<string, Value>>;
-export type Rows = readonly Row[];
+export type SqlRow = Readonly<Record<string, Value>>;
+export type Rows = readonly SqlRow[];
 
 /**
  * - `away`: there was no answer, or no connection; nothing was done.

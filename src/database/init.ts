@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { engineOf } from './database.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
 import { confirm, type Identity, identityIn, LOOK } from './identity.ts';
-import { Schema, SCHEMA_VERSION } from './schema.ts';
+import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { highest, SeenFile } from './seen-file.ts';
 
 /**
@@ -44,7 +44,7 @@ async function makeReady(
   if (unfit.length > 0) throw new Refused(`The database ${unfit.join(', and ')}`);
   for (const fault of weak) say(`Warning: the database ${fault}.`);
 
-  const schema = new Schema(engine);
+  const schema = new DatabaseSchema(engine);
   const version = await schema.version();
   if (version > SCHEMA_VERSION)
     throw new Refused(

@@ -2,7 +2,7 @@ import { Client, type CustomTypesConfig } from 'pg';
 import { ConfigError } from '../config/config-error.ts';
 import type { PostgresAddress } from '../config/database-url.ts';
 import { edge } from '../shared/edge.ts';
-import type { Row, Rows } from './engine.ts';
+import type { SqlRow, Rows } from './engine.ts';
 import { faultOfPostgres, faultOfVersion } from './postgres-faults.ts';
 
 const CONNECT_MS = 2_000;
@@ -139,7 +139,7 @@ export class PostgresConnection {
     );
     stream.cork();
     const sent = calls.map(({ name, text, values }) =>
-      this.client.query<Row>({ text, ...(values && { values }), ...(name && !this.isPooled && { name }) }),
+      this.client.query<SqlRow>({ text, ...(values && { values }), ...(name && !this.isPooled && { name }) }),
     );
     stream.uncork();
     const settled = await Promise.allSettled(sent);
@@ -172,7 +172,7 @@ export class PostgresConnection {
     clearTimeout(impatience);
   }
 
-  #meet(hello: Row, ownPid: number): void {
+  #meet(hello: SqlRow, ownPid: number): void {
     const fault = faultOfVersion(Number(hello['version']));
     if (fault) throw fault;
     this.isPooled = hello['pid'] !== ownPid;

@@ -46,7 +46,7 @@ const MAY_CREATE = sql`
     coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may`;
 
 /** The tables in a database: which version of them it has, and how they get to that of this build. Forward only. */
-export class Schema {
+export class DatabaseSchema {
   constructor(private readonly engine: Engine) {}
 
   /** 0 where there are none. */

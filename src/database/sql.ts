@@ -1,6 +1,6 @@
 /** What a statement takes as a parameter. A list goes as JSON, for {@link rows}. */
-export type Parameter = string | number | null | Uint8Array | readonly object[];
-export type Parameters = Readonly<Record<string, Parameter>>;
+export type SqlParameter = string | number | null | Uint8Array | readonly object[];
+export type SqlParameters = Readonly<Record<string, SqlParameter>>;
 
 export type EngineKind = 'postgres' | 'sqlite';
 type ColumnType = 'text' | 'bigint' | 'double precision';
@@ -28,14 +28,14 @@ export class Sql {
     return compiled;
   }
 
-  with(parameters: Parameters = {}): Query {
+  with(parameters: SqlParameters = {}): Query {
     return { statement: this, parameters };
   }
 }
 
 export interface Query {
   readonly statement: Sql;
-  readonly parameters: Parameters;
+  readonly parameters: SqlParameters;
 }
 
 /** A parameter is a colon and a name; `::` is a cast of PostgreSQL. */

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { DatabaseFault, type FaultReason, type Row, type Rows } from './engine.ts';
+import { DatabaseFault, type FaultReason, type SqlRow, type Rows } from './engine.ts';
 
 /** A statement as it goes to the thread of a file. */
 export interface SqliteCall {
@@ -114,7 +114,7 @@ export class SqliteConnection {
       statement = this.#database.prepare(text);
       this.#prepared.set(text, statement);
     }
-    return statement.all({ ...values }) as Row[];
+    return statement.all({ ...values }) as SqlRow[];
   }
 }
 

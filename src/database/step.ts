@@ -1,4 +1,4 @@
-import type { Row, Rows } from './engine.ts';
+import type { SqlRow, Rows } from './engine.ts';
 import { either, type Query, sql } from './sql.ts';
 
 /** What a step writes, and what each of its inputs gets for it. */
@@ -66,6 +66,6 @@ export function locked(lock: string, how: 'shared' | 'alone'): Query {
 }
 
 export function numberIn(found: Rows | undefined): number {
-  const [row]: (Row | undefined)[] = [...(found ?? [])];
+  const [row]: (SqlRow | undefined)[] = [...(found ?? [])];
   return Number(row?.['value'] ?? 0);
 }

@@ -5,7 +5,7 @@ import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
 import type { Guard } from './group-commit.ts';
 import { identityIn, LOOK, loss, make, TRY } from './identity.ts';
-import { Schema, SCHEMA_VERSION } from './schema.ts';
+import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { highest, type Seen, type SeenMemory } from './seen-file.ts';
 
 const CHECK_MS = 1_000;
@@ -14,16 +14,16 @@ const CHECK_STOPPED_MS = 250;
 const TRIAL_MS = 5_000;
 
 /** Why orders are refused; `none`: they are not. */
-export type StopReason = 'none' | 'away' | 'unready' | 'identity' | 'numbers' | 'settings' | 'writes';
+export type TrustReason = 'none' | 'away' | 'unready' | 'identity' | 'numbers' | 'settings' | 'writes';
 /** Only an operator's, or the server's, next state ends the others: these end with a write that succeeds. */
 const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only', 'rights', 'damaged']);
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
 
 /** Whether the database still has what was committed, keeps what it commits, and takes writes. If not, no order is placed, and one line of the log says why. */
 export class Trust implements Guard {
-  readonly #schema: Schema;
+  readonly #schema: DatabaseSchema;
   #seen: Seen | undefined;
-  #stopped: StopReason = 'away';
+  #stopped: TrustReason = 'away';
   #message = 'The database has not answered yet';
   #reported = '';
   #weak = '';
@@ -38,7 +38,7 @@ export class Trust implements Guard {
     private readonly memory: SeenMemory | undefined,
     private readonly log: Log,
   ) {
-    this.#schema = new Schema(engine);
+    this.#schema = new DatabaseSchema(engine);
   }
 
   /** Throws {@link ConfigError} where the start is refused. Where the database is away it resolves, and goes on looking for it. */
@@ -57,7 +57,7 @@ export class Trust implements Guard {
   }
 
   /** For an operator. */
-  get trouble(): { readonly stopped: StopReason; readonly reason: string | undefined } {
+  get trouble(): { readonly stopped: TrustReason; readonly reason: string | undefined } {
     return { stopped: this.#stopped, reason: this.#stopped === 'none' ? undefined : this.#message };
   }
 
@@ -170,7 +170,7 @@ export class Trust implements Guard {
   }
 
   /** Notes in the database what this gateway has seen of it: every gateway stops, and `database-init` can say what is missing. */
-  #lost(seen: Seen, reason: StopReason, message: string): void {
+  #lost(seen: Seen, reason: TrustReason, message: string): void {
     this.#stop(reason, message);
     const note = edge('loss in the database', () => loss(this.engine, seen.numbers).catch(() => undefined));
     note();
@@ -205,7 +205,7 @@ export class Trust implements Guard {
     this.#reported = '';
   }
 
-  #stop(reason: StopReason, message: string): void {
+  #stop(reason: TrustReason, message: string): void {
     this.#stopped = reason;
     this.#message = message;
     if (this.#reported === message) return;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { sql } from '../../src/database/sql.ts';
@@ -367,6 +368,38 @@ describe('a server of PostgreSQL', () => {
     });
   });
 
+  it('D22 Others hold a lock for longer than a step has: its caller hears that the outcome is open, and one that had not begun that nothing was done', async () => {
+    const url = await server.newUrl();
+    const { database } = await installed(url);
+    const [one, other] = [order(), order()];
+    await database.step(begin, one);
+    await database.step(begin, other);
+    ended(await lockOf(url, one.name));
+    const hasty = { ...move, withinMs: 150 };
+    const inLanes = Array.from({ length: 2 }, (_, at) =>
+      database.step({ ...hasty, name: `${at}` }, moved(one)),
+    );
+    const reasons = inLanes.map((step) =>
+      step.catch((fault: unknown) => (fault as { reason: string }).reason),
+    );
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE usename = '${new URL(url).username}' AND wait_event_type = 'Lock'`;
+    await until('both wait for the lock', async () => (await server.ask(waiting)).length === 2);
+    const queued = database.step(hasty, moved(other));
+    await expect(queued).rejects.toMatchObject({ reason: 'away' });
+    expect(await Promise.all(reasons)).toEqual(['unknown', 'unknown']);
+  });
+
+  it('D23 Reads take long: steps and the trust go on', async () => {
+    const { database } = await installed(await server.newUrl());
+    const slow = database.read(sql`SELECT 1 AS one FROM pg_sleep(1.5)`.with());
+    let isOver = false;
+    void slow.then(() => (isOver = true));
+    for (let at = 0; at < 20; at++) expect(await database.step(begin, order())).toBe('begun');
+    expect(isOver).toBe(false);
+    expect(database.trust.status).toBe('up');
+    await slow;
+  });
+
   it('D14 TLS: certificate and name are checked, whatever the server shows', async () => {
     const { ca, good, wrongName } = await makeCertificates();
     const folder = serverFolder('postgres-tls-');
@@ -470,6 +503,19 @@ describe('a file of SQLite', () => {
     await gone;
   });
 
+  it('D24 A read takes long: steps go on, and so does the event loop', async () => {
+    const { database } = await installed(`sqlite:${await newFile()}`);
+    const counting = sql`
+      WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < :most)
+      SELECT count(*) AS count FROM counted`;
+    const slow = database.read(counting.with({ most: 5_000_000 }));
+    let isOver = false;
+    void slow.then(() => (isOver = true));
+    for (let at = 0; at < 20; at++) expect(await database.step(begin, order())).toBe('begun');
+    expect(isOver).toBe(false);
+    await slow;
+  });
+
   it('D19 Two processes write one file at once: each order is there, and numbers have no gap', async () => {
     const path = await newFile();
     const { database } = await installed(`sqlite:${path}`);
@@ -518,6 +564,15 @@ it('D21 Several gateways start at once on an empty database: each is ready, and 
   expect(new Set(found.map((rows) => JSON.stringify(rows))).size).toBe(1);
   expect(await all[0]?.database.read(EVENTS_AFTER.with({ after: 0 })).catch(() => [])).toEqual([]);
 });
+
+/** Locks an order until it is stopped. */
+async function lockOf(url: string, name: string) {
+  const client = new Client(url);
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('SELECT 1 FROM sample_orders WHERE name = $1 FOR UPDATE', [name]);
+  return { stop: () => client.end() };
+}
 
 /** Holds the lock of a file until its input ends. */
 const HOLD = `

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -52,9 +52,12 @@ export function otherUser(): { uid: number; gid: number } | undefined {
 export async function startPostgres(
   settings: readonly string[] = [],
   tls?: { readonly key: string; readonly cert: string },
+  /** Where its folder is made; without it in memory, where there is room. */
+  place?: string,
 ): Promise<RunningPostgres> {
   const user = otherUser();
-  const folder = serverFolder('postgres-test-');
+  const folder =
+    place === undefined ? serverFolder('postgres-test-') : mkdtempSync(join(place, 'postgres-test-'));
   const password = newSecret('c');
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, password);
