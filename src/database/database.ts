@@ -59,8 +59,11 @@ export class Database {
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.add(resolve);
     const timer = setTimeout(resolve, this.#engine.askEveryMs).unref();
-    signal?.addEventListener('abort', () => resolve(), { once: true });
+    const abandon = () => resolve();
+    signal?.addEventListener('abort', abandon, { once: true });
+    if (signal?.aborted) resolve();
     await promise;
+    signal?.removeEventListener('abort', abandon);
     clearTimeout(timer);
     waiting.delete(resolve);
     if (waiting.size === 0 && this.#waiting.get(channel) === waiting) this.#waiting.delete(channel);

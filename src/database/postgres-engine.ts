@@ -172,6 +172,7 @@ export class PostgresEngine implements Engine {
 class Connections {
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #idle: PostgresConnection[] = [];
+  #isClosed = false;
 
   constructor(
     max: number,
@@ -182,6 +183,7 @@ class Connections {
 
   use<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
     return this.#limit(async () => {
+      if (this.#isClosed) throw new DatabaseFault('away', 'the database is closed');
       let connection = this.#idle.pop();
       while (connection && !connection.isUsable) connection = this.#idle.pop();
       connection ??= await this.open();
@@ -189,13 +191,16 @@ class Connections {
         return await work(connection);
       } finally {
         // Another server may take writes by now.
-        if (connection.isReadOnly) connection.destroy();
+        if (this.#isClosed) await connection.close();
+        else if (connection.isReadOnly) connection.destroy();
         else if (connection.isUsable) this.#idle.push(connection);
       }
     });
   }
 
+  /** Connections in use are closed after it. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
   }
 }

@@ -51,19 +51,24 @@ export function faultOfPostgres(error: unknown, isCommit: boolean): DatabaseFaul
   const isCutOff = !isOfServer || code.startsWith('08') || code.startsWith('57P');
   if (isCommit && isCutOff)
     return new DatabaseFault('unknown', 'the connection to DATABASE_URL broke during a commit', error);
+  const certificate = /CERT|SELF_SIGNED|VERIFY|ALTNAME/.test(code);
+  if (!isOfServer && (certificate || message.includes('SSL')))
+    return new DatabaseFault(
+      'refused',
+      certificate
+        ? `the certificate of the server of DATABASE_URL cannot be trusted (${code}): name its authority in DATABASE_CA_FILE, and the host as the certificate does`
+        : 'the server of DATABASE_URL does not speak TLS: switch it on there',
+      error,
+    );
   if (reason === 'away')
     return new DatabaseFault(
       'away',
       `the server of DATABASE_URL does not answer (${code || message})`,
       error,
     );
-  const known = REFUSALS[code] ?? MESSAGES[reason];
-  // The server names the table or schema of a right, and no values.
-  return new DatabaseFault(reason, known ? withWords(known, reason, message) : message, error);
-}
-
-function withWords(known: string, reason: FaultReason, message: string): string {
-  return reason === 'rights' ? `${known}: ${message}` : known;
+  const known = REFUSALS[code] ?? MESSAGES[reason] ?? `PostgreSQL refuses a statement (${code})`;
+  // The server names the table or schema of a right. Its other messages may quote values.
+  return new DatabaseFault(reason, reason === 'rights' ? `${known}: ${message}` : known, error);
 }
 
 const MIN_VERSION = 14;

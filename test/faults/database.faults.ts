@@ -12,7 +12,7 @@ import { databaseInit, emptyDatabase, openDatabase } from '../support/database.t
 import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { startPooler } from '../support/pooler.ts';
-import { postgresUrl, type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import { followServer, postgresUrl, type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { freePort, serverFolder, until } from '../support/redis.ts';
 import { begin, EVENTS_AFTER, install, move, type SampleOrder } from '../support/sample-store.ts';
 
@@ -368,6 +368,24 @@ describe('a server of PostgreSQL', () => {
     });
   });
 
+  it('D25 It has a standby that is not synchronous: one line warns that a failover may lose commits, and orders go on', async () => {
+    const url = await server.newUrl();
+    const folder = serverFolder('postgres-standby-');
+    atEnd(() => rmSync(folder, { recursive: true }));
+    const standby = followServer(server, folder);
+    atEnd(() => standby.kill());
+    const replicas = 'SELECT 1 FROM pg_stat_replication';
+    await until('the standby follows', async () => (await server.ask(replicas)).length === 1);
+    const { database, log } = await opened(url);
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({
+        event: 'database-weak',
+        msg: expect.stringMatching(/standbys that are not synchronous/),
+      }),
+    );
+    expect(database.trust.status).toBe('up');
+  });
+
   it('D22 Others hold a lock for longer than a step has: its caller hears that the outcome is open, and one that had not begun that nothing was done', async () => {
     const url = await server.newUrl();
     const { database } = await installed(url);
@@ -411,12 +429,14 @@ describe('a server of PostgreSQL', () => {
     const { database } = await opened(url, { DATABASE_CA_FILE: file });
     expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
     const { database: unknown } = await opened(url);
-    expect(unknown.trust.status).toBe('down');
+    expect(unknown.trust.trouble.reason).toMatch(/certificate .* cannot be trusted .*DATABASE_CA_FILE/);
     const other = ended(await startPostgres([], wrongName));
     const { database: misnamed } = await opened(`${await other.newUrl()}?sslmode=verify-full`, {
       DATABASE_CA_FILE: file,
     });
-    expect(misnamed.trust.status).toBe('down');
+    expect(misnamed.trust.trouble.reason).toMatch(/cannot be trusted \(ERR_TLS_CERT_ALTNAME_INVALID\)/);
+    const { database: plain } = await opened(`${await server.newUrl()}?sslmode=verify-full`);
+    expect(plain.trust.trouble.reason).toMatch(/does not speak TLS: switch it on/);
   });
 });
 

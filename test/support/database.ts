@@ -38,12 +38,9 @@ export async function openDatabase(
   return { database, log };
 }
 
-/** Runs `database-init` as an operator does. */
-export async function databaseInit(
-  url: string,
-  ...options: readonly string[]
-): Promise<{ code: number; output: string }> {
-  const environment = {
+/** All that `database-init` needs. */
+export function initEnvironment(url: string): Record<string, string> {
+  return {
     UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
     UPSTREAM_TOKEN_URL: 'http://127.0.0.1:9/oauth/token',
     UPSTREAM_APP_KEY: credential(),
@@ -51,10 +48,17 @@ export async function databaseInit(
     CALLERS_FILE: 'unused',
     DATABASE_URL: url,
   };
+}
+
+/** Runs `database-init` as an operator does. */
+export async function databaseInit(
+  url: string,
+  ...options: readonly string[]
+): Promise<{ code: number; output: string }> {
   const { PATH = '' } = process.env;
   return new Promise((resolve) => {
     const program = ['--enable-source-maps', 'dist/bundle/database-init.js', ...options];
-    execFile(process.execPath, program, { env: { PATH, ...environment } }, (error, stdout, stderr) =>
+    execFile(process.execPath, program, { env: { PATH, ...initEnvironment(url) } }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
     );
   });

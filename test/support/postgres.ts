@@ -143,6 +143,18 @@ export async function startPostgres(
   };
 }
 
+/** Receives the log of a server as a standby does, which acknowledges nothing in time. */
+export function followServer({ port, password }: RunningPostgres, folder: string): ChildProcess {
+  return spawn(
+    program('pg_receivewal'),
+    ['-D', folder, '-h', '127.0.0.1', '-p', String(port), '-U', 'tests'],
+    {
+      stdio: 'ignore',
+      env: { ...process.env, PGPASSWORD: password },
+    },
+  );
+}
+
 async function askAs(text: string, port: number, password: string) {
   const client = new Client({ host: '127.0.0.1', port, user: 'tests', password, database: 'postgres' });
   client.on('error', () => undefined);

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from '@jest/globals';
+import { databaseInit, emptyDatabase, initEnvironment, openDatabase } from '../support/database.ts';
+import { endings } from '../support/endings.ts';
+import { until } from '../support/redis.ts';
+
+/** database-init, as an operator calls it. */
+
+const { atEnd } = endings();
+
+describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
+  it('An operator makes an empty database ready, once, and a gateway with DATABASE_INIT=manual waits for it', async () => {
+    const { url, remove } = await emptyDatabase(engine);
+    atEnd(remove);
+    const { database } = await openDatabase(url, { DATABASE_INIT: 'manual' });
+    atEnd(() => database.close());
+    expect(database.trust.trouble).toMatchObject({
+      stopped: 'unready',
+      reason: expect.stringContaining(
+        'was never made ready: orders are refused until `npm run database-init` is run',
+      ),
+    });
+    for (const [options, said] of [
+      [[], /give --yes/],
+      [['--force'], /^usage/],
+    ] as const)
+      expect(await databaseInit(url, ...options)).toEqual({ code: 1, output: expect.stringMatching(said) });
+    expect(database.trust.status).toBe('down');
+
+    const { PATH = '', HOME = '' } = process.env;
+    const { status, stdout } = spawnSync('npm', ['run', '--silent', 'database-init', '--', '--yes'], {
+      env: { PATH, HOME, ...initEnvironment(url) },
+      encoding: 'utf8',
+    });
+    expect([status, stdout]).toEqual([
+      0,
+      expect.stringMatching(/no tables of the gateway[^]*version \d[^]*Ready/),
+    ]);
+    await until('the gateway takes notice', () => database.trust.status === 'up');
+    const second = await databaseInit(url, '--yes');
+    expect(second).toEqual({ code: 0, output: expect.stringContaining('nothing else to do') });
+  });
+});
+
+it('There is nothing to make ready in memory, and a server that is away is named with its variable', async () => {
+  expect(await databaseInit('sqlite::memory:', '--yes')).toEqual({
+    code: 1,
+    output: expect.stringContaining('forgotten with the process'),
+  });
+  expect(await databaseInit('postgres://user@127.0.0.1:1/orders', '--yes')).toEqual({
+    code: 1,
+    output: expect.stringMatching(/server of DATABASE_URL does not answer \(ECONNREFUSED\)/),
+  });
+});
