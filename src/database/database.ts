@@ -1,5 +1,6 @@
 import type { DatabaseConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
+import { edge } from '../shared/edge.ts';
 import type { Engine } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { PostgresEngine } from './postgres-engine.ts';
@@ -58,8 +59,8 @@ export class Database {
     this.#waiting.set(channel, waiting);
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.add(resolve);
-    const timer = setTimeout(resolve, this.#engine.askEveryMs).unref();
-    const abandon = () => resolve();
+    const abandon = edge('waiter of the database', () => resolve());
+    const timer = setTimeout(abandon, this.#engine.askEveryMs).unref();
     signal?.addEventListener('abort', abandon, { once: true });
     if (signal?.aborted) resolve();
     await promise;

@@ -1,4 +1,4 @@
-import { edge } from '../shared/edge.ts';
+import { edge, inBackground } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type Rows } from './engine.ts';
 import { NOW, type Query, sql } from './sql.ts';
 import { type Decision, MAX_GROUP, RAISE, type Step } from './step.ts';
@@ -105,7 +105,8 @@ export class GroupCommit {
     if (group.length === 0) return;
     this.#busy++;
     group.sort((one, other) => (one.key < other.key ? -1 : 1));
-    void this.#runGroup(step, group).finally(() => {
+    inBackground('group commit', async () => {
+      await this.#runGroup(step, group);
       this.#busy--;
       if (this.#queues.size > 0) this.#plan();
     });

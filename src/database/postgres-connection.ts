@@ -99,7 +99,10 @@ export class PostgresConnection {
     });
     const connection = new PostgresConnection(client);
     let ownPid = 0;
-    client.connection.on('backendKeyData', ({ processID }: { processID: number }) => (ownPid = processID));
+    const told = ({ processID }: { processID: number }) => {
+      ownPid = processID;
+    };
+    client.connection.on('backendKeyData', edge('process of the database', told));
     client.on(
       'notification',
       edge('notice of the database', ({ payload = '' }) => heard(payload)),

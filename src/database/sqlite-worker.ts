@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Rows } from './engine.ts';
 import { type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
 
@@ -39,7 +40,7 @@ function work({ does, calls }: SqliteOrder): readonly Rows[] {
   return [];
 }
 
-parentPort?.on('message', (order: SqliteOrder) => {
+function obey(order: SqliteOrder): void {
   clearTimeout(idle);
   let answer: SqliteAnswer;
   try {
@@ -51,8 +52,8 @@ parentPort?.on('message', (order: SqliteOrder) => {
   }
   parentPort?.postMessage(answer, []);
   if (order.does === 'close') parentPort?.close();
-  else if (mode === 'write') idle = setTimeout(checkpoint, IDLE_MS).unref();
-});
+  else if (mode === 'write') idle = setTimeout(edge('checkpoint', checkpoint), IDLE_MS).unref();
+}
 
 function checkpoint(): void {
   try {
@@ -61,3 +62,5 @@ function checkpoint(): void {
     // The next commit reports what is wrong with the disk.
   }
 }
+
+parentPort?.on('message', edge('order to the database', obey));

@@ -128,6 +128,10 @@ describe('P19 the shipped bundle', () => {
         'gateway.js.map',
         'order-store-init.js',
         'order-store-init.js.map',
+        'database-init.js',
+        'database-init.js.map',
+        'sqlite-worker.js',
+        'sqlite-worker.js.map',
         'conformance.js',
         'conformance.js.map',
         'sbom.cdx.json',
@@ -279,7 +283,7 @@ describe('the bundled gateway', () => {
     );
     const named = new Set(components.map(({ name }) => name));
     const inside = new Set(['swagger-ui-dist']);
-    for (const file of ['gateway', 'order-store-init', 'conformance'])
+    for (const file of ['gateway', 'order-store-init', 'database-init', 'sqlite-worker', 'conformance'])
       for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
         const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
         if (name !== undefined) inside.add(name);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
@@ -15,6 +16,7 @@ import { startPooler } from '../support/pooler.ts';
 import { followServer, postgresUrl, type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { freePort, serverFolder, until } from '../support/redis.ts';
 import { begin, EVENTS_AFTER, install, move, type SampleOrder } from '../support/sample-store.ts';
+import { settings } from '../support/settings.ts';
 
 const { ended, atEnd } = endings();
 
@@ -584,6 +586,49 @@ it('D21 Several gateways start at once on an empty database: each is ready, and 
   expect(new Set(found.map((rows) => JSON.stringify(rows))).size).toBe(1);
   expect(await all[0]?.database.read(EVENTS_AFTER.with({ after: 0 })).catch(() => [])).toEqual([]);
 });
+
+it.each(['file', 'postgres'] as const)(
+  'D26 Processes that write are killed, again and again: what they were told is there, and numbers have no gap (%s)',
+  async (engine) => {
+    const { url, remove } = await emptyDatabase(engine);
+    atEnd(remove);
+    const { database } = await openDatabase(url);
+    await database.step(install, undefined);
+    await database.close();
+    const told: string[] = [];
+    for (let run = 0; run < 4; run++) {
+      const lines = await killedWriter(url, `run-${run}`);
+      told.push(...lines);
+    }
+    const { database: after } = await opened(url);
+    expect(after.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
+    const events = await after.read<{ number: number; name: string }>(
+      sql`SELECT number, name FROM sample_events WHERE platform = :platform ORDER BY number`.with(),
+    );
+    expect(events.map(({ number }) => number)).toEqual(events.map((_, at) => at + 1));
+    const kept = new Set(events.map(({ name, number }) => `${name} ${number}`));
+    expect(told.length).toBeGreaterThan(50);
+    expect(told.filter((line) => !kept.has(line))).toEqual([]);
+  },
+);
+
+/** Runs a process that writes until it has told of some orders, kills it, and gives what it told. */
+async function killedWriter(url: string, run: string): Promise<readonly string[]> {
+  const { platform } = settings().database;
+  const program = ['--experimental-transform-types', '--no-warnings', 'test/support/sample-writer.ts'];
+  const writer = spawn(process.execPath, [...program, url, platform, run], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const gone = once(writer, 'close');
+  createInterface({ input: writer.stdout }).on('line', (line) => {
+    lines.push(line);
+    if (lines.length > 20) writer.kill('SIGKILL');
+  });
+  expect(await gone).toEqual([null, 'SIGKILL']);
+  // The last line may be cut.
+  return lines.slice(0, -1);
+}
 
 /** Locks an order until it is stopped. */
 async function lockOf(url: string, name: string) {

@@ -1,0 +1,26 @@
+/** A process that begins and moves orders in the database of its first argument until it is killed, and prints each number that it was told. */
+import { Database } from '../../src/database/database.ts';
+import { parseDatabaseUrl } from '../../src/config/database-url.ts';
+import { createLog } from '../../src/observability/log.ts';
+import { begin, move } from './sample-store.ts';
+
+const [url = '', platform = '', run = ''] = process.argv.slice(2);
+const address = parseDatabaseUrl(url);
+if (typeof address === 'string') throw new Error(`the URL ${address}`);
+const database = new Database(
+  { address, ca: undefined, poolMax: 4, init: 'auto', platform },
+  createLog('silent'),
+);
+await database.open();
+
+async function work(worker: number): Promise<void> {
+  for (let at = 0; ; at++) {
+    const name = `${run}-${worker}-${at}`;
+    if ((await database.step(begin, { name, caller: 'writer', owner: name, record: 'sealed' })) !== 'begun')
+      throw new Error(`${name} was begun before`);
+    const number = await database.step(move, { name, owner: name, state: 'succeeded', record: 'sealed' });
+    process.stdout.write(`${name} ${number}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 8 }, (_, worker) => work(worker)));
