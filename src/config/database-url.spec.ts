@@ -48,7 +48,8 @@ it.each([
   ['postgres://user:secret@db.example:99999/orders?sslmode=verify-full', /^must be postgres/],
   ['postgres://user:%zz@db.example/orders?sslmode=verify-full', /^must be postgres/],
 ])('One sentence says what is wrong with %s, and has no password', (url, sentence) => {
-  const fault = String(parseDatabaseUrl(url));
+  const found = parseDatabaseUrl(url);
+  const fault = typeof found === 'string' ? found : 'none';
   expect(fault).toMatch(sentence);
   expect(fault).not.toContain('secret');
   expect(() => settings({ DATABASE_URL: url })).toThrow(`DATABASE_URL ${fault}`);

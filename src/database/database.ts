@@ -19,7 +19,8 @@ export class Database {
 
   constructor(config: DatabaseConfig, log: Log, memory?: SeenMemory) {
     this.#engine = engineOf(config);
-    const { address, init } = config;
+    const { address } = config;
+    const init = address.kind === 'memory' ? 'auto' : config.init;
     const beside = address.kind === 'file' ? new SeenFile(address.path, config.platform) : undefined;
     this.trust = new Trust(this.#engine, init, memory ?? beside, log);
     this.#steps = new GroupCommit(this.#engine, this.trust, (channels) => this.#wake(channels));

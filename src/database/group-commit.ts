@@ -1,7 +1,7 @@
 import { edge, inBackground } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type Rows } from './engine.ts';
 import { NOW, type Query, sql } from './sql.ts';
-import { type Decision, MAX_GROUP, RAISE, type Step } from './step.ts';
+import { type Decision, MAX_GROUP, MAX_GROUP_BYTES, RAISE, type Step } from './step.ts';
 
 /** A transaction that lost against another one runs again, this number of times at most. */
 const MAX_CONFLICTS = 8;
@@ -25,6 +25,7 @@ export interface Guard {
 
 interface Waiting {
   readonly key: string;
+  readonly bytes: number;
   readonly input: unknown;
   readonly resolve: (result: unknown) => void;
   readonly reject: (fault: unknown) => void;
@@ -55,6 +56,7 @@ export class GroupCommit {
     const withinMs = step.withinMs ?? WITHIN_MS;
     const waiting: Waiting = {
       key: step.key(input),
+      bytes: step.bytes?.(input) ?? 0,
       input,
       resolve: (result) => resolve(result as Output),
       reject,
@@ -92,10 +94,14 @@ export class GroupCommit {
     const keys = new Set<string>();
     const group: Waiting[] = [];
     const left: Waiting[] = [];
+    let bytes = 0;
     for (const waiting of queue) {
       if (waiting.state === 'over') continue;
-      if (group.length >= MAX_GROUP || keys.has(waiting.key)) left.push(waiting);
+      const isFull =
+        group.length >= MAX_GROUP || (group.length > 0 && bytes + waiting.bytes > MAX_GROUP_BYTES);
+      if (isFull || keys.has(waiting.key)) left.push(waiting);
       else {
+        bytes += waiting.bytes;
         keys.add(waiting.key);
         group.push(waiting);
       }

@@ -2,7 +2,7 @@ import { Client, type CustomTypesConfig } from 'pg';
 import { ConfigError } from '../config/config-error.ts';
 import type { PostgresAddress } from '../config/database-url.ts';
 import { edge } from '../shared/edge.ts';
-import type { SqlRow, Rows } from './engine.ts';
+import { DatabaseFault, type SqlRow, type Rows } from './engine.ts';
 import { faultOfPostgres, faultOfVersion } from './postgres-faults.ts';
 
 const CONNECT_MS = 2_000;
@@ -134,6 +134,8 @@ export class PostgresConnection {
     calls: readonly PostgresCall[],
     { isCommit = false, isPatient = false }: { isCommit?: boolean; isPatient?: boolean | undefined } = {},
   ): Promise<readonly Rows[]> {
+    // Nothing is sent, so nothing is done.
+    if (!this.#isUsable) throw new DatabaseFault('away', 'the connection to DATABASE_URL has ended');
     const { stream } = this.client.connection;
     // A server that has gone without a word answers nothing for minutes.
     const impatience = setTimeout(

@@ -38,8 +38,13 @@ export class PostgresEngine implements Engine {
     this.#writers = new Connections(WRITERS, () => this.#connect());
     this.#readers = new Connections(Math.max(1, poolMax - WRITERS), async () => {
       const connection = await this.#connect();
-      if (!connection.isPooled) await connection.trip([{ text: `LISTEN ${CHANNEL}` }]);
-      return connection;
+      try {
+        if (!connection.isPooled) await connection.trip([{ text: `LISTEN ${CHANNEL}` }]);
+        return connection;
+      } catch (error) {
+        connection.destroy();
+        throw error;
+      }
     });
   }
 

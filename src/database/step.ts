@@ -18,6 +18,8 @@ export interface Step<Input, Output> {
   readonly name: string;
   /** What it changes: two inputs with one key are never in one transaction. */
   readonly key: (input: Input) => string;
+  /** About what it writes: one transaction has {@link MAX_GROUP_BYTES} at most, so that large inputs of one caller delay no others. */
+  readonly bytes?: (input: Input) => number;
   /** Reads what decides, and locks it. */
   readonly look?: (inputs: readonly Input[]) => readonly Query[];
   /** Called once for each attempt. `now` is the time of the database, 0 in a step that looks at nothing. */
@@ -31,6 +33,7 @@ export interface Step<Input, Output> {
 }
 
 export const MAX_GROUP = 64;
+export const MAX_GROUP_BYTES = 1024 * 1024;
 
 /** Statement of {@link raise}. */
 export const RAISE = sql`

@@ -173,6 +173,30 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
     expect(await database.step(begin, order())).toBe('begun');
   });
 
+  it('A transaction has at most 64 inputs, 1 MiB and one input of a key', async () => {
+    const groups: number[] = [];
+    const counting = (bytes: number): Step<string, undefined> => ({
+      name: 'counting',
+      key: (input) => input,
+      bytes: () => bytes,
+      look: () => [sql`SELECT 1`.with()],
+      decide: (inputs) => {
+        groups.push(inputs.length);
+        return { results: () => inputs.map(() => undefined) };
+      },
+    });
+    const run = async (step: Step<string, undefined>, inputs: readonly string[]) => {
+      groups.length = 0;
+      await Promise.all(inputs.map((input) => database.step(step, input)));
+      return groups.toSorted((one, other) => other - one);
+    };
+    const inputs = Array.from({ length: 100 }, (_, at) => `input ${at}`);
+    expect(await run(counting(0), inputs)).toEqual([64, 36]);
+    expect(await run(counting(300 * 1024), inputs.slice(0, 7))).toEqual([3, 3, 1]);
+    expect(await run(counting(2 * 1024 * 1024), inputs.slice(0, 2))).toEqual([1, 1]);
+    expect(await run(counting(0), ['same', 'same', 'other'])).toEqual([2, 1]);
+  });
+
   it('Waiters wake when a step has moved something, and by themselves', async () => {
     const one = order();
     await database.step(begin, one);

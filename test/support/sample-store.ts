@@ -52,6 +52,7 @@ export const BUDGET = 10;
 export const begin: Step<SampleOrder, SampleBegun> = {
   name: 'begin',
   key: ({ name }) => name,
+  bytes: ({ record }) => record.length,
   guarded: true,
   repeatable: true,
   look: (orders) => [
