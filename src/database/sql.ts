@@ -9,7 +9,7 @@ type ColumnType = 'text' | 'bigint' | 'double precision';
  * A piece of SQL in both dialects. Only {@link sql}, {@link either} and {@link rows} make pieces, and a piece is built of pieces alone: no
  * string of a running program gets into a statement. Values are parameters, `:name`, and `:platform` is always given.
  */
-export class Sql {
+class Sql {
   readonly #named = new Map<EngineKind, { readonly text: string; readonly names: readonly string[] }>();
 
   constructor(private readonly texts: Readonly<Record<EngineKind, string>>) {}
@@ -32,6 +32,8 @@ export class Sql {
     return { statement: this, parameters };
   }
 }
+
+export type { Sql };
 
 export interface Query {
   readonly statement: Sql;

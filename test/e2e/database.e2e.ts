@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '../../src/database/database.ts';
+import { type Database, engineOf } from '../../src/database/database.ts';
 import { NOW, rows, sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
 import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { postgresUrl } from '../support/postgres.ts';
 import {
   begin,
   BUDGET,
@@ -15,6 +16,7 @@ import {
   type SampleOrder,
   setWindow,
 } from '../support/sample-store.ts';
+import { settings } from '../support/settings.ts';
 
 let orders = 0;
 const order = (caller = 'billing'): SampleOrder => {
@@ -249,4 +251,15 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
     await reading;
     expect(seen).toEqual(Array.from({ length: 400 }, (_, at) => Number(from?.last) + 1 + at));
   });
+});
+
+it('A notice that a transaction of one process gives out reaches another one that listens, with PostgreSQL', async () => {
+  const { database: config } = settings({ DATABASE_URL: await postgresUrl() });
+  const [speaker, listener] = [engineOf(config), engineOf(config)];
+  const heard = new Promise<string>((resolve) => listener.listen(resolve));
+  await listener.open();
+  const notice = speaker.notice('feed');
+  await speaker.transact([], () => (notice ? [notice] : []));
+  expect(await heard).toBe('feed');
+  await Promise.all([speaker.close(), listener.close()]);
 });
