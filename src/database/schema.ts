@@ -21,6 +21,47 @@ const migrations: readonly Migration[] = [
         PRIMARY KEY (platform, name))`,
     ],
   },
+  {
+    number: 2,
+    statements: [
+      // order-ledger: a write that must not run twice, by its name. Orders alone have a channel and a group of enterprises.
+      sql`CREATE TABLE writes (platform text NOT NULL, name text NOT NULL, state text NOT NULL, owner text NOT NULL,
+        fingerprint text NOT NULL, caller text NOT NULL, alias text, channel text, enterprise_group text,
+        submitted_at bigint NOT NULL, settled_at bigint, lease_until bigint NOT NULL, ends_at bigint,
+        taken text, counted_on text NOT NULL, size bigint NOT NULL, details text NOT NULL, PRIMARY KEY (platform, name))`,
+      sql`CREATE UNIQUE INDEX writes_by_alias ON writes (platform, alias) WHERE alias IS NOT NULL`,
+      sql`CREATE INDEX writes_by_lease ON writes (platform, lease_until) WHERE state = 'sending'`,
+      sql`CREATE INDEX writes_by_end ON writes (platform, ends_at) WHERE ends_at IS NOT NULL`,
+      sql`CREATE INDEX orders_by_state ON writes (platform, state, submitted_at, name) WHERE channel IS NOT NULL`,
+      sql`CREATE INDEX orders_by_channel ON writes (platform, channel, state, submitted_at, name)
+        WHERE channel IS NOT NULL`,
+      sql`CREATE INDEX orders_by_group ON writes (platform, enterprise_group, channel, state, submitted_at, name)
+        WHERE channel IS NOT NULL`,
+      // The enterprises that the items of an order name; '' for an item that names none.
+      sql`CREATE TABLE order_groups (platform text NOT NULL, enterprise text NOT NULL, enterprise_group text NOT NULL,
+        members bigint NOT NULL, PRIMARY KEY (platform, enterprise, enterprise_group))`,
+      // Of all orders ('' and ''), of a channel (its group is ''), and of a group in a channel.
+      sql`CREATE TABLE order_counts (platform text NOT NULL, enterprise_group text NOT NULL, channel text NOT NULL,
+        state text NOT NULL, orders bigint NOT NULL, PRIMARY KEY (platform, enterprise_group, channel, state))`,
+      // What a caller has used of a budget in a month, of its bytes on a day, and of its keyed writes.
+      sql`CREATE TABLE uses (platform text NOT NULL, caller text NOT NULL, period text NOT NULL, kind text NOT NULL,
+        used bigint NOT NULL, PRIMARY KEY (platform, caller, period, kind))`,
+      sql`CREATE TABLE maintenance (platform text PRIMARY KEY, stops text NOT NULL, starts_at bigint NOT NULL,
+        ends_at bigint NOT NULL, reason text NOT NULL, set_by text NOT NULL)`,
+      // The feed: moves of orders and ends of jobs.
+      sql`CREATE TABLE events (platform text NOT NULL, number bigint NOT NULL, kind text NOT NULL, name text NOT NULL,
+        state text NOT NULL, at bigint NOT NULL, size bigint NOT NULL, record text NOT NULL,
+        PRIMARY KEY (platform, number))`,
+      // Asset numbers that a caller reserved, and the order that has used one.
+      sql`CREATE TABLE reservations (platform text NOT NULL, caller text NOT NULL, asset_num text NOT NULL,
+        reserved_until bigint NOT NULL, bound_until bigint NOT NULL, enterprise text, order_name text,
+        PRIMARY KEY (platform, caller, asset_num))`,
+      // What reconciliation has found of an order.
+      sql`CREATE TABLE attempts (platform text NOT NULL, name text NOT NULL, submitted_at bigint NOT NULL, at bigint NOT NULL,
+        attempt text NOT NULL, PRIMARY KEY (platform, name, submitted_at, at))`,
+      sql`CREATE INDEX attempts_by_time ON attempts (platform, at)`,
+    ],
+  },
 ];
 
 /** The version that this build needs. */

@@ -82,7 +82,10 @@ export interface OrderDetails {
   readonly channelCode: string;
   readonly channelOrderId: string;
   readonly syncMode: SyncMode;
+  /** Empty where the platform did nothing: see {@link keptDetails}. */
   readonly ordered: readonly OrderedItem[];
+  /** What {@link enterprisesOf} gives, where `ordered` is kept no longer. */
+  readonly enterprises?: readonly string[];
   /** The placed items, as far as they are known. */
   readonly items: readonly PlacedItem[];
   readonly reason: string | null;
@@ -182,13 +185,29 @@ export function locationOf({ details: { order } }: LedgerRecord): string | undef
 }
 
 /** The enterprises that the items of an order name, sorted, each once; '' where an item names none. */
-export function enterprisesOf({ ordered }: OrderDetails): string[] {
-  return [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort();
+export function enterprisesOf({
+  ordered,
+  enterprises,
+}: Pick<OrderDetails, 'ordered' | 'enterprises'>): readonly string[] {
+  return (
+    enterprises ?? [...new Set(ordered.map(({ enterpriseGlobalId }) => enterpriseGlobalId ?? ''))].sort()
+  );
 }
 
 /** Whether every item names one of these enterprises. An item that names none may belong to any enterprise. */
 export function isWithin(order: OrderDetails, enterprises: ReadonlySet<string>): boolean {
   return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
+}
+
+/**
+ * What is kept of a write in that state. Reconciliation looks for no order that is settled. Of an order that the platform refused, or never got,
+ * the items are not kept: a caller could fill the database with orders that cost nothing.
+ */
+export function keptDetails(details: Details, state: State): Details {
+  if (!details.order || unsettled.includes(state)) return details;
+  const { search: _, ...order } = details.order;
+  if (state !== 'rejected' && state !== 'not_sent') return { ...details, order };
+  return { ...details, order: { ...order, ordered: [], enterprises: enterprisesOf(order) } };
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -120,10 +120,12 @@ export class WriteRecorder implements OnApplicationShutdown {
       });
       return { ...begun, askedAt };
     } catch (error) {
-      const { name, owner } = begin;
+      const { name, owner, details } = begin;
       // This frees its number now, and not only at the end of the lease.
       if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
-        inBackground('write not sent', () => this.#record({ name, by: 'owner', owner, to: 'not_sent' }));
+        inBackground('write not sent', () =>
+          this.#record({ name, by: 'owner', owner, to: 'not_sent', details }),
+        );
       throw error;
     }
   }

@@ -4,6 +4,7 @@ import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderStoreConfig } from '../config/app-config.ts';
 import { canonical } from '../order-ledger/write-recorder.ts';
 import {
+  enterprisesOf,
   type LedgerRecord,
   locationOf,
   orderName,
@@ -162,7 +163,7 @@ function isWanted(
     submittedAt >= (millisecond(submittedAfter) ?? 0) &&
     submittedAt < (millisecond(submittedBefore) ?? Infinity) &&
     (enterpriseGlobalId === undefined ||
-      (order?.ordered ?? []).some((item) => item.enterpriseGlobalId === enterpriseGlobalId))
+      (order !== undefined && enterprisesOf(order).includes(enterpriseGlobalId)))
   );
 }
 
@@ -219,7 +220,5 @@ function resultText({ state, settledAt, details: { order } }: LedgerRecord): str
 
 export function isVisible({ details: { order } }: LedgerRecord, grants: Grants): boolean {
   if (!order || !isGranted(grants.channels, order.channelCode)) return false;
-  return order.ordered.every(({ enterpriseGlobalId }) =>
-    isGranted(grants.enterprises, enterpriseGlobalId ?? ''),
-  );
+  return enterprisesOf(order).every((enterprise) => isGranted(grants.enterprises, enterprise));
 }

@@ -1,0 +1,34 @@
+import { type EncryptionKey, Sealer } from '../kit/sealed-store/sealed-store.ts';
+
+/**
+ * Seals what a store keeps besides the columns that it searches. A text opens only under the platform and the name that it was sealed for.
+ * Without encryption keys, which only a database in memory may lack, the text is kept as it is.
+ */
+export class SealedTexts {
+  readonly #sealer: Sealer | undefined;
+
+  constructor(
+    keys: readonly EncryptionKey[],
+    private readonly platform: string,
+  ) {
+    this.#sealer = keys.length > 0 ? new Sealer(keys) : undefined;
+  }
+
+  seal(text: string, name: string): string {
+    return this.#sealer?.seal(text, this.#bound(name)) ?? text;
+  }
+
+  /** Undefined where none of the keys opens it, or where it was changed since. */
+  open(sealed: string, name: string): string | undefined {
+    return this.#sealer ? this.#sealer.open(sealed, this.#bound(name)) : sealed;
+  }
+
+  /** Whether it was sealed under a key that the gateway does not have. */
+  lacksKeyOf(sealed: string): boolean {
+    return this.#sealer?.lacksKeyOf(sealed) ?? false;
+  }
+
+  #bound(name: string): string {
+    return `${this.platform} ${name}`;
+  }
+}

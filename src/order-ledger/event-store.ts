@@ -1,0 +1,184 @@
+import type { Database } from '../database/database.ts';
+import { among, NOW, type Query, rows, sql } from '../database/sql.ts';
+import { NUMBER, raise, type Step } from '../database/step.ts';
+import { askedOfStore } from './ledger-fault.ts';
+import {
+  type LoggedMove,
+  MAX_MOVES,
+  type MoveLog,
+  type Moves,
+  MOVES_KEPT_MS,
+  MovesDropped,
+  type WantedMove,
+} from './move-log.ts';
+
+/** One read has records of this size together, or one that is larger: a reader of large records delays nobody. */
+export const MAX_READ_BYTES = 1024 * 1024;
+/** One transaction drops this number of events at most. */
+const MAX_DROPPED = 1_000;
+/** The channel of the database on which waiters hear of new events. */
+export const FEED = 'feed';
+
+/** An event for the step that moves a record. */
+export interface NewEvent {
+  readonly kind: LoggedMove['of'];
+  readonly name: string;
+  readonly state: string;
+  /** By the clock of the database. */
+  readonly at: number;
+  /** The record after the move, as its own store keeps it: sealed. */
+  readonly record: string;
+}
+
+const IN_EVENTS = rows('events', {
+  kind: 'text',
+  name: 'text',
+  state: 'text',
+  at: 'bigint',
+  size: 'bigint',
+  record: 'text',
+  place: 'bigint',
+});
+const INSERT = sql`
+  INSERT INTO events (platform, number, kind, name, state, at, size, record)
+  SELECT CAST(:platform AS text), ${NUMBER} - place, kind, name, state, at, size, record FROM ${IN_EVENTS}`;
+
+/**
+ * The writes of a step that moves records: each event takes the next number of the feed in the transaction of its move. The number's row stays
+ * locked until the commit, so numbers are in the order of the commits. Such a step wakes {@link FEED}.
+ */
+export function eventWrites(events: readonly NewEvent[]): Query[] {
+  if (events.length === 0) return [];
+  const placed = events.map((event, at) => ({
+    ...event,
+    size: Buffer.byteLength(event.record),
+    place: events.length - 1 - at,
+  }));
+  return [raise('feed', events.length), INSERT.with({ events: placed, number: 'feed' })];
+}
+
+/** The newest number that was given out, and the one before the oldest event. Events are dropped from the oldest on, so nothing is missing between. */
+const ENDS = sql`
+  SELECT value AS newest,
+    coalesce((SELECT number FROM events WHERE platform = :platform ORDER BY number LIMIT 1) - 1, value) AS dropped
+  FROM numbers WHERE platform = :platform AND name = 'feed'`;
+const WANTED = sql`(CAST(:all AS bigint) = 1 OR ${among(sql`kind || ':' || state`, sql`SELECT move FROM ${rows('wanted', { move: 'text' })}`)})`;
+/** Sizes are added up first: a record that does not fit is not even read from the disk. */
+const AFTER = sql`
+  WITH looked AS (
+    SELECT number, CASE WHEN ${WANTED} THEN size END AS wanted_size FROM events
+    WHERE platform = :platform AND number > :after ORDER BY number LIMIT :count),
+  summed AS (
+    SELECT number, wanted_size, coalesce(sum(wanted_size) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+    FROM looked)
+  SELECT summed.number AS number, CASE WHEN wanted_size IS NULL THEN 0 WHEN before < :bytes THEN 1 ELSE 2 END AS found,
+    kind, name, state, at, CASE WHEN wanted_size IS NOT NULL AND before < :bytes THEN record END AS record
+  FROM summed JOIN events ON events.platform = :platform AND events.number = summed.number ORDER BY summed.number`;
+const ONE = sql`
+  SELECT number, kind, name, state, at, record FROM events WHERE platform = :platform AND number = :number`;
+
+const OLDEST = sql`
+  SELECT number, at, ${NOW} AS now, (SELECT value FROM numbers WHERE platform = :platform AND name = 'feed') AS newest
+  FROM events WHERE platform = :platform ORDER BY number LIMIT :most`;
+const DROP = sql`DELETE FROM events WHERE platform = :platform AND number <= :last`;
+
+interface EventRow {
+  readonly number: number;
+  readonly kind: LoggedMove['of'];
+  readonly name: string;
+  readonly state: string;
+  readonly at: number;
+  readonly record: string;
+}
+/** `found` 0: not wanted, 1: read, 2: no room for it in this read. */
+interface FoundRow extends EventRow {
+  readonly found: 0 | 1 | 2;
+}
+
+/** Returns how many it dropped. */
+const trim: Step<undefined, number> = {
+  name: 'drop events',
+  key: () => '',
+  look: () => [OLDEST.with({ most: MAX_DROPPED })],
+  decide: (_, [found]) => {
+    const oldest = (found ?? []).map((row) => ({
+      number: Number(row['number']),
+      isOver:
+        Number(row['at']) < Number(row['now']) - MOVES_KEPT_MS ||
+        Number(row['number']) <= Number(row['newest']) - MAX_MOVES,
+    }));
+    const kept = oldest.findIndex(({ isOver }) => !isOver);
+    const dropped = kept < 0 ? oldest.length : kept;
+    const last = oldest[dropped - 1]?.number;
+    return {
+      writes: last === undefined ? [] : [DROP.with({ last })],
+      results: () => [dropped],
+    };
+  },
+};
+
+/** The feed in the database. */
+export class EventStore implements MoveLog {
+  constructor(private readonly database: Database) {}
+
+  async read(after: string | undefined, count: number, wanted: readonly WantedMove[] = []): Promise<Moves> {
+    const from = after === undefined ? -1 : numberOf(after);
+    const parameters = {
+      after: from,
+      count,
+      all: wanted.length === 0 ? 1 : 0,
+      wanted: wanted.map((move) => ({ move })),
+      bytes: MAX_READ_BYTES,
+    };
+    const looked = await askedOfStore(() => this.database.read<FoundRow>(AFTER.with(parameters)));
+    if (after !== undefined) await this.#assertKept(from, looked[0]?.number);
+    const cut = looked.findIndex(({ found }) => found === 2);
+    const read = cut < 0 ? looked : looked.slice(0, cut);
+    const last = read.at(-1);
+    return {
+      found: read.filter(({ found }) => found === 1).map(moveIn),
+      last: last && cursorOf(last.number),
+      isEnd: cut < 0 && looked.length < count,
+    };
+  }
+
+  async one(id: string): Promise<LoggedMove | undefined> {
+    const query = ONE.with({ number: numberOf(id) });
+    const [row] = await askedOfStore(() => this.database.read<EventRow>(query));
+    return row && moveIn(row);
+  }
+
+  async newest(): Promise<string> {
+    return cursorOf((await this.#ends()).newest);
+  }
+
+  async trim(): Promise<void> {
+    while ((await askedOfStore(() => this.database.step(trim, undefined))) === MAX_DROPPED);
+  }
+
+  /** Numbers have no gaps, so the event after a cursor has the next number. A cursor beyond the newest is of a database that was there before. */
+  async #assertKept(after: number, next: number | undefined): Promise<void> {
+    if (next === after + 1) return;
+    const { newest, dropped } = next === undefined ? await this.#ends() : { newest: next, dropped: next - 1 };
+    if (after < dropped || after > newest) throw new MovesDropped(cursorOf(dropped));
+  }
+
+  async #ends(): Promise<{ readonly newest: number; readonly dropped: number }> {
+    type Ends = { readonly newest: number; readonly dropped: number };
+    const [ends] = await askedOfStore(() => this.database.read<Ends>(ENDS.with()));
+    return ends ?? { newest: 0, dropped: 0 };
+  }
+}
+
+/** The cursor of an event: its number, so that later ones are greater as text. */
+function cursorOf(number: number): string {
+  return String(number).padStart(15, '0');
+}
+
+function numberOf(cursor: string): number {
+  return Number(cursor);
+}
+
+function moveIn({ number, kind, name, state, at, record }: EventRow): LoggedMove {
+  return { id: cursorOf(number), at, of: kind, name, state, record };
+}

@@ -1,0 +1,217 @@
+import { among, FOR_UPDATE, NOW, either, rows, sql } from '../database/sql.ts';
+import type { Decision, Step } from '../database/step.ts';
+import { eventWrites, FEED, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
+import { isOrder, keptFor, released, transitions, type State } from './ledger-record.ts';
+import { OrderCounts } from './order-counts-store.ts';
+import type { Move } from './order-ledger-store.ts';
+import { type Use, usesOf, useWrites } from './use-store.ts';
+import { type KeptRecord, type WriteRow, writeRow } from './write-rows.ts';
+
+/** The most leases that one sweep ends, and the most records that one transaction deletes. */
+export const MAX_ENDED = 64;
+export const MAX_FORGOTTEN = 1_000;
+
+export interface MoveOfRow extends Omit<Move, 'details'> {
+  /** Sealed details that replace the stored ones; undefined: those stay. */
+  readonly sealed?: string | undefined;
+  /** The time of the gateway: a record ends when both clocks say so. */
+  readonly gatewayNow: number;
+}
+
+export type MovedRow =
+  | { readonly kind: 'moved'; readonly record: KeptRecord }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'early'; readonly leftMs: number }
+  | { readonly kind: 'missing' };
+
+const NAMES = rows('wanted', { name: 'text' });
+const WANTED = sql`${among(sql`name`, sql`SELECT name FROM ${NAMES}`)}`;
+const COLUMNS = sql`name, state, owner, fingerprint, caller, channel, enterprise_group, submitted_at, settled_at,
+  lease_until, taken, counted_on, size`;
+const MOVING = sql`
+  SELECT ${COLUMNS} FROM writes WHERE platform = :platform AND ${WANTED} ORDER BY name ${FOR_UPDATE}`;
+const DETAILS = sql`SELECT name, details FROM writes WHERE platform = :platform AND ${WANTED}`;
+const IN_MOVES = rows('moves', {
+  name: 'text',
+  state: 'text',
+  settled_at: 'bigint',
+  ends_at: 'bigint',
+  taken: 'text',
+  size: 'bigint',
+  details: 'text',
+});
+const UPDATE = sql`
+  UPDATE writes SET state = moves.state, settled_at = moves.settled_at, ends_at = moves.ends_at, taken = moves.taken,
+    size = moves.size, details = coalesce(moves.details, writes.details)
+  FROM ${IN_MOVES}
+  WHERE platform = :platform AND writes.name = moves.name
+    AND ${among(sql`writes.name`, sql`SELECT name FROM ${IN_MOVES}`)}`;
+const DELETE = sql`DELETE FROM writes WHERE platform = :platform AND ${WANTED}`;
+
+function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
+  return {
+    name: 'move writes',
+    key: ({ name }) => name,
+    bytes: ({ sealed }) => 2 * (sealed?.length ?? 0),
+    ...(isGuarded && { guarded: true }),
+    look: (moves) => {
+      const unknown = moves.filter(({ sealed }) => sealed === undefined);
+      return [
+        MOVING.with({ wanted: moves.map(({ name }) => ({ name })) }),
+        ...(unknown.length > 0 ? [DETAILS.with({ wanted: unknown.map(({ name }) => ({ name })) })] : []),
+      ];
+    },
+    decide: (moves, [found, details], now) => {
+      const there = new Map(found?.map((row) => [row['name'], writeRow(row)]));
+      const stored = new Map(details?.map((row) => [row['name'], String(row['details'])]));
+      const made = new Moving(now);
+      const results = moves.map((move): MovedRow => {
+        const row = there.get(move.name);
+        if (!row) return { kind: 'missing' };
+        const sealed = move.sealed ?? stored.get(move.name) ?? '';
+        return verdictOf(move, row, now) ?? { kind: 'moved', record: made.add(row, move, sealed) };
+      });
+      return made.decision(results);
+    },
+  };
+}
+
+/** The result that its sender knows of a write is recorded also where the database has lost other writes. */
+export const moveOwn = moveStep(false);
+export const moveWrites = moveStep(true);
+
+/** Why the move is not made; undefined: it is. */
+function verdictOf(move: MoveOfRow, row: WriteRow, now: number): MovedRow | undefined {
+  const { by, to, from, owner, minAgeMs = 0, gatewayNow } = move;
+  const isAllowed = (from ?? row.state) === row.state && transitions[by][row.state]?.includes(to);
+  const isItsOwn = owner === undefined || owner === row.owner;
+  const isOver = by !== 'lease' || row.leaseUntil <= now;
+  if (!isAllowed || !isItsOwn || !isOver) return { kind: 'refused' };
+  // Without a least age no move is early: the clock may have stepped back since the write began.
+  const leftMs = row.submittedAt + minAgeMs - Math.min(now, gatewayNow);
+  return minAgeMs > 0 && leftMs > 0 ? { kind: 'early', leftMs } : undefined;
+}
+
+/** The moves of one transaction, with all that goes with them. */
+class Moving {
+  readonly #updated: object[] = [];
+  readonly #removed: { name: string }[] = [];
+  readonly #events: NewEvent[] = [];
+  readonly #uses: Use[] = [];
+  readonly #counts = new OrderCounts();
+
+  constructor(private readonly now: number) {}
+
+  /** Returns the record after the move. */
+  add(
+    row: WriteRow,
+    { to, sealed, gatewayNow }: Pick<MoveOfRow, 'to' | 'sealed' | 'gatewayNow'>,
+    details: string,
+  ): KeptRecord {
+    const { name, place, caller, submittedAt, taken } = row;
+    const settledAt = to === 'in_doubt' ? null : this.now;
+    const record: KeptRecord = { name, state: to, submittedAt, settledAt, details };
+    if (!place && released.includes(to)) {
+      // A write that is no order and changed nothing leaves no record.
+      this.#removed.push({ name });
+      this.#uses.push({ caller, period: '', kind: 'writes', amount: -1 });
+      return record;
+    }
+    const isBack = taken !== undefined && (to === 'rejected' || released.includes(to));
+    if (isBack) this.#uses.push(...usesOf(caller, taken, -1));
+    const keptMs = keptFor(to, isOrder(name));
+    const size = sealed?.length ?? row.size;
+    this.#updated.push({
+      ...{ name, state: to, settled_at: settledAt, size, details: sealed ?? null },
+      ends_at: keptMs === undefined ? null : Math.max(this.now, gatewayNow) + keptMs,
+      taken: isBack || !taken ? null : JSON.stringify(taken),
+    });
+    if (!place) return record;
+    this.#uses.push({ caller, period: row.countedOn, kind: 'bytes', amount: size - row.size });
+    this.#counts.add(place, row.state, -1);
+    this.#counts.add(place, to, 1);
+    this.#events.push({
+      kind: 'order',
+      name,
+      state: to,
+      at: this.now,
+      record: JSON.stringify([submittedAt, settledAt, details]),
+    });
+    return record;
+  }
+
+  decision<T>(results: readonly T[]): Decision<T> {
+    return {
+      writes: [
+        ...(this.#updated.length > 0 ? [UPDATE.with({ moves: this.#updated })] : []),
+        ...(this.#removed.length > 0 ? [DELETE.with({ wanted: this.#removed })] : []),
+        ...useWrites(this.#uses),
+        ...eventWrites(this.#events),
+        ...this.#counts.writes,
+      ],
+      results: () => results,
+      wakes: this.#events.length > 0 ? [FEED] : [],
+    };
+  }
+}
+
+/** The record of an order as an event of the feed keeps it. */
+export function recordOfEvent(name: string, state: string, record: string): KeptRecord {
+  const [submittedAt, settledAt, details] = JSON.parse(record) as [number, number | null, string];
+  return { name, state, submittedAt, settledAt, details };
+}
+
+/** Those whose lease has ended, the oldest first, as many as one transaction should carry. */
+const OVERDUE = sql`
+  SELECT name FROM (
+    SELECT name, sum(size) OVER (ORDER BY lease_until, name ROWS UNBOUNDED PRECEDING) - size AS before FROM (
+      SELECT name, size, lease_until FROM writes
+      WHERE platform = :platform AND state = 'sending' AND lease_until <= ${NOW}
+      ORDER BY lease_until, name LIMIT :most) AS ended) AS summed
+  WHERE before < :bytes`;
+const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);
+const ENDED = sql`
+  SELECT ${COLUMNS}, details FROM writes
+  WHERE platform = :platform AND state = 'sending' AND lease_until <= ${NOW} AND ${among(sql`name`, OVERDUE)}
+  ORDER BY name ${SKIP_LOCKED}`;
+
+/** Moves writes whose lease has ended, and returns their names. */
+export const endLeases: Step<{ readonly gatewayNow: number }, readonly string[]> = {
+  name: 'end leases',
+  key: () => '',
+  guarded: true,
+  look: () => [ENDED.with({ most: MAX_ENDED, bytes: MAX_READ_BYTES })],
+  decide: ([input], [found], now) => {
+    const ended = (found ?? []).map(writeRow);
+    const gatewayNow = input?.gatewayNow ?? 0;
+    const moving = new Moving(now);
+    for (const row of ended) moving.add(row, { to: 'in_doubt', gatewayNow }, row.details ?? '');
+    return moving.decision([ended.map(({ name }) => name)]);
+  },
+};
+
+const OLD = sql`
+  SELECT ${COLUMNS} FROM writes
+  WHERE platform = :platform AND ends_at IS NOT NULL AND ends_at <= :gatewayNow AND ends_at <= ${NOW}
+  ORDER BY ends_at LIMIT :most ${SKIP_LOCKED}`;
+
+/** Deletes records whose time is over by both clocks, and returns how many. */
+export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
+  name: 'forget writes',
+  key: () => '',
+  guarded: true,
+  look: ([input]) => [OLD.with({ most: MAX_FORGOTTEN, gatewayNow: input?.gatewayNow ?? 0 })],
+  decide: (_, [found]) => {
+    const over = (found ?? []).map(writeRow);
+    const counts = new OrderCounts();
+    for (const { place, state } of over) if (place) counts.add(place, state, -1);
+    const uses = over
+      .filter(({ place }) => !place)
+      .map(({ caller }): Use => ({ caller, period: '', kind: 'writes', amount: -1 }));
+    const wanted = over.map(({ name }) => ({ name }));
+    return {
+      writes: over.length > 0 ? [DELETE.with({ wanted }), ...useWrites(uses), ...counts.writes] : [],
+      results: () => [over.length],
+    };
+  },
+};

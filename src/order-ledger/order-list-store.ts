@@ -1,0 +1,155 @@
+import type { Database } from '../database/database.ts';
+import { among, either, rows, sql, type Sql } from '../database/sql.ts';
+import { MAX_READ_BYTES } from './event-store.ts';
+import { askedOfStore } from './ledger-fault.ts';
+import { states } from './ledger-record.ts';
+import { OrderLedgerUnavailable, type OrderQuery } from './order-ledger-store.ts';
+import { type WriteRow, writeRow } from './write-rows.ts';
+import type { SqlRow } from '../database/engine.ts';
+
+/** Beyond every time in ms. */
+const END_OF_TIME = 2 ** 52;
+/** To open so many records takes half a millisecond or so, and then other requests go on. */
+const MAX_READ = 50;
+
+const STATES = rows('states', { state: 'text' });
+const CHANNELS = rows('channels', { channel: 'text' });
+const ENTERPRISES = rows('enterprises', { enterprise: 'text' });
+
+/** Groups of which every member is among these, and of which one is `enterprise`. */
+const WITHIN = sql`
+  SELECT enterprise_group FROM order_groups
+  WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${ENTERPRISES}`)}
+  GROUP BY enterprise_group, members HAVING count(*) = members`;
+const NAMING = sql`
+  SELECT enterprise_group FROM order_groups WHERE platform = :platform AND enterprise = :enterprise`;
+
+/**
+ * Orders by state are streams, sorted by time, without overlap: of all orders, of channels, or of groups in channels. A page is what is newest in
+ * all of them, so its time does not depend on how many orders there are. Their number is kept for each stream.
+ */
+interface Statements {
+  readonly total: Sql;
+  readonly totalBetween: Sql;
+  readonly page: Sql;
+}
+
+function statementsFor(streams: Sql, isIn: Sql): Statements {
+  const wanted = sql`
+    SELECT enterprise_group, channel, state, orders FROM order_counts
+    WHERE platform = :platform AND ${among(sql`state`, sql`SELECT state FROM ${STATES}`)} AND orders > 0 AND ${streams}`;
+  const within = sql`
+    writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = streams.state AND ${isIn}
+    AND writes.submitted_at >= :from AND writes.submitted_at < :until`;
+  const newest = sql`
+    SELECT name, submitted_at, size FROM writes WHERE ${within} ORDER BY submitted_at DESC, name DESC LIMIT :most`;
+  const found = either(
+    sql`SELECT newest.* FROM streams CROSS JOIN LATERAL (${newest}) AS newest`,
+    sql`SELECT found.name, found.submitted_at, found.size FROM streams CROSS JOIN writes AS found ON found.rowid IN
+      (SELECT writes.rowid FROM writes WHERE ${within} ORDER BY submitted_at DESC, name DESC LIMIT :most)`,
+  );
+  return {
+    total: sql`WITH streams AS (${wanted}) SELECT CAST(coalesce(sum(orders), 0) AS bigint) AS total FROM streams`,
+    totalBetween: sql`WITH streams AS (${wanted})
+      SELECT CAST(coalesce(sum((SELECT count(*) FROM writes WHERE ${within})), 0) AS bigint) AS total FROM streams`,
+    page: sql`WITH streams AS (${wanted})
+      SELECT name, size FROM (${found}) AS page ORDER BY submitted_at DESC, name DESC LIMIT :count OFFSET :offset`,
+  };
+}
+
+const IN_CHANNELS = among(sql`channel`, sql`SELECT channel FROM ${CHANNELS}`);
+const IN_ALL = sql`1 = 1`;
+const OF_CHANNEL = sql`writes.channel = streams.channel`;
+const OF_GROUP = sql`writes.enterprise_group = streams.enterprise_group AND writes.channel = streams.channel`;
+const GROUPS = {
+  within: among(sql`enterprise_group`, WITHIN),
+  naming: among(sql`enterprise_group`, NAMING),
+  both: sql`${among(sql`enterprise_group`, NAMING)} AND ${among(sql`enterprise_group`, WITHIN)}`,
+};
+const ALL = statementsFor(sql`enterprise_group = '' AND channel = ''`, IN_ALL);
+const BY_CHANNEL = statementsFor(sql`enterprise_group = '' AND ${IN_CHANNELS}`, OF_CHANNEL);
+const BY_GROUP = {
+  within: statementsFor(GROUPS.within, OF_GROUP),
+  naming: statementsFor(GROUPS.naming, OF_GROUP),
+  both: statementsFor(GROUPS.both, OF_GROUP),
+};
+const BY_GROUP_AND_CHANNEL = {
+  within: statementsFor(sql`${GROUPS.within} AND ${IN_CHANNELS}`, OF_GROUP),
+  naming: statementsFor(sql`${GROUPS.naming} AND ${IN_CHANNELS}`, OF_GROUP),
+  both: statementsFor(sql`${GROUPS.both} AND ${IN_CHANNELS}`, OF_GROUP),
+};
+
+const RECORDS = sql`
+  SELECT * FROM writes WHERE platform = :platform
+    AND ${among(sql`name`, sql`SELECT name FROM ${rows('wanted', { name: 'text' })}`)}`;
+
+interface Found {
+  readonly name: string;
+  readonly size: number;
+}
+
+/** One page of orders, newest first: which they are, and then their records, in reads of a bounded size. */
+export class OrderListStore {
+  constructor(private readonly database: Database) {}
+
+  async page(
+    query: OrderQuery,
+    offset: number,
+    count: number,
+    abandon?: AbortSignal,
+  ): Promise<{ readonly rows: readonly WriteRow[]; readonly total: number }> {
+    const { total: all, totalBetween, page } = statementsOf(query);
+    const parameters = parametersOf(query);
+    const isBetween = query.from !== undefined || query.until !== undefined;
+    const read = <R>(statement: Sql, more: object = {}) => {
+      if (abandon?.aborted) throw new OrderLedgerUnavailable('abandoned');
+      return askedOfStore(() => this.database.read<R>(statement.with({ ...parameters, ...more })));
+    };
+    const [counted] = await read<{ total: number }>(isBetween ? totalBetween : all);
+    const total = counted?.total ?? 0;
+    const found = offset < total ? await read<Found>(page, { most: offset + count, offset, count }) : [];
+    const records = new Map<string, WriteRow>();
+    for (const wanted of parts(found)) {
+      const part = await read<SqlRow>(RECORDS, { wanted });
+      for (const row of part) records.set(String(row['name']), writeRow(row));
+    }
+    return { rows: found.flatMap(({ name }) => records.get(name) ?? []), total };
+  }
+}
+
+function statementsOf({ channels, within, enterprise }: OrderQuery): Statements {
+  if (!within && enterprise === undefined) return channels ? BY_CHANNEL : ALL;
+  const by = enterprise === undefined ? 'within' : within ? 'both' : 'naming';
+  return (channels ? BY_GROUP_AND_CHANNEL : BY_GROUP)[by];
+}
+
+function parametersOf(query: OrderQuery) {
+  const { channels, within, enterprise, from = 0, until = END_OF_TIME } = query;
+  return {
+    states: (query.states ?? states).map((state) => ({ state })),
+    channels: [...(channels ?? [])].map((channel) => ({ channel })),
+    enterprises: enterpriseRows(within),
+    enterprise: enterprise ?? '',
+    from,
+    until,
+  };
+}
+
+/** Nobody is granted the orders of which an item names no enterprise: '' stands for that one. */
+export function enterpriseRows(granted: ReadonlySet<string> = new Set()): { enterprise: string }[] {
+  return [...granted].filter((each) => each !== '').map((enterprise) => ({ enterprise }));
+}
+
+function* parts(found: readonly Found[]): Generator<{ name: string }[]> {
+  let part: { name: string }[] = [];
+  let bytes = 0;
+  for (const { name, size } of found) {
+    if (part.length >= MAX_READ || (part.length > 0 && bytes + size > MAX_READ_BYTES)) {
+      yield part;
+      [part, bytes] = [[], 0];
+    }
+    part.push({ name });
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
+}

@@ -1,0 +1,71 @@
+import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
+import type { Database } from '../database/database.ts';
+import type { Rows } from '../database/engine.ts';
+import { NOW, sql } from '../database/sql.ts';
+import { locked, type Step } from '../database/step.ts';
+import { askedOfStore } from './ledger-fault.ts';
+import type { MaintenanceStore, NewWindow, StoredMaintenance } from './maintenance-store.ts';
+
+/** An order that begins shares this lock with others; whoever changes the window has it alone. */
+export const MAINTENANCE = 'maintenance';
+
+/** In the look of a step that begins orders, after the lock. */
+export const WINDOW = sql`
+  SELECT stops, starts_at, ends_at, reason, set_by FROM maintenance WHERE platform = :platform`;
+const WINDOW_NOW = sql`
+  SELECT ${NOW} AS now, stops, starts_at, ends_at, reason, set_by
+  FROM (SELECT 1 AS one) AS one LEFT JOIN maintenance ON platform = :platform`;
+const SET = sql`
+  INSERT INTO maintenance (platform, stops, starts_at, ends_at, reason, set_by)
+  VALUES (:platform, :stops, :from, :until, :reason, :by)
+  ON CONFLICT (platform) DO UPDATE SET stops = excluded.stops, starts_at = excluded.starts_at,
+    ends_at = excluded.ends_at, reason = excluded.reason, set_by = excluded.set_by`;
+const END = sql`DELETE FROM maintenance WHERE platform = :platform`;
+
+export function windowIn([row]: Rows): MaintenanceWindow | undefined {
+  if (typeof row?.['stops'] !== 'string') return undefined;
+  return {
+    stops: row['stops'] as Stops,
+    from: Number(row['starts_at']),
+    until: Number(row['ends_at']),
+    reason: String(row['reason']),
+    by: String(row['set_by']),
+  };
+}
+
+const setWindow: Step<NewWindow, StoredMaintenance> = {
+  name: 'set maintenance',
+  key: () => '',
+  look: () => [locked(MAINTENANCE, 'alone')],
+  decide: ([given], _, now) => {
+    if (!given) return { results: () => [] };
+    const window = { ...given, from: given.from ?? now };
+    return { writes: [SET.with({ ...window })], results: () => [{ window, now }] };
+  },
+  repeatable: true,
+};
+const endWindow: Step<undefined, undefined> = {
+  name: 'end maintenance',
+  key: () => '',
+  look: () => [locked(MAINTENANCE, 'alone')],
+  decide: () => ({ writes: [END.with()], results: () => [undefined] }),
+  repeatable: true,
+};
+
+/** The window of all replicas, in the database, where the step that begins an order reads it under a lock. */
+export class WindowStore implements MaintenanceStore {
+  constructor(private readonly database: Database) {}
+
+  async read(): Promise<StoredMaintenance> {
+    const rows = await askedOfStore(() => this.database.read<Rows[number]>(WINDOW_NOW.with()));
+    return { window: windowIn(rows), now: Number(rows[0]?.['now']) };
+  }
+
+  set(window: NewWindow): Promise<StoredMaintenance> {
+    return askedOfStore(() => this.database.step(setWindow, window));
+  }
+
+  async end(): Promise<void> {
+    await askedOfStore(() => this.database.step(endWindow, undefined));
+  }
+}

@@ -1,0 +1,182 @@
+import { keptMonths, type MonthlyUse } from '../control/budgets.ts';
+import type { Database } from '../database/database.ts';
+import type { SqlRow } from '../database/engine.ts';
+import { NOW, rows, sql } from '../database/sql.ts';
+import type { Step } from '../database/step.ts';
+import { beginWrites } from './begin-store.ts';
+import { askedOfStore } from './ledger-fault.ts';
+import { keptDetails, type LedgerRecord } from './ledger-record.ts';
+import type { LoggedMove } from './move-log.ts';
+import {
+  endLeases,
+  forgetWrites,
+  MAX_ENDED,
+  MAX_FORGOTTEN,
+  moveOwn,
+  type MoveOfRow,
+  moveWrites,
+  recordOfEvent,
+} from './move-store.ts';
+import {
+  type Begin,
+  type Begun,
+  type Listing,
+  type Move,
+  type Moved,
+  type OrderLedgerStore,
+  OrderLedgerUnavailable,
+  type OrderQuery,
+  type WaitingOrders,
+} from './order-ledger-store.ts';
+import { enterpriseRows, OrderListStore } from './order-list-store.ts';
+import { forgottenUses, USED } from './use-store.ts';
+import { type WriteRecords, writeRow } from './write-rows.ts';
+
+/** Records are kept for days, so a minute more does not matter. */
+const FORGET_MS = 60_000;
+/** A database that stopped orders for one of these reasons may lack records: one that is not there proves nothing. */
+const LACKING: ReadonlySet<string> = new Set(['unready', 'identity', 'numbers']);
+
+const ONE = sql`SELECT * FROM writes WHERE platform = :platform AND name = :name`;
+const HELD = sql`
+  SELECT 1 AS held FROM writes
+  WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > ${NOW}`;
+const WAITING = sql`
+  SELECT state, orders, ${NOW} AS now, (
+    SELECT min(submitted_at) FROM writes
+    WHERE writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = order_counts.state) AS oldest
+  FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'accepted')`;
+const MEMBERS = sql`
+  SELECT count(*) AS granted, min(members) AS members FROM order_groups
+  WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
+    AND enterprise IN (SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })})`;
+
+const forgetUses: Step<number, undefined> = {
+  name: 'forget uses',
+  key: () => '',
+  decide: ([now = 0]) => ({
+    writes: [forgottenUses(now, keptMonths(now).at(-1) ?? '')],
+    results: () => [undefined],
+  }),
+};
+
+/** Orders and keyed writes in the database. */
+export class WriteStore implements OrderLedgerStore {
+  readonly #lists: OrderListStore;
+  #forgottenAt = -Infinity;
+
+  constructor(
+    private readonly database: Database,
+    private readonly records: WriteRecords,
+  ) {
+    this.#lists = new OrderListStore(database);
+  }
+
+  async begin(write: Begin): Promise<Begun> {
+    const sealed = this.records.sealed(write.name, write.details);
+    for (;;) {
+      const result = await askedOfStore(() => this.database.step(beginWrites, { ...write, sealed }));
+      if (result.kind === 'there')
+        return { kind: 'there', same: result.same, record: this.records.opened(result.row) };
+      if (result.kind !== 'ended') return result;
+      await this.#moved({ name: write.name, by: 'lease', to: 'in_doubt' });
+    }
+  }
+
+  async holds(name: string, owner: string): Promise<boolean> {
+    const found = await askedOfStore(() => this.database.read(HELD.with({ name, owner })));
+    return found.length > 0;
+  }
+
+  async move(move: Move): Promise<Moved> {
+    const moved = await this.#moved(move);
+    if (moved.kind === 'moved') return { kind: 'moved', record: this.records.opened(moved.record) };
+    if (moved.kind !== 'refused') return moved;
+    const record = await this.read(move.name);
+    return record ? { kind: 'refused', record } : { kind: 'missing' };
+  }
+
+  async read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
+    this.#assertWhole();
+    if (within && !(await this.#isWithin(name, within))) return undefined;
+    const [row] = await askedOfStore(() => this.database.read<SqlRow>(ONE.with({ name })));
+    return row && this.records.opened(writeRow(row));
+  }
+
+  async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
+    this.#assertWhole();
+    const { rows: found, total } = await this.#lists.page(query, offset, count, abandon);
+    const records: LedgerRecord[] = [];
+    for (const row of found) {
+      try {
+        records.push(this.records.opened(row));
+      } catch {
+        // The page shows the other orders; `getOrder` responds with 503 to a request for this one.
+      }
+    }
+    return { records, total };
+  }
+
+  recordIn({ name, state, record }: LoggedMove): LedgerRecord {
+    return this.records.opened(recordOfEvent(name, state, String(record)));
+  }
+
+  async sweep(): Promise<readonly string[]> {
+    const ended: string[] = [];
+    let part: readonly string[];
+    do {
+      part = await askedOfStore(() => this.database.step(endLeases, { gatewayNow: Date.now() }));
+      ended.push(...part);
+    } while (part.length === MAX_ENDED);
+    if (performance.now() - this.#forgottenAt >= FORGET_MS) await this.#forget();
+    return ended;
+  }
+
+  async waiting(): Promise<WaitingOrders> {
+    type Row = { state: string; orders: number; oldest: number | null; now: number };
+    const found = await askedOfStore(() => this.database.read<Row>(WAITING.with()));
+    const ordersIn = (wanted: string) => {
+      const { orders: count = 0, oldest, now = 0 } = found.find(({ state }) => state === wanted) ?? {};
+      return { count, oldestMs: count === 0 || oldest == null ? 0 : Math.max(0, now - oldest) };
+    };
+    return { inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted') };
+  }
+
+  async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
+    type Row = { period: string; kind: string; used: number };
+    const query = USED.with({ caller, months: months.map((period) => ({ period })) });
+    const found = await askedOfStore(() => this.database.read<Row>(query));
+    return months.map((month) => {
+      const usedOf = (kind: string) =>
+        found.find((row) => row.period === month && row.kind === kind)?.used ?? 0;
+      const used = { orders: usedOf('orders'), licences: usedOf('licences'), deletions: usedOf('deletions') };
+      return { month, used };
+    });
+  }
+
+  #moved({ details, ...move }: Move) {
+    const sealed = details && this.records.sealed(move.name, keptDetails(details, move.to));
+    const input: MoveOfRow = { ...move, sealed, gatewayNow: Date.now() };
+    return askedOfStore(() => this.database.step(move.by === 'owner' ? moveOwn : moveWrites, input));
+  }
+
+  /** Of an order of others nothing is read but the number of its enterprises: no time tells that it is there. */
+  async #isWithin(name: string, within: ReadonlySet<string>): Promise<boolean> {
+    const enterprises = enterpriseRows(within);
+    type Row = { granted: number; members: number | null };
+    const [row] = await askedOfStore(() => this.database.read<Row>(MEMBERS.with({ name, enterprises })));
+    return row !== undefined && row.granted > 0 && row.granted === row.members;
+  }
+
+  #assertWhole(): void {
+    if (LACKING.has(this.database.trust.trouble.stopped)) throw new OrderLedgerUnavailable('stopped');
+  }
+
+  async #forget(): Promise<void> {
+    this.#forgottenAt = performance.now();
+    const gatewayNow = Date.now();
+    const forget = () => askedOfStore(() => this.database.step(forgetWrites, { gatewayNow }));
+    while ((await forget()) === MAX_FORGOTTEN);
+    await askedOfStore(() => this.database.step(forgetUses, gatewayNow));
+  }
+}

@@ -1,0 +1,466 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BudgetUse, monthOf } from '../../src/control/budgets.ts';
+import type { Database } from '../../src/database/database.ts';
+import { SealedTexts } from '../../src/database/sealed-texts.ts';
+import { sql } from '../../src/database/sql.ts';
+import { EventStore } from '../../src/order-ledger/event-store.ts';
+import {
+  type Details,
+  type LedgerRecord,
+  type Mover,
+  orderName,
+  type State,
+  states,
+  transitions,
+} from '../../src/order-ledger/ledger-record.ts';
+import {
+  type Begin,
+  type Begun,
+  MAX_WRITES,
+  OrderLedgerUnavailable,
+  type OrderQuery,
+} from '../../src/order-ledger/order-ledger-store.ts';
+import { WindowStore } from '../../src/order-ledger/window-store.ts';
+import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
+import { WriteStore } from '../../src/order-ledger/write-store.ts';
+import { newEncryptionKey } from '../support/canary.ts';
+import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { ledgerBegin, ledgerOrder } from '../support/ledger-order.ts';
+import { settings } from '../support/settings.ts';
+
+/** One suite for every engine. Each test has a platform of its own, so that it finds nothing of the others. */
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+const encryptionKeys = newEncryptionKey();
+
+/** With one item for each enterprise, or one that names none. */
+let numbers = 0;
+const newOrder = (given: Partial<Begin> = {}): Begin =>
+  ledgerBegin(`SO-${++numbers}`, { leaseMs: MINUTE_MS, ...given });
+
+const newWrite = (given: Partial<Begin> = {}): Begin =>
+  newOrder({ name: `write/billing/${++numbers}`, details: { caller: 'billing' }, ...given });
+
+const byOwner = ({ name, owner }: Begin, to: State, details?: Details) =>
+  ({ name, owner, by: 'owner', to, ...(details && { details }) }) as const;
+
+/** Every way through the machine that ends in that state. */
+const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
+  sending: [],
+  succeeded: [['owner', 'succeeded']],
+  accepted: [['owner', 'accepted']],
+  incomplete: [['owner', 'incomplete']],
+  rejected: [['owner', 'rejected']],
+  not_sent: [['owner', 'not_sent']],
+  in_doubt: [['owner', 'in_doubt']],
+  not_placed: [
+    ['owner', 'in_doubt'],
+    ['operator', 'not_placed'],
+  ],
+};
+
+describe.each(engines)('the order ledger in a database: %s', (engine) => {
+  let url: string;
+  let remove: () => void;
+  let database: Database;
+  let store: WriteStore;
+  let feed: EventStore;
+  let platforms = 0;
+  const unreadable: string[] = [];
+
+  beforeAll(async () => {
+    ({ url, remove } = await emptyDatabase(engine));
+  });
+  afterAll(() => remove());
+  beforeEach(async () => {
+    ({ database } = await openDatabase(url, { UPSTREAM_BASE_URL: `http://127.0.0.1:9/${++platforms}` }));
+    store = storeOn(database);
+    feed = new EventStore(database);
+  });
+  afterEach(() => database.close());
+
+  function storeOn(on: Database, keys = encryptionKeys): WriteStore {
+    const { orderStore } = settings({ ENCRYPTION_KEYS: keys });
+    const texts = new SealedTexts(orderStore.encryptionKeys, 'platform');
+    return new WriteStore(
+      on,
+      new WriteRecords(texts, (name, reason) => unreadable.push(`${name} ${reason}`)),
+    );
+  }
+
+  async function inState(state: State, given: Partial<Begin> = {}): Promise<Begin> {
+    const write = newOrder(given);
+    await store.begin(write);
+    for (const [by, to] of pathsTo[state])
+      await store.move({ name: write.name, by, to, ...(by === 'owner' && { owner: write.owner }) });
+    expect((await store.read(write.name))?.state).toBe(state);
+    return write;
+  }
+
+  it('begins a write once, also of fifty at once, and gives its record to every further attempt', async () => {
+    const write = newOrder();
+    const first = await store.begin(write);
+    expect(first).toMatchObject({ kind: 'begun' });
+    // The same owner may ask again: the reply may have been lost.
+    expect(await store.begin(write)).toEqual(first);
+    const other = await store.begin({ ...write, owner: randomUUID() });
+    expect(other).toMatchObject({ kind: 'there', same: true, record: { state: 'sending', settledAt: null } });
+    const changed = await store.begin({ ...write, owner: randomUUID(), fingerprints: ['k1:other'] });
+    expect(changed).toMatchObject({ kind: 'there', same: false });
+    // The payload is recognised under any key that its caller knows.
+    const fingerprints = ['k2:other', ...write.fingerprints];
+    const rotated = await store.begin({ ...write, owner: randomUUID(), fingerprints });
+    expect(rotated).toMatchObject({ kind: 'there', same: true });
+    const herd = newOrder();
+    const begun = await Promise.all(
+      Array.from({ length: 50 }, () => store.begin({ ...herd, owner: randomUUID() })),
+    );
+    expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(1);
+  });
+
+  describe('counts what an order takes of budgets', () => {
+    const month = monthOf(Date.now());
+    const used = async () => (await store.used('billing', [month]))[0]?.used;
+    const uses = (orders: number, licences: number): BudgetUse[] => [
+      { budget: 'orders', amount: orders, limit: 5 },
+      { budget: 'licences', amount: licences, limit: 10 },
+    ];
+    const exhausted = { kind: 'not_admitted', problem: { slug: 'budget-exhausted' } };
+
+    it('all or nothing, and never beyond them, of fifty at once', async () => {
+      expect(await store.begin(newOrder({ budgets: uses(1, 4) }))).toMatchObject({ kind: 'begun' });
+      expect(await store.begin(newOrder({ budgets: uses(1, 7) }))).toMatchObject(exhausted);
+      expect(await used()).toEqual({ orders: 1, licences: 4, deletions: 0 });
+      const begun = await Promise.all(
+        Array.from({ length: 50 }, () => store.begin(newOrder({ budgets: uses(1, 1) }))),
+      );
+      expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(4);
+      expect(await used()).toEqual({ orders: 5, licences: 8, deletions: 0 });
+      // What takes nothing of a budget that is used up goes on.
+      expect(await store.begin(newOrder({ budgets: uses(0, 2) }))).toMatchObject({ kind: 'begun' });
+      expect(await store.used('other', [month, '2020-01'])).toEqual([
+        { month, used: { orders: 0, licences: 0, deletions: 0 } },
+        { month: '2020-01', used: { orders: 0, licences: 0, deletions: 0 } },
+      ]);
+    });
+
+    it.each(['rejected', 'not_sent', 'not_placed'] as const)('gives back what is %s, once', async (state) => {
+      await inState('succeeded', { budgets: uses(1, 1) });
+      const write = await inState(state, { budgets: uses(2, 3) });
+      expect(await used()).toEqual({ orders: 1, licences: 1, deletions: 0 });
+      await store.move(byOwner(write, state));
+      await store.sweep();
+      expect(await used()).toEqual({ orders: 1, licences: 1, deletions: 0 });
+      // The number is free for another payload, which counts again.
+      const again = { ...write, owner: randomUUID(), fingerprints: ['k1:other'], budgets: uses(1, 2) };
+      expect(await store.begin(again)).toMatchObject({ kind: 'begun' });
+      expect(await used()).toEqual({ orders: 2, licences: 3, deletions: 0 });
+    });
+
+    it.each(['sending', 'succeeded', 'accepted', 'incomplete', 'in_doubt'] as const)(
+      'keeps what is %s',
+      async (state) => {
+        await inState(state, { budgets: uses(2, 3) });
+        expect(await used()).toEqual({ orders: 2, licences: 3, deletions: 0 });
+      },
+    );
+  });
+
+  it('is held by the owner that began it, for as long as it is being sent', async () => {
+    const write = newOrder();
+    expect(await store.holds(write.name, write.owner)).toBe(false);
+    await store.begin(write);
+    expect(await store.holds(write.name, write.owner)).toBe(true);
+    expect(await store.holds(write.name, randomUUID())).toBe(false);
+    await store.move(byOwner(write, 'not_sent'));
+    expect(await store.holds(write.name, write.owner)).toBe(false);
+  });
+
+  it('keeps what is known of the write', async () => {
+    const write = newOrder();
+    await store.begin(write);
+    const { order } = write.details;
+    const items = [{ sequence: 1, licenseOrderId: '9007199254740993', customerId: null }];
+    const details = { caller: 'billing', order: { ...(order as NonNullable<typeof order>), items } };
+    const moved = await store.move(byOwner(write, 'succeeded', details));
+    expect(moved).toMatchObject({ kind: 'moved', record: { state: 'succeeded', details } });
+    expect(await store.read(write.name)).toEqual((moved as { record: unknown }).record);
+  });
+
+  describe('moves', () => {
+    const movers: readonly Mover[] = ['owner', 'reconciliation', 'operator'];
+    const cases = movers.flatMap((by) =>
+      states.flatMap((from) => states.filter((to) => to !== 'sending').map((to) => [by, from, to] as const)),
+    );
+    it('each only as the machine says', async () => {
+      for (const [by, from, to] of cases) {
+        const write = await inState(from);
+        const before = await store.read(write.name);
+        const owner = by === 'owner' && { owner: write.owner };
+        const moved = await store.move({ name: write.name, by, to, ...owner });
+        const allowed = transitions[by][from]?.includes(to) ?? false;
+        const after = await store.read(write.name);
+        const expected = allowed ? { ...before, state: to, settledAt: after?.settledAt } : before;
+        expect([by, from, to, moved.kind, after]).toEqual([
+          by,
+          from,
+          to,
+          allowed ? 'moved' : 'refused',
+          expected,
+        ]);
+      }
+    });
+
+    it('of what is being sent, or in doubt, are refused to another owner', async () => {
+      for (const from of ['sending', 'in_doubt'] as const) {
+        const write = await inState(from);
+        const moved = await store.move({ ...byOwner(write, 'succeeded'), owner: randomUUID() });
+        expect(moved).toMatchObject({ kind: 'refused', record: { state: from } });
+      }
+    });
+
+    it('are refused while the write is too young for them', async () => {
+      const write = await inState('in_doubt');
+      const move = { name: write.name, by: 'operator', to: 'not_placed', minAgeMs: MINUTE_MS } as const;
+      const early = await store.move(move);
+      if (early.kind !== 'early') throw new Error(`is ${early.kind}`);
+      expect(early.leftMs).toBeGreaterThan(MINUTE_MS / 2);
+      expect(await store.move({ ...move, minAgeMs: 0 })).toMatchObject({ kind: 'moved' });
+    });
+
+    it('of nothing are missing', async () => {
+      expect(await store.move(byOwner(newOrder(), 'succeeded'))).toEqual({ kind: 'missing' });
+      expect(await store.read(newOrder().name)).toBeUndefined();
+    });
+  });
+
+  it('shows an order only within the enterprises that all of its items name', async () => {
+    const named = async (...enterprises: (string | null)[]) => {
+      const order = newOrder();
+      const ordered = enterprises.map((enterpriseGlobalId, index) => ({
+        sequence: index + 1,
+        orderType: 'new_buy' as const,
+        enterpriseGlobalId,
+      }));
+      const known = order.details.order as NonNullable<Details['order']>;
+      await store.begin({ ...order, details: { ...order.details, order: { ...known, ordered } } });
+      return order.name;
+    };
+    const cases: [string | null, string | null, ...string[]][] = [
+      ['a', 'a', 'a'],
+      ['a/b é', 'a/b é', 'other', 'a/b é'],
+      ['a', 'b', 'a', 'b', 'c'],
+      ['a', 'b', 'a'],
+      ['a', 'b', 'c'],
+      ['a', 'a'],
+      [null, null, '', '+'],
+      ['a', null, 'a'],
+    ];
+    for (const [index, [one, other, ...granted]] of cases.entries()) {
+      const name = await named(one, other);
+      const seen = (await store.read(name, new Set(granted))) !== undefined;
+      expect([cases[index], seen]).toEqual([cases[index], index < 3]);
+      expect(await store.read(name)).toMatchObject({ name });
+    }
+    const write = newWrite();
+    await store.begin(write);
+    expect(await store.read(write.name, new Set(['a']))).toBeUndefined();
+    expect(await store.read(newOrder().name, new Set(['a']))).toBeUndefined();
+  });
+
+  it('lets a number be used again after an end without an order, after a refusal with a corrected payload only', async () => {
+    const rows: [State, same: string, corrected: string][] = [
+      ['not_sent', 'begun', 'begun'],
+      ['not_placed', 'begun', 'begun'],
+      ['rejected', 'there', 'begun'],
+      ['succeeded', 'there', 'there'],
+      ['accepted', 'there', 'there'],
+      ['incomplete', 'there', 'there'],
+      ['in_doubt', 'there', 'there'],
+    ];
+    for (const [state, ...expected] of rows) {
+      const kinds = [];
+      for (const fingerprints of [['k1:payload'], ['k1:corrected']]) {
+        const write = await inState(state);
+        const again = await store.begin({ ...write, owner: randomUUID(), fingerprints });
+        kinds.push(again.kind);
+        const now = again.kind === 'begun' ? 'sending' : state;
+        expect([state, (await store.read(write.name))?.state]).toEqual([state, now]);
+      }
+      expect([state, kinds]).toEqual([state, expected]);
+    }
+    // The list has each order once, in its present state.
+    expect((await store.list({}, 0, 100)).total).toBe(2 * rows.length);
+    expect((await store.list({ states: ['sending'] }, 0, 100)).total).toBe(5);
+    expect((await store.list({ states: ['not_sent', 'not_placed'] }, 0, 100)).total).toBe(0);
+  });
+
+  describe('a lease that ran out', () => {
+    async function ranOut(): Promise<Begin> {
+      const write = newOrder({ leaseMs: 1 });
+      await store.begin(write);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return write;
+    }
+
+    it('is ended by the sweep, once, and never taken over; one that lasts is left alone', async () => {
+      await store.begin(newOrder());
+      expect(await store.sweep()).toEqual([]);
+      const write = await ranOut();
+      expect(await store.sweep()).toEqual([write.name]);
+      expect(await store.sweep()).toEqual([]);
+      expect(await store.begin({ ...write, owner: randomUUID() })).toMatchObject({
+        kind: 'there',
+        record: { state: 'in_doubt' },
+      });
+    });
+
+    it('is over for its owner too, who sends nothing any more and may say what became of the write', async () => {
+      for (const state of ['succeeded', 'rejected', 'not_sent'] as const) {
+        const write = await ranOut();
+        expect(await store.holds(write.name, write.owner)).toBe(false);
+        expect(await store.begin(write)).toMatchObject({ kind: 'there', record: { state: 'in_doubt' } });
+        expect(await store.move(byOwner(write, 'in_doubt'))).toMatchObject({ kind: 'refused' });
+        expect(await store.move(byOwner(write, state))).toMatchObject({ kind: 'moved', record: { state } });
+      }
+    });
+  });
+
+  it('a second name belongs to the write that it was used for first', async () => {
+    const first = newOrder({ alias: 'billing/key-1' });
+    await store.begin(first);
+    expect(await store.begin(newOrder({ alias: 'billing/key-1' }))).toEqual({ kind: 'taken' });
+    expect(await store.begin({ ...first, owner: randomUUID() })).toMatchObject({ kind: 'there' });
+    expect(await store.begin(newOrder({ alias: 'billing/key-2' }))).toMatchObject({ kind: 'begun' });
+  });
+
+  it('the list has the orders that are asked for, newest first', async () => {
+    const placed: [name: string, channel: string, enterprises: (string | null)[], state: State][] = [
+      ['one', 'crm', ['ent-1'], 'succeeded'],
+      ['other', 'crm', ['ent-2'], 'succeeded'],
+      ['both', 'crm', ['ent-2', 'ent-1', 'ent-2'], 'in_doubt'],
+      ['none', 'crm', [null], 'succeeded'],
+      ['some', 'crm', ['ent-1', null], 'succeeded'],
+      ['web', 'web shop', ['ent-1'], 'rejected'],
+      ['odd', 'crm', ['ent/3:x\n+'], 'succeeded'],
+    ];
+    const times: number[] = [];
+    for (const [number, channel, enterprises, state] of placed) {
+      const ordered = enterprises.map((enterpriseGlobalId, index) => ({
+        sequence: index + 1,
+        orderType: 'new_buy' as const,
+        enterpriseGlobalId,
+      }));
+      const order = ledgerOrder(number, { channelCode: channel, ordered });
+      const name = orderName(channel, number);
+      await inState(state, { name, details: { caller: 'billing', order } });
+      times.push((await store.read(name))?.submittedAt as number);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await store.begin(newWrite());
+    const found = async (query: OrderQuery) => {
+      const { records, total } = await store.list(query, 0, 100);
+      expect(total).toBe(records.length);
+      return records.map(({ details }) => details.order?.channelOrderId).join(' ');
+    };
+
+    const [, other, both, none] = times;
+    const rows: [string, OrderQuery, string][] = [
+      ['everything', {}, 'odd web some none both other one'],
+      ['a channel', { channels: new Set(['web shop']) }, 'web'],
+      ['one that does not exist', { channels: new Set(['crm', 'none']), states: ['in_doubt'] }, 'both'],
+      ['states', { states: ['in_doubt', 'rejected'] }, 'web both'],
+      ['an enterprise in any item', { enterprise: 'ent-1' }, 'web some both one'],
+      ['an enterprise of one channel', { enterprise: 'ent-1', channels: new Set(['crm']) }, 'some both one'],
+      ['nothing but these enterprises', { within: new Set(['ent-1']) }, 'web one'],
+      ['both enterprises', { within: new Set(['ent-1', 'ent-2']) }, 'web both other one'],
+      ['no enterprise', { within: new Set() }, ''],
+      ['one of those', { within: new Set(['ent-1', 'ent-2']), enterprise: 'ent-2' }, 'both other'],
+      ['one beside those', { within: new Set(['ent-1']), enterprise: 'ent-2' }, ''],
+      ['names with any characters', { within: new Set(['ent/3:x\n+']) }, 'odd'],
+      [
+        'all of it',
+        { within: new Set(['ent-1', 'ent-2']), channels: new Set(['crm']), states: ['succeeded'] },
+        'other one',
+      ],
+      ['from a time on', { from: both as number }, 'odd web some none both'],
+      ['between two times', { from: other as number, until: none as number }, 'both other'],
+    ];
+    for (const [what, query, expected] of rows) expect([what, await found(query)]).toEqual([what, expected]);
+
+    // Page by page, each order once.
+    const query = { within: new Set(['ent-1', 'ent-2']) };
+    const pages = [];
+    for (const offset of [0, 1, 2, 3, 4, 100]) {
+      const { records, total } = await store.list(query, offset, 1);
+      expect(total).toBe(4);
+      pages.push(records.map(({ details }) => details.order?.channelOrderId).join(' '));
+    }
+    expect(pages).toEqual(['web', 'both', 'other', 'one', '', '']);
+
+    // No more in a state that it has left.
+    await store.move({ name: orderName('crm', 'both'), by: 'operator', to: 'succeeded' });
+    expect(await found({ states: ['in_doubt'], enterprise: 'ent-1' })).toBe('');
+    expect(await found({ states: ['succeeded'], enterprise: 'ent-2' })).toBe('both other');
+  });
+
+  describe('K41 a write with a key', () => {
+    it('that changed nothing leaves no record and no second name', async () => {
+      const write = newWrite({ alias: 'billing/key-9' });
+      await store.begin(write);
+      expect(await store.move(byOwner(write, 'not_sent'))).toMatchObject({
+        kind: 'moved',
+        record: { state: 'not_sent' },
+      });
+      expect(await store.read(write.name)).toBeUndefined();
+      expect(await store.begin(newWrite({ alias: 'billing/key-9' }))).toMatchObject({ kind: 'begun' });
+    });
+
+    it('is refused where its caller has too many of them; orders and other callers are not', async () => {
+      // A write that changed nothing does not count.
+      const gone = newWrite();
+      await store.begin(gone);
+      await store.move(byOwner(gone, 'not_sent'));
+      const writes = Array.from({ length: MAX_WRITES }, () => newWrite());
+      const begun: Begun[] = [];
+      for (let first = 0; first < writes.length; first += 100)
+        begun.push(
+          ...(await Promise.all(writes.slice(first, first + 100).map((write) => store.begin(write)))),
+        );
+      expect(new Set(begun.map(({ kind }) => kind))).toEqual(new Set(['begun']));
+      expect(await store.begin(newWrite())).toEqual({ kind: 'full' });
+      expect(await store.begin({ ...(writes[0] as Begin), owner: randomUUID() })).toMatchObject({
+        kind: 'there',
+      });
+      expect(await store.begin(newOrder())).toMatchObject({ kind: 'begun' });
+      expect(await store.begin(newWrite({ details: { caller: 'other' } }))).toMatchObject({ kind: 'begun' });
+      await store.move(byOwner(writes[0] as Begin, 'not_sent'));
+      expect(await store.begin(newWrite())).toMatchObject({ kind: 'begun' });
+    });
+  });
+
+  it('knows how many orders are in doubt, how many accepted, and for how long', async () => {
+    const none = { count: 0, oldestMs: 0 };
+    expect(await store.waiting()).toEqual({ inDoubt: none, accepted: none });
+    await inState('in_doubt');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const state of ['in_doubt', 'accepted', 'accepted', 'accepted'] as const) await inState(state);
+    const { inDoubt, accepted } = await store.waiting();
+    expect([inDoubt.count, accepted.count]).toEqual([2, 3]);
+    expect(inDoubt.oldestMs).toBeGreaterThanOrEqual(15);
+    expect(inDoubt.oldestMs).toBeGreaterThan(accepted.oldestMs);
+    expect(inDoubt.oldestMs).toBeLessThan(60_000);
+  });
+
+  it('moves a record only from the state that the mover has seen', async () => {
+    const write = await inState('accepted');
+    const settled = { name: write.name, by: 'operator', to: 'succeeded' } as const;
+    expect(await store.move({ ...settled, from: 'in_doubt' })).toMatchObject({
+      kind: 'refused',
+      record: { state: 'accepted' },
+    });
+    expect(await store.move({ ...settled, from: 'accepted' })).toMatchObject({ kind: 'moved' });
+  });
+});
