@@ -1,7 +1,7 @@
 import { among, FOR_UPDATE, NOW, either, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
 import { eventWrites, FEED, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
-import { isOrder, keptFor, released, transitions, type State } from './ledger-record.ts';
+import { isOrder, keptFor, released, transitions } from './ledger-record.ts';
 import { OrderCounts } from './order-counts-store.ts';
 import type { Move } from './order-ledger-store.ts';
 import { type Use, usesOf, useWrites } from './use-store.ts';

@@ -3,17 +3,18 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type BudgetUse, monthOf } from '../../src/control/budgets.ts';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
-import { sql } from '../../src/database/sql.ts';
-import { EventStore } from '../../src/order-ledger/event-store.ts';
+import { type Query, sql } from '../../src/database/sql.ts';
+import type { Step } from '../../src/database/step.ts';
+import { EventStore, FEED } from '../../src/order-ledger/event-store.ts';
 import {
   type Details,
-  type LedgerRecord,
   type Mover,
   orderName,
   type State,
   states,
   transitions,
 } from '../../src/order-ledger/ledger-record.ts';
+import { type LoggedMove, MovesDropped } from '../../src/order-ledger/move-log.ts';
 import {
   type Begin,
   type Begun,
@@ -21,6 +22,7 @@ import {
   OrderLedgerUnavailable,
   type OrderQuery,
 } from '../../src/order-ledger/order-ledger-store.ts';
+import { dayOf, MAX_ORDER_BYTES } from '../../src/order-ledger/use-store.ts';
 import { WindowStore } from '../../src/order-ledger/window-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
@@ -68,6 +70,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
   let store: WriteStore;
   let feed: EventStore;
   let platforms = 0;
+  const others: Database[] = [];
   const unreadable: string[] = [];
 
   beforeAll(async () => {
@@ -79,7 +82,9 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     store = storeOn(database);
     feed = new EventStore(database);
   });
-  afterEach(() => database.close());
+  afterEach(async () => {
+    for (const each of [database, ...others.splice(0)]) await each.close();
+  });
 
   function storeOn(on: Database, keys = encryptionKeys): WriteStore {
     const { orderStore } = settings({ ENCRYPTION_KEYS: keys });
@@ -462,5 +467,302 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       record: { state: 'accepted' },
     });
     expect(await store.move({ ...settled, from: 'accepted' })).toMatchObject({ kind: 'moved' });
+  });
+
+  const change: Step<Query, undefined> = {
+    name: 'change in a test',
+    key: () => '',
+    decide: ([query]) => ({ writes: query ? [query] : [], results: () => [undefined] }),
+  };
+  /** A second gateway of the same platform; in memory there is none. */
+  async function another(): Promise<Database> {
+    const opened = await openDatabase(url, { UPSTREAM_BASE_URL: `http://127.0.0.1:9/${platforms}` });
+    others.push(opened.database);
+    return opened.database;
+  }
+  /** Reads on from a cursor to the end of the feed, as a reader does. */
+  async function readOn(after: string | undefined, count = 100): Promise<LoggedMove[]> {
+    const moves: LoggedMove[] = [];
+    for (let next = after; ;) {
+      const { found, last, isEnd } = await feed.read(next, count);
+      moves.push(...found);
+      next = last ?? next;
+      if (isEnd) return moves;
+    }
+  }
+  const largeOrder = (bytes: number): Begin => {
+    const write = newOrder();
+    const order = write.details.order as NonNullable<Details['order']>;
+    const ordered = Array.from({ length: Math.ceil(bytes / 70) }, (_, at) => ({
+      sequence: at + 1,
+      orderType: 'new_buy' as const,
+      enterpriseGlobalId: 'ent-1',
+    }));
+    return { ...write, details: { ...write.details, order: { ...order, ordered } } };
+  };
+
+  describe('the feed', () => {
+    it('has one event for each move, with the record after it, and none for a move that was refused', async () => {
+      const write = await inState('in_doubt');
+      const before = await feed.newest();
+      await store.move(byOwner(write, 'succeeded'));
+      await store.move(byOwner(write, 'rejected'));
+      await store.begin(newWrite());
+      const moves = await readOn(undefined);
+      expect(moves.map(({ of, name, state }) => [of, name, state])).toEqual([
+        ['order', write.name, 'in_doubt'],
+        ['order', write.name, 'succeeded'],
+      ]);
+      const [first, last] = moves as [LoggedMove, LoggedMove];
+      expect([first.id, last.id]).toEqual([before, await feed.newest()]);
+      expect(first.id < last.id).toBe(true);
+      expect(store.recordIn(last)).toEqual(await store.read(write.name));
+      expect(store.recordIn(first)).toMatchObject({ state: 'in_doubt', settledAt: null });
+      expect(await readOn(first.id)).toEqual([last]);
+      expect(await feed.one(first.id)).toEqual(first);
+      const wanted = await feed.read(undefined, 100, ['order:succeeded', 'job:failed']);
+      expect(wanted).toEqual({ found: [last], last: last.id, isEnd: true });
+      expect(await feed.read(undefined, 1, ['order:succeeded'])).toEqual({
+        found: [],
+        last: first.id,
+        isEnd: false,
+      });
+    });
+
+    it('skips nothing and repeats nothing while two gateways move orders and a reader goes on', async () => {
+      const stores = engine === 'memory' ? [store, store] : [store, storeOn(await another())];
+      const start = await feed.newest();
+      const seen: string[] = [];
+      const names: string[] = [];
+      const reading = (async () => {
+        for (let next = start; seen.length < 200;) {
+          const woken = database.woken(FEED);
+          const { found, last } = await feed.read(next, 7);
+          seen.push(...found.map(({ name, state }) => `${name} ${state}`));
+          next = last ?? next;
+          if (found.length === 0) await woken;
+        }
+      })();
+      const moving = stores.flatMap((each) =>
+        Array.from({ length: 50 }, async () => {
+          const write = newOrder();
+          await each.begin(write);
+          await each.move(byOwner(write, 'in_doubt'));
+          await each.move(byOwner(write, 'succeeded'));
+          names.push(`${write.name} in_doubt`, `${write.name} succeeded`);
+        }),
+      );
+      await Promise.all([...moving, reading]);
+      expect(seen.toSorted()).toEqual(names.toSorted());
+      const cursors = (await readOn(start)).map(({ id }) => Number(id));
+      expect(cursors).toEqual(cursors.map((_, at) => (cursors[0] ?? 0) + at));
+    });
+
+    it('tells a reader where it goes on after events that were dropped, or that another database had', async () => {
+      for (const _ of 'abc') await inState('succeeded');
+      const all = await readOn(undefined);
+      const [first, second, third] = all as [LoggedMove, LoggedMove, LoggedMove];
+      const aged = sql`UPDATE events SET at = 0 WHERE platform = :platform AND number <= :last`;
+      await database.step(change, aged.with({ last: Number(second.id) }));
+      await feed.trim();
+      expect(await readOn(undefined)).toEqual([third]);
+      expect(await readOn(second.id)).toEqual([third]);
+      await expect(feed.read(first.id, 10)).rejects.toEqual(new MovesDropped(second.id));
+      expect(await feed.one(first.id)).toBeUndefined();
+      await database.step(change, aged.with({ last: Number(third.id) }));
+      await feed.trim();
+      expect(await feed.read(undefined, 10)).toEqual({ found: [], last: undefined, isEnd: true });
+      expect(await feed.read(third.id, 10)).toEqual({ found: [], last: undefined, isEnd: true });
+      await expect(feed.read(second.id, 10)).rejects.toEqual(new MovesDropped(third.id));
+      const beyond = third.id.replace(/.$/, '9');
+      await expect(feed.read(beyond, 10)).rejects.toEqual(new MovesDropped(third.id));
+      expect(await feed.newest()).toBe(third.id);
+    });
+
+    it('is read in parts of a MiB, so that records of a thousand items delay nobody', async () => {
+      const sizes = [300, 300, 300, 300, 2_000, 300].map((kib) => kib * 1024);
+      for (const bytes of sizes) {
+        const write = largeOrder(bytes);
+        await store.begin(write);
+        await store.move(byOwner(write, 'succeeded', write.details));
+      }
+      const parts: number[] = [];
+      for (let after: string | undefined, isEnd = false; !isEnd;) {
+        const part = await feed.read(after, 100);
+        parts.push(part.found.length);
+        after = part.last;
+        ({ isEnd } = part);
+      }
+      expect(parts).toEqual([3, 2, 1]);
+      const { records, total } = await store.list({}, 0, 100);
+      expect([records.length, total]).toEqual([6, 6]);
+    });
+  });
+
+  describe('a caller cannot fill the database', () => {
+    it.each(['rejected', 'not_sent'] as const)('an order that is %s keeps no items', async (state) => {
+      const write = largeOrder(100 * 1024);
+      await store.begin(write);
+      await store.move(byOwner(write, state, write.details));
+      const record = await store.read(write.name, new Set(['ent-1']));
+      expect(record?.details.order).toMatchObject({ ordered: [], enterprises: ['ent-1'] });
+      expect(await store.read(write.name, new Set(['ent-2']))).toBeUndefined();
+      const kept = sql`SELECT max(size) AS size, (SELECT sum(used) FROM uses WHERE platform = :platform AND kind = 'bytes') AS used,
+        (SELECT max(size) FROM events WHERE platform = :platform) AS event FROM writes WHERE platform = :platform`;
+      const [row] = await database.read<Record<'size' | 'used' | 'event', number>>(kept.with());
+      expect(Number(row?.size)).toBeLessThan(1_000);
+      expect(Number(row?.used)).toBe(Number(row?.size));
+      expect(Number(row?.event)).toBeLessThan(1_000);
+    });
+
+    it('whose orders of seven days have too many bytes; the orders of others go on', async () => {
+      const used = sql`UPDATE uses SET used = used + :bytes WHERE platform = :platform AND caller = 'billing' AND kind = 'bytes'`;
+      await store.begin(newOrder());
+      await database.step(change, used.with({ bytes: MAX_ORDER_BYTES }));
+      const refused = await store.begin(newOrder());
+      expect(refused).toMatchObject({ kind: 'not_admitted', problem: { slug: 'too-many-requests' } });
+      const order = newOrder();
+      const details = { ...order.details, caller: 'other' };
+      expect(await store.begin({ ...order, details })).toMatchObject({ kind: 'begun' });
+      expect(await store.begin(newWrite())).toMatchObject({ kind: 'begun' });
+      const aged = sql`UPDATE uses SET period = :day WHERE platform = :platform AND caller = 'billing' AND kind = 'bytes'`;
+      await database.step(change, aged.with({ day: dayOf(Date.now() - 7 * DAY_MS) }));
+      expect(await store.begin(newOrder())).toMatchObject({ kind: 'begun' });
+    });
+  });
+
+  it('Two gateways take of one budget exactly, from the first order of a month on', async () => {
+    const stores = engine === 'memory' ? [store, store] : [store, storeOn(await another())];
+    const budgets = [{ budget: 'orders', amount: 1, limit: 20 } as const];
+    const begun = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => (stores[at % 2] as WriteStore).begin(newOrder({ budgets }))),
+    );
+    expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(20);
+    const month = monthOf(Date.now());
+    expect((await store.used('billing', [month]))[0]?.used.orders).toBe(20);
+  });
+
+  it('Two gateways that begin one order, or one second name, at once begin it once', async () => {
+    const stores = engine === 'memory' ? [store, store] : [store, storeOn(await another())];
+    const ofBoth = (writeOf: (at: number) => Begin) =>
+      Promise.all(Array.from({ length: 20 }, (_, at) => (stores[at % 2] as WriteStore).begin(writeOf(at))));
+    const write = newOrder();
+    const kinds = (begun: readonly Begun[]) => begun.map(({ kind }) => kind).toSorted();
+    const once = ['begun', ...Array.from({ length: 19 }, () => 'there')];
+    expect(kinds(await ofBoth(() => ({ ...write, owner: randomUUID() })))).toEqual(once);
+    const named = await ofBoth(() => newOrder({ alias: 'billing/at-once' }));
+    expect(kinds(named)).toEqual(['begun', ...Array.from({ length: 19 }, () => 'taken')]);
+  });
+
+  describe('a maintenance', () => {
+    const window = { stops: 'orders', reason: 'moves house', by: 'operator' } as const;
+    it('stops orders that begin within it, and no keyed writes', async () => {
+      const windows = new WindowStore(database);
+      expect(await windows.read()).toMatchObject({ window: undefined });
+      const { now } = await windows.read();
+      await windows.set({ ...window, from: now + MINUTE_MS, until: now + 2 * MINUTE_MS });
+      expect(await store.begin(newOrder())).toMatchObject({ kind: 'begun' });
+      const { window: set } = await windows.set({ ...window, from: undefined, until: now + MINUTE_MS });
+      expect((await windows.read()).window).toEqual(set);
+      const stopped = { kind: 'not_admitted', problem: { slug: 'maintenance' } };
+      expect(await store.begin(newOrder())).toMatchObject(stopped);
+      expect(await store.begin(newWrite())).toMatchObject({ kind: 'begun' });
+      await windows.end();
+      expect(await store.begin(newOrder())).toMatchObject({ kind: 'begun' });
+    });
+
+    it('lets no order begin after it was set, at another gateway either', async () => {
+      const windows = new WindowStore(database);
+      const other = engine === 'memory' ? store : storeOn(await another());
+      const flooding = new AbortController();
+      const flood = Array.from({ length: 20 }, async () => {
+        while (!flooding.signal.aborted) await other.begin(newOrder());
+      });
+      await windows.set({ ...window, from: undefined, until: Date.now() + MINUTE_MS });
+      const { total: before } = await store.list({}, 0, 1);
+      expect(await other.begin(newOrder())).toMatchObject({ kind: 'not_admitted' });
+      flooding.abort();
+      await Promise.all(flood);
+      expect((await store.list({}, 0, 1)).total).toBe(before);
+    });
+  });
+
+  it('What was kept for its time is deleted with its second name and leaves every list; what is not settled stays', async () => {
+    const over = await inState('succeeded', { alias: 'billing/over' });
+    const kept = await inState('not_sent');
+    const write = newWrite();
+    await store.begin(write);
+    await store.move(byOwner(write, 'succeeded'));
+    const open: string[] = [];
+    for (const state of ['sending', 'accepted', 'incomplete', 'in_doubt'] as const)
+      open.push((await inState(state)).name);
+    const ends = sql`SELECT name, ends_at FROM writes WHERE platform = :platform AND ends_at IS NOT NULL`;
+    const found = await database.read<{ name: string; ends_at: number }>(ends.with());
+    const days = new Map(
+      found.map(({ name, ends_at }) => [name, Math.round((ends_at - Date.now()) / DAY_MS)]),
+    );
+    expect(days).toEqual(
+      new Map([
+        [over.name, 400],
+        [kept.name, 7],
+        [write.name, 7],
+      ]),
+    );
+    const age = sql`UPDATE writes SET ends_at = 1 WHERE platform = :platform AND name IN (:one, :other)`;
+    await database.step(change, age.with({ one: over.name, other: write.name }));
+    await store.sweep();
+    expect([await store.read(over.name), await store.read(write.name)]).toEqual([undefined, undefined]);
+    const { records, total } = await store.list({}, 0, 10);
+    expect(total).toBe(5);
+    expect(records.map(({ name }) => name).toSorted()).toEqual([kept.name, ...open].toSorted());
+    expect(await store.begin(newOrder({ alias: 'billing/over' }))).toMatchObject({ kind: 'begun' });
+  });
+
+  it('P16 a record that cannot be read is never a miss', async () => {
+    const spoils: [string, Query][] = [
+      ['broken', sql`UPDATE writes SET state = 'lost' WHERE platform = :platform`.with()],
+      ['sealed', sql`UPDATE writes SET details = 'v1.gone.AAAA' WHERE platform = :platform`.with()],
+      ['broken', sql`UPDATE writes SET details = 'of another form' WHERE platform = :platform`.with()],
+    ];
+    for (const [reason, spoil] of spoils) {
+      const write = await inState('succeeded');
+      await database.step(change, spoil);
+      unreadable.length = 0;
+      await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason });
+      await expect(store.read(write.name)).rejects.toBeInstanceOf(OrderLedgerUnavailable);
+      await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(OrderLedgerUnavailable);
+      expect(new Set(unreadable)).toEqual(new Set([`${write.name} ${reason}`]));
+      expect((await store.list({}, 0, 10)).records.map(({ name }) => name)).not.toContain(write.name);
+    }
+  });
+
+  it('What is known of a write is sealed, and opens with a former key and under its own name only', async () => {
+    const [write, other] = [await inState('succeeded'), await inState('succeeded')];
+    const details = sql`SELECT details FROM writes WHERE platform = :platform AND name = :name`;
+    const [row] = await database.read<{ details: string }>(details.with({ name: write.name }));
+    expect(row?.details).not.toContain('billing');
+    const [, text = ''] = newEncryptionKey().split(':');
+    const rotated = storeOn(database, `new:${text},${encryptionKeys}`);
+    expect(await rotated.read(write.name)).toEqual(await store.read(write.name));
+    const copy = sql`UPDATE writes SET details = :details WHERE platform = :platform AND name = :name`;
+    await database.step(change, copy.with({ details: row?.details ?? '', name: other.name }));
+    await expect(store.read(other.name)).rejects.toMatchObject({ reason: 'broken' });
+  });
+
+  it('A database that has lost writes stops orders and reads; what a sender knows of its order is recorded all the same', async () => {
+    const write = newOrder();
+    await store.begin(write);
+    const back = sql`UPDATE numbers SET value = 0 WHERE platform = :platform AND name = 'begun'`;
+    await database.step(change, back.with());
+    await expect(store.begin(newOrder())).rejects.toMatchObject({ reason: 'stopped' });
+    await expect(store.read(write.name)).rejects.toMatchObject({ reason: 'stopped' });
+    await expect(store.list({}, 0, 1)).rejects.toMatchObject({ reason: 'stopped' });
+    expect(await store.move(byOwner(write, 'succeeded'))).toMatchObject({ kind: 'moved' });
+  });
+
+  it('A page is abandoned when its caller hangs up', async () => {
+    const caller = new AbortController();
+    caller.abort();
+    await expect(store.list({}, 0, 1_000, caller.signal)).rejects.toMatchObject({ reason: 'abandoned' });
   });
 });
