@@ -41,19 +41,22 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
   const within = sql`
     writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = streams.state AND ${isIn}
     AND writes.submitted_at >= :from AND writes.submitted_at < :until`;
+  // Both read nothing but an index, and only the part of each stream that the page may need.
   const newest = sql`
-    SELECT name, submitted_at, size FROM writes WHERE ${within} ORDER BY submitted_at DESC, name DESC LIMIT :most`;
+    SELECT name, submitted_at FROM writes WHERE ${within} ORDER BY submitted_at DESC, name DESC LIMIT :most`;
   const found = either(
-    sql`SELECT newest.* FROM streams CROSS JOIN LATERAL (${newest}) AS newest`,
-    sql`SELECT found.name, found.submitted_at, found.size FROM streams CROSS JOIN writes AS found ON found.rowid IN
-      (SELECT writes.rowid FROM writes WHERE ${within} ORDER BY submitted_at DESC, name DESC LIMIT :most)`,
+    sql`SELECT newest.name, newest.submitted_at FROM streams CROSS JOIN LATERAL (${newest}) AS newest`,
+    sql`SELECT value ->> 0 AS name, value ->> 1 AS submitted_at FROM streams CROSS JOIN json_each((
+      SELECT json_group_array(json_array(name, submitted_at)) FROM (${newest})))`,
   );
   return {
     total: sql`WITH streams AS (${wanted}) SELECT CAST(coalesce(sum(orders), 0) AS bigint) AS total FROM streams`,
     totalBetween: sql`WITH streams AS (${wanted})
       SELECT CAST(coalesce(sum((SELECT count(*) FROM writes WHERE ${within})), 0) AS bigint) AS total FROM streams`,
-    page: sql`WITH streams AS (${wanted})
-      SELECT name, size FROM (${found}) AS page ORDER BY submitted_at DESC, name DESC LIMIT :count OFFSET :offset`,
+    page: sql`WITH streams AS (${wanted}), page AS (
+        SELECT name, submitted_at FROM (${found}) AS found ORDER BY submitted_at DESC, name DESC LIMIT :count OFFSET :offset)
+      SELECT page.name AS name, (SELECT size FROM writes WHERE writes.platform = :platform AND writes.name = page.name) AS size
+      FROM page ORDER BY page.submitted_at DESC, page.name DESC`,
   };
 }
 

@@ -1,0 +1,67 @@
+import type { Database } from '../database/database.ts';
+import type { SealedTexts } from '../database/sealed-texts.ts';
+import { sql } from '../database/sql.ts';
+import type { Step } from '../database/step.ts';
+import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
+import type { PastAttempt } from './attempt-history.ts';
+
+type Submission = Pick<LedgerRecord, 'name' | 'submittedAt'>;
+
+/** An operator has this time to settle the order. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** Each attempt deletes this number of old ones at most. */
+const MAX_DELETED = 1_000;
+/** An order is looked for a few dozen times. */
+const MAX_READ = 1_000;
+
+const INSERT = sql`
+  INSERT INTO attempts (platform, name, submitted_at, at, attempt)
+  VALUES (:platform, :name, :submittedAt, :at, :attempt) ON CONFLICT DO NOTHING`;
+const FORGET = sql`
+  DELETE FROM attempts WHERE platform = :platform AND at < :before
+    AND at <= (SELECT max(at) FROM (SELECT at FROM attempts WHERE platform = :platform ORDER BY at LIMIT :most) AS oldest)`;
+const OF_ORDER = sql`
+  SELECT attempt FROM attempts
+  WHERE platform = :platform AND name = :name AND submitted_at = :submittedAt ORDER BY at LIMIT :most`;
+
+interface NewAttempt extends Submission {
+  readonly at: number;
+  readonly sealed: string;
+}
+
+const add: Step<NewAttempt, undefined> = {
+  name: 'note attempts',
+  key: ({ name, submittedAt, at }) => `${name} ${submittedAt} ${at}`,
+  repeatable: true,
+  decide: (attempts) => ({
+    writes: [
+      ...attempts.map(({ name, submittedAt, at, sealed }) =>
+        INSERT.with({ name, submittedAt, at, attempt: sealed }),
+      ),
+      FORGET.with({ before: Math.max(...attempts.map(({ at }) => at)) - KEPT_MS, most: MAX_DELETED }),
+    ],
+    results: () => attempts.map(() => undefined),
+  }),
+};
+
+/** What attempts to find an order found, in the database. After a settlement the same number may be sent again, so the time of submission counts too. */
+export class AttemptStore {
+  constructor(
+    private readonly database: Database,
+    private readonly texts: SealedTexts,
+  ) {}
+
+  add({ name, submittedAt }: Submission, attempt: PastAttempt): Promise<undefined> {
+    const sealed = this.texts.seal(JSON.stringify(attempt), `attempt ${name}`);
+    return this.database.step(add, { name, submittedAt, at: attempt.at, sealed });
+  }
+
+  /** The oldest first. */
+  async attemptsFor({ name, submittedAt }: Submission): Promise<readonly PastAttempt[]> {
+    const query = OF_ORDER.with({ name, submittedAt, most: MAX_READ });
+    const found = await this.database.read<{ attempt: string }>(query);
+    return found
+      .flatMap(({ attempt }) => this.texts.open(attempt, `attempt ${name}`) ?? [])
+      .map((text) => JSON.parse(text) as PastAttempt);
+  }
+}
