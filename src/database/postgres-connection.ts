@@ -24,6 +24,7 @@ const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 const beginPooled = [
   begin,
   'SET LOCAL synchronous_commit = on',
+  'SET LOCAL enable_seqscan = off',
   ...Object.entries(SESSION).map(([name, value]) => `SET LOCAL ${name} = ${value}`),
 ].join('; ');
 
@@ -91,7 +92,7 @@ export class PostgresConnection {
         address.sslMode === 'disable' ? false : { ...(ca !== undefined && { ca }), rejectUnauthorized: true },
       application_name: 'licensing-gateway',
       // Of what a pooler does not know it lets nobody in.
-      ...(!isPooled && { ...SESSION, options: '-c synchronous_commit=on' }),
+      ...(!isPooled && { ...SESSION, options: '-c synchronous_commit=on -c enable_seqscan=off' }),
       pipeline: true,
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_MS,

@@ -1,11 +1,12 @@
 import { exhausted, exhaustedProblem, monthOf, type Budget, type BudgetUse } from '../control/budgets.ts';
 import { stoppedProblem } from '../control/maintenance.ts';
 import type { Rows } from '../database/engine.ts';
-import { among, FOR_UPDATE, rows, sql } from '../database/sql.ts';
+import { rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Details, enterprisesOf, released } from './ledger-record.ts';
 import { MAINTENANCE, WINDOW, windowIn } from './window-store.ts';
+import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted } from './named-row-store.ts';
 import { groupOf, groupWrites, OrderCounts } from './order-counts-store.ts';
 import { type Begin, type Begun, MAX_WRITES } from './order-ledger-store.ts';
 import { boundedUses, budgetsOf, dayOf, MAX_ORDER_BYTES, type Use, usesOf, useWrites } from './use-store.ts';
@@ -26,15 +27,7 @@ type BeginResult =
   /** It was being sent, and its lease has ended: it has to be moved before anything else. */
   | { readonly kind: 'ended' };
 
-const NAMES = rows('wanted', { name: 'text' });
-const KNOWN = sql`
-  SELECT * FROM writes WHERE platform = :platform AND ${among(sql`name`, sql`SELECT name FROM ${NAMES}`)}
-  ORDER BY name ${FOR_UPDATE}`;
-const ALIASES = sql`
-  SELECT alias, name FROM writes WHERE platform = :platform AND alias IS NOT NULL
-    AND ${among(sql`alias`, sql`SELECT name FROM ${NAMES}`)}`;
-const DELETE = sql`
-  DELETE FROM writes WHERE platform = :platform AND ${among(sql`name`, sql`SELECT name FROM ${NAMES}`)}`;
+const KNOWN = lockedRows(sql`writes.*`);
 const INSERT = sql`
   INSERT INTO writes (platform, name, state, owner, fingerprint, caller, alias, channel, enterprise_group,
     submitted_at, lease_until, taken, counted_on, size, details)
@@ -71,8 +64,8 @@ export const beginWrites: Step<NewRow, BeginResult> = {
     return [
       locked(MAINTENANCE, 'shared'),
       WINDOW.with(),
-      KNOWN.with({ wanted: begins.map(({ name }) => ({ name })) }),
-      ALIASES.with({ wanted: begins.flatMap(({ alias }) => (alias === undefined ? [] : [{ name: alias }])) }),
+      KNOWN.with(wanted(begins.map(({ name }) => name))),
+      ROWS_OF_ALIASES.with(wanted(begins.flatMap(({ alias }) => alias ?? []))),
       boundedUses(callers, now),
       // Another month may have begun at the database.
       ...(limited.length === 0
@@ -196,9 +189,9 @@ class Beginning {
       uses.push({ caller, period: day, kind: 'bytes', amount: sealed.length });
       if (budgets) uses.push(...usesOf(caller, { month: this.#month, uses: budgets }, 1));
     }
-    const replaced = fresh.filter(({ name }) => this.#known.has(name)).map(({ name }) => ({ name }));
+    const replaced = fresh.map(({ name }) => name).filter((name) => this.#known.has(name));
     return [
-      ...(replaced.length > 0 ? [DELETE.with({ wanted: replaced })] : []),
+      ...(replaced.length > 0 ? [DELETE_NAMED.with(wanted(replaced))] : []),
       INSERT.with({ begun: fresh.map((begin) => this.#columnsOf(begin, day)) }),
       ...useWrites(uses, this.#budgets),
       raise('begun', fresh.length),

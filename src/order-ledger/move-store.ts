@@ -1,7 +1,8 @@
-import { among, FOR_UPDATE, NOW, either, rows, sql } from '../database/sql.ts';
+import { among, either, NOW, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
 import { eventWrites, FEED, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
 import { isOrder, keptFor, released, transitions } from './ledger-record.ts';
+import { DELETE_NAMED, lockedRows, namedRows, updatedRows, wanted } from './named-row-store.ts';
 import { OrderCounts } from './order-counts-store.ts';
 import type { Move } from './order-ledger-store.ts';
 import { type Use, usesOf, useWrites } from './use-store.ts';
@@ -24,13 +25,10 @@ export type MovedRow =
   | { readonly kind: 'early'; readonly leftMs: number }
   | { readonly kind: 'missing' };
 
-const NAMES = rows('wanted', { name: 'text' });
-const WANTED = sql`${among(sql`name`, sql`SELECT name FROM ${NAMES}`)}`;
 const COLUMNS = sql`name, state, owner, fingerprint, caller, channel, enterprise_group, submitted_at, settled_at,
   lease_until, taken, counted_on, size`;
-const MOVING = sql`
-  SELECT ${COLUMNS} FROM writes WHERE platform = :platform AND ${WANTED} ORDER BY name ${FOR_UPDATE}`;
-const DETAILS = sql`SELECT name, details FROM writes WHERE platform = :platform AND ${WANTED}`;
+const MOVING = lockedRows(COLUMNS);
+const DETAILS = namedRows(sql`name, details`);
 const IN_MOVES = rows('moves', {
   name: 'text',
   state: 'text',
@@ -40,13 +38,11 @@ const IN_MOVES = rows('moves', {
   size: 'bigint',
   details: 'text',
 });
-const UPDATE = sql`
-  UPDATE writes SET state = moves.state, settled_at = moves.settled_at, ends_at = moves.ends_at, taken = moves.taken,
-    size = moves.size, details = coalesce(moves.details, writes.details)
-  FROM ${IN_MOVES}
-  WHERE platform = :platform AND writes.name = moves.name
-    AND ${among(sql`writes.name`, sql`SELECT name FROM ${IN_MOVES}`)}`;
-const DELETE = sql`DELETE FROM writes WHERE platform = :platform AND ${WANTED}`;
+const UPDATE = updatedRows(
+  sql`state = moves.state, settled_at = moves.settled_at, ends_at = moves.ends_at, taken = moves.taken,
+    size = moves.size, details = coalesce(moves.details, writes.details)`,
+  IN_MOVES,
+);
 
 function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
   return {
@@ -57,8 +53,8 @@ function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
     look: (moves) => {
       const unknown = moves.filter(({ sealed }) => sealed === undefined);
       return [
-        MOVING.with({ wanted: moves.map(({ name }) => ({ name })) }),
-        ...(unknown.length > 0 ? [DETAILS.with({ wanted: unknown.map(({ name }) => ({ name })) })] : []),
+        MOVING.with(wanted(moves.map(({ name }) => name))),
+        ...(unknown.length > 0 ? [DETAILS.with(wanted(unknown.map(({ name }) => name)))] : []),
       ];
     },
     decide: (moves, [found, details], now) => {
@@ -95,7 +91,7 @@ function verdictOf(move: MoveOfRow, row: WriteRow, now: number): MovedRow | unde
 /** The moves of one transaction, with all that goes with them. */
 class Moving {
   readonly #updated: object[] = [];
-  readonly #removed: { name: string }[] = [];
+  readonly #removed: string[] = [];
   readonly #events: NewEvent[] = [];
   readonly #uses: Use[] = [];
   readonly #counts = new OrderCounts();
@@ -113,7 +109,7 @@ class Moving {
     const record: KeptRecord = { name, state: to, submittedAt, settledAt, details };
     if (!place && released.includes(to)) {
       // A write that is no order and changed nothing leaves no record.
-      this.#removed.push({ name });
+      this.#removed.push(name);
       this.#uses.push({ caller, period: '', kind: 'writes', amount: -1 });
       return record;
     }
@@ -144,7 +140,7 @@ class Moving {
     return {
       writes: [
         ...(this.#updated.length > 0 ? [UPDATE.with({ moves: this.#updated })] : []),
-        ...(this.#removed.length > 0 ? [DELETE.with({ wanted: this.#removed })] : []),
+        ...(this.#removed.length > 0 ? [DELETE_NAMED.with(wanted(this.#removed))] : []),
         ...useWrites(this.#uses),
         ...eventWrites(this.#events),
         ...this.#counts.writes,
@@ -208,9 +204,9 @@ export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
     const uses = over
       .filter(({ place }) => !place)
       .map(({ caller }): Use => ({ caller, period: '', kind: 'writes', amount: -1 }));
-    const wanted = over.map(({ name }) => ({ name }));
+    const names = over.map(({ name }) => name);
     return {
-      writes: over.length > 0 ? [DELETE.with({ wanted }), ...useWrites(uses), ...counts.writes] : [],
+      writes: over.length > 0 ? [DELETE_NAMED.with(wanted(names)), ...useWrites(uses), ...counts.writes] : [],
       results: () => [over.length],
     };
   },

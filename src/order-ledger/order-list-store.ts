@@ -3,6 +3,7 @@ import { among, either, rows, sql, type Sql } from '../database/sql.ts';
 import { MAX_READ_BYTES } from './event-store.ts';
 import { askedOfStore } from './ledger-fault.ts';
 import { states } from './ledger-record.ts';
+import { namedRows, wanted } from './named-row-store.ts';
 import { OrderLedgerUnavailable, type OrderQuery } from './order-ledger-store.ts';
 import { type WriteRow, writeRow } from './write-rows.ts';
 import type { SqlRow } from '../database/engine.ts';
@@ -35,7 +36,7 @@ interface Statements {
 }
 
 function statementsFor(streams: Sql, isIn: Sql): Statements {
-  const wanted = sql`
+  const listed = sql`
     SELECT enterprise_group, channel, state, orders FROM order_counts
     WHERE platform = :platform AND ${among(sql`state`, sql`SELECT state FROM ${STATES}`)} AND orders > 0 AND ${streams}`;
   const within = sql`
@@ -50,10 +51,10 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
       SELECT json_group_array(json_array(name, submitted_at)) FROM (${newest})))`,
   );
   return {
-    total: sql`WITH streams AS (${wanted}) SELECT CAST(coalesce(sum(orders), 0) AS bigint) AS total FROM streams`,
-    totalBetween: sql`WITH streams AS (${wanted})
+    total: sql`WITH streams AS (${listed}) SELECT CAST(coalesce(sum(orders), 0) AS bigint) AS total FROM streams`,
+    totalBetween: sql`WITH streams AS (${listed})
       SELECT CAST(coalesce(sum((SELECT count(*) FROM writes WHERE ${within})), 0) AS bigint) AS total FROM streams`,
-    page: sql`WITH streams AS (${wanted}), page AS (
+    page: sql`WITH streams AS (${listed}), page AS (
         SELECT name, submitted_at FROM (${found}) AS found ORDER BY submitted_at DESC, name DESC LIMIT :count OFFSET :offset)
       SELECT page.name AS name, (SELECT size FROM writes WHERE writes.platform = :platform AND writes.name = page.name) AS size
       FROM page ORDER BY page.submitted_at DESC, page.name DESC`,
@@ -82,9 +83,7 @@ const BY_GROUP_AND_CHANNEL = {
   both: statementsFor(sql`${GROUPS.both} AND ${IN_CHANNELS}`, OF_GROUP),
 };
 
-const RECORDS = sql`
-  SELECT * FROM writes WHERE platform = :platform
-    AND ${among(sql`name`, sql`SELECT name FROM ${rows('wanted', { name: 'text' })}`)}`;
+const RECORDS = namedRows(sql`writes.*`);
 
 interface Found {
   readonly name: string;
@@ -112,8 +111,8 @@ export class OrderListStore {
     const total = counted?.total ?? 0;
     const found = offset < total ? await read<Found>(page, { most: offset + count, offset, count }) : [];
     const records = new Map<string, WriteRow>();
-    for (const wanted of parts(found)) {
-      const part = await read<SqlRow>(RECORDS, { wanted });
+    for (const names of parts(found)) {
+      const part = await read<SqlRow>(RECORDS, wanted(names));
       for (const row of part) records.set(String(row['name']), writeRow(row));
     }
     return { rows: found.flatMap(({ name }) => records.get(name) ?? []), total };
@@ -143,15 +142,15 @@ export function enterpriseRows(granted: ReadonlySet<string> = new Set()): { ente
   return [...granted].filter((each) => each !== '').map((enterprise) => ({ enterprise }));
 }
 
-function* parts(found: readonly Found[]): Generator<{ name: string }[]> {
-  let part: { name: string }[] = [];
+function* parts(found: readonly Found[]): Generator<string[]> {
+  let part: string[] = [];
   let bytes = 0;
   for (const { name, size } of found) {
     if (part.length >= MAX_READ || (part.length > 0 && bytes + size > MAX_READ_BYTES)) {
       yield part;
       [part, bytes] = [[], 0];
     }
-    part.push({ name });
+    part.push(name);
     bytes += size;
   }
   if (part.length > 0) yield part;

@@ -30,7 +30,7 @@ export function dayOf(ms: number): string {
 }
 
 /** The day from which on a caller's bytes count. */
-export function firstDay(now: number): string {
+function firstDay(now: number): string {
   return dayOf(now - (DAYS - 1) * DAY_MS);
 }
 

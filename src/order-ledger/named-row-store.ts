@@ -1,0 +1,53 @@
+import { among, either, FOR_UPDATE, rows, sql, type Sql } from '../database/sql.ts';
+
+/*
+ * Statements on the rows of `writes` that a list names. PostgreSQL keeps a plan that it made while the table was small, and that plan may read all
+ * rows of a platform for a list of names. A subquery for each name leaves it no other way than the whole key.
+ */
+
+const WANTED = rows('wanted', { wanted_name: 'text' });
+const IN_WANTED = among(sql`writes.name`, sql`SELECT wanted_name FROM ${WANTED}`);
+
+/** The parameter `wanted` of these statements. */
+export function wanted(names: readonly string[]): {
+  readonly wanted: readonly { readonly wanted_name: string }[];
+} {
+  return { wanted: names.map((name) => ({ wanted_name: name })) };
+}
+
+function selected(columns: Sql, key: Sql, lock: Sql): Sql {
+  return either(
+    sql`SELECT ${columns} FROM ${WANTED} CROSS JOIN LATERAL (
+      SELECT * FROM writes WHERE writes.platform = :platform AND ${key} = wanted_name LIMIT 1 ${lock}) AS writes`,
+    sql`SELECT ${columns} FROM writes WHERE platform = :platform AND ${among(key, sql`SELECT wanted_name FROM ${WANTED}`)}`,
+  );
+}
+
+export function namedRows(columns: Sql): Sql {
+  return selected(columns, sql`writes.name`, sql``);
+}
+
+/** Nobody else can change them before the transaction has ended. The names are sorted, so that no two transactions wait for each other. */
+export function lockedRows(columns: Sql): Sql {
+  return selected(columns, sql`writes.name`, FOR_UPDATE);
+}
+
+export const ROWS_OF_ALIASES = selected(sql`alias, name`, sql`writes.alias`, sql``);
+
+export const DELETE_NAMED = either(
+  sql`DELETE FROM writes USING ${WANTED} CROSS JOIN LATERAL (
+    SELECT ctid AS place FROM writes AS row WHERE row.platform = :platform AND row.name = wanted_name LIMIT 1) AS found
+    WHERE writes.ctid = found.place`,
+  sql`DELETE FROM writes WHERE platform = :platform AND ${IN_WANTED}`,
+);
+
+/** `list` has the parameter's name `moves`, and a column `name`. */
+export function updatedRows(assignments: Sql, list: Sql): Sql {
+  return either(
+    sql`UPDATE writes SET ${assignments} FROM ${list} CROSS JOIN LATERAL (
+      SELECT ctid AS place FROM writes AS row WHERE row.platform = :platform AND row.name = moves.name LIMIT 1) AS found
+      WHERE writes.ctid = found.place`,
+    sql`UPDATE writes SET ${assignments} FROM ${list} WHERE platform = :platform AND writes.name = moves.name
+      AND ${among(sql`writes.name`, sql`SELECT name FROM ${list}`)}`,
+  );
+}
