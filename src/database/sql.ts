@@ -85,10 +85,10 @@ export function among(column: Sql, values: Sql): Sql {
   return either(sql`${column} = ANY(ARRAY(${values}))`, sql`${column} IN (${values})`);
 }
 
-/** The time of the database in milliseconds. That of SQLite is the time of this process. */
+/** The time of the database in milliseconds. That of SQLite is the time of this process, which its engine gives as `:clock`. */
 export const NOW = either(
   sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
-  sql`CAST(round(unixepoch('subsec') * 1000) AS INTEGER)`,
+  sql`CAST(:clock AS INTEGER)`,
 );
 
 /** At the end of a SELECT: others can neither change nor lock its rows before this transaction has ended. SQLite has one writer at a time. */

@@ -11,7 +11,7 @@ import type { SqliteAnswer, SqliteOrder } from './sqlite-worker.ts';
 function callOf({ statement, parameters }: Query, platform: string): SqliteCall {
   const values: Record<string, SqliteCall['values'][string]> = {};
   for (const name of statement.compiledFor('sqlite').names) {
-    const value = name === 'platform' ? platform : parameters[name];
+    const value = name === 'platform' ? platform : name === 'clock' ? Date.now() : parameters[name];
     if (value === undefined) throw new DatabaseFault('broken', `a statement has no value for :${name}`);
     values[name] = Array.isArray(value) ? JSON.stringify(value) : (value as SqliteCall['values'][string]);
   }
