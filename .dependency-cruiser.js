@@ -16,7 +16,7 @@ const FLOORS = [
   ['config', 'problem'],
   ['observability', 'control'],
   ['redis', 'transport', 'database'],
-  ['token'],
+  ['token', 'tasks'],
   ['upstream'],
   ['caller', 'validation', 'read-cache'],
   ['order-ledger'],

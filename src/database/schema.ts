@@ -62,6 +62,32 @@ const migrations: readonly Migration[] = [
       sql`CREATE INDEX attempts_by_time ON attempts (platform, at)`,
     ],
   },
+  {
+    number: 3,
+    statements: [
+      // tasks/task-store.ts
+      sql`CREATE TABLE tasks (platform text NOT NULL, kind text NOT NULL, name text NOT NULL, due_at bigint NOT NULL,
+        calls bigint NOT NULL, attempt text NOT NULL, lease_until bigint NOT NULL, PRIMARY KEY (platform, kind, name))`,
+      sql`CREATE INDEX tasks_due ON tasks (platform, kind, due_at)`,
+    ],
+  },
+  {
+    number: 4,
+    statements: [
+      // jobs/store: the room that a file has reserved, which becomes a job.
+      sql`CREATE TABLE jobs (platform text NOT NULL, job_id text NOT NULL, state text NOT NULL, owner text NOT NULL,
+        enterprise text NOT NULL, caller text NOT NULL, bytes bigint NOT NULL, definition text NOT NULL, problem text,
+        total bigint NOT NULL, chunks bigint NOT NULL, counts text NOT NULL, prepared bigint NOT NULL, cancelled bigint NOT NULL,
+        version bigint NOT NULL, created_at bigint NOT NULL, changed_at bigint NOT NULL, started_at bigint, finished_at bigint,
+        PRIMARY KEY (platform, job_id))`,
+      sql`CREATE INDEX jobs_by_time ON jobs (platform, created_at)`,
+      sql`CREATE INDEX jobs_by_enterprise ON jobs (platform, enterprise, created_at)`,
+      sql`CREATE INDEX jobs_unfinished ON jobs (platform, created_at) WHERE finished_at IS NULL`,
+      sql`CREATE TABLE job_chunks (platform text NOT NULL, job_id text NOT NULL, chunk bigint NOT NULL, results bytea NOT NULL,
+        waiting bytea, counts text NOT NULL, calls bigint NOT NULL, PRIMARY KEY (platform, job_id, chunk))`,
+      sql`CREATE INDEX job_chunks_waiting ON job_chunks (platform, job_id) WHERE waiting IS NOT NULL`,
+    ],
+  },
 ];
 
 /** The version that this build needs. */

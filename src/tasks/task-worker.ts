@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import { edge, inBackground, reportFault } from '../shared/edge.ts';
+import { channelOf, end, isDue, renew, take, type TakenTask } from './task-store.ts';
+
+/** When a process dies, its leases end, and another process takes its tasks. */
+export const LEASE_MS = 5_000;
+const RENEW_MS = 1_000;
+/** A run that fails inside the gateway is tried again after this time. */
+const RETRY_MS = 1_000;
+
+/** One attempt at a task. Whoever records its work names the attempt (`heldTasks`), so that a process that lost the task records nothing. */
+export interface TaskHold {
+  readonly name: string;
+  readonly attempt: string;
+  /** Aborted when nothing further may be begun: the task is lost, or the process ends. */
+  readonly over: AbortSignal;
+}
+
+export interface TaskWork {
+  readonly kind: string;
+  /** The number of tasks at a time in this process. */
+  readonly concurrency: number;
+  /** Resolves to the ms after which the task is to run again; undefined: it is done. */
+  readonly run: (hold: TaskHold) => Promise<number | undefined>;
+  /** While it is so, nothing is taken. */
+  readonly isPaused?: () => boolean;
+}
+
+interface Run {
+  readonly task: TakenTask;
+  readonly over: AbortController;
+  /** By this process's own clock, so that it stops also where it cannot ask. */
+  heldUntil: number;
+  readonly ended: Promise<void>;
+}
+
+/** Works on the tasks of one kind, each of which one process has at a time, until they are done. */
+export class TaskWorker {
+  readonly #runs = new Map<string, Run>();
+  #closed = false;
+  #looking = new AbortController();
+  #loop = Promise.resolve();
+  #renewing: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly work: TaskWork,
+  ) {}
+
+  start(): void {
+    const { kind } = this.work;
+    this.#renewing = setInterval(
+      edge(`leases of ${kind}`, () => this.#renew()),
+      RENEW_MS,
+    ).unref();
+    this.#loop = this.#takeAll();
+    inBackground(`tasks of ${kind}`, () => this.#loop);
+  }
+
+  /** Begins nothing further, waits for what is under way, and gives back what is not done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { over } of this.#runs.values()) over.abort();
+    this.#looking.abort();
+    await this.#loop;
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+    clearInterval(this.#renewing);
+  }
+
+  async #takeAll(): Promise<void> {
+    while (!this.#closed) {
+      this.#looking = new AbortController();
+      const woken = this.database.woken(channelOf(this.work.kind), this.#looking.signal);
+      // While the database is away, it is asked again when the waiting is over.
+      await this.#take().catch(() => undefined);
+      await woken;
+    }
+  }
+
+  async #take(): Promise<void> {
+    const { kind, concurrency, isPaused } = this.work;
+    const count = concurrency - this.#runs.size;
+    if (count <= 0 || isPaused?.() || (await this.database.read(isDue(kind))).length === 0) return;
+    const heldUntil = performance.now() + LEASE_MS;
+    const attempt = randomBytes(16).toString('base64url');
+    const taken = await this.database.step(take, { kind, attempt, count, leaseMs: LEASE_MS });
+    for (const task of taken) {
+      // A run that lost its task may not have ended yet.
+      if (this.#closed || this.#runs.has(task.name)) await this.#end(task, this.#closed ? 0 : RETRY_MS);
+      else this.#start(task, heldUntil);
+    }
+  }
+
+  #start(task: TakenTask, heldUntil: number): void {
+    const over = new AbortController();
+    const ended = Promise.withResolvers<void>();
+    this.#runs.set(task.name, { task, over, heldUntil, ended: ended.promise });
+    inBackground(`task of ${task.kind}`, async () => {
+      const inMs = await this.#run(task, over.signal);
+      await this.#end(task, inMs);
+      this.#runs.delete(task.name);
+      ended.resolve();
+      this.#looking.abort();
+    });
+  }
+
+  async #run({ name, attempt, kind }: TakenTask, over: AbortSignal): Promise<number | undefined> {
+    try {
+      const inMs = await this.work.run({ name, attempt, over });
+      return inMs !== undefined && over.aborted ? 0 : inMs;
+    } catch (error) {
+      reportFault(`task of ${kind}`, error);
+      return RETRY_MS;
+    }
+  }
+
+  /** If this fails, the lease ends by itself. */
+  async #end(task: TakenTask, inMs: number | undefined): Promise<void> {
+    await this.database.step(end, { ...task, inMs }).catch(() => undefined);
+  }
+
+  async #renew(): Promise<void> {
+    await Promise.all([...this.#runs.values()].map((run) => this.#renewOne(run)));
+  }
+
+  /** Without an answer of the database the task is lost when its lease has ended. */
+  async #renewOne(run: Run): Promise<void> {
+    const { task, over } = run;
+    const asked = performance.now();
+    if (asked >= run.heldUntil) return over.abort();
+    const isHeld = await this.database.step(renew, { ...task, leaseMs: LEASE_MS }).catch(() => undefined);
+    if (isHeld) run.heldUntil = asked + LEASE_MS;
+    else if (isHeld === false) over.abort();
+  }
+}
