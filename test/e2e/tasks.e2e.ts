@@ -58,7 +58,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
   const worker = (
     kind: string,
     run: (hold: TaskHold) => Promise<number | undefined>,
-    { by = database, concurrency = 4, isPaused = () => false } = {},
+    { by = database, concurrency = 4, isPaused = (): boolean => false } = {},
   ) => {
     const made = new TaskWorker(by, { kind, concurrency, run, isPaused });
     made.start();

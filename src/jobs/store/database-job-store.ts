@@ -1,0 +1,205 @@
+import type { Database } from '../../database/database.ts';
+import { DatabaseFault } from '../../database/engine.ts';
+import type { SealedTexts } from '../../database/sealed-texts.ts';
+import { among, NOW, rows, sql } from '../../database/sql.ts';
+import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import type { LoggedMove } from '../../order-ledger/move-log.ts';
+import type { ProblemBody } from '../../problem/problem.exception.ts';
+import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
+import * as rooms from './job-rooms-store.ts';
+import { COLUMNS, IS_KEPT, type JobRow, JobSeal, readJob } from './job-rows-store.ts';
+import * as steps from './job-steps-store.ts';
+import {
+  type ChunkChange,
+  type JobList,
+  type JobQuery,
+  type JobStore,
+  JobStoreUnavailable,
+  KEPT_MS,
+  type Reservation,
+  type Reserved,
+  type StepResult,
+  type StoredChunk,
+  type Taken,
+  type UnfinishedJob,
+  WAITING_MS,
+} from './job-store.ts';
+
+/** So many chunks are on their way at once, so that a large file does not fill the memory twice. */
+const CHUNKS_AT_ONCE = 20;
+const MAX_UNFINISHED = 10_000;
+
+const OF_QUERY = sql`platform = :platform AND ${IS_KEPT} AND (CAST(:state AS text) IS NULL OR state = :state)`;
+const OF_ENTERPRISES = sql`${OF_QUERY}
+  AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })}`)}`;
+const NEWEST = sql`ORDER BY created_at DESC, job_id LIMIT :count OFFSET :offset`;
+const LISTS = {
+  all: {
+    page: sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_QUERY} ${NEWEST}`,
+    total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_QUERY}`,
+  },
+  some: {
+    page: sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_ENTERPRISES} ${NEWEST}`,
+    total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_ENTERPRISES}`,
+  },
+};
+const UNFINISHED = sql`
+  SELECT job_id, changed_at, state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
+  ORDER BY created_at LIMIT :most`;
+/** Rows that waited for too long count as gone, also where no process has swept them away. */
+const CHUNK = sql`
+  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waiting_ms AS bigint) THEN waiting END AS waiting
+  FROM job_chunks JOIN jobs ON jobs.platform = job_chunks.platform AND jobs.job_id = job_chunks.job_id
+  WHERE job_chunks.platform = :platform AND job_chunks.job_id = :job_id AND chunk = :chunk`;
+const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :job_id AND calls > 0`;
+
+/** The jobs in the database. The owner of a hold is the attempt at the job's task. */
+export class DatabaseJobStore implements JobStore {
+  readonly #seal: JobSeal;
+
+  constructor(
+    private readonly database: Database,
+    texts: SealedTexts,
+    /** The most that all jobs may take. */
+    private readonly maxBytes: number,
+  ) {
+    this.#seal = new JobSeal(texts);
+  }
+
+  reserve(wanted: Reservation): Promise<Reserved> {
+    return asked(() => this.database.step(rooms.reserve, { ...wanted, limit: this.maxBytes }));
+  }
+
+  async release(jobId: string, owner: string): Promise<void> {
+    await asked(() => this.database.step(rooms.release, { jobId, owner }));
+  }
+
+  async create(
+    owner: string,
+    definition: JobDefinition,
+    chunks: readonly StoredChunk[],
+    total: number,
+  ): Promise<JobRecord> {
+    const { jobId } = definition;
+    let bytes = 0;
+    for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
+      const part = chunks.slice(from, from + CHUNKS_AT_ONCE).map((chunk, at) => {
+        const sealed = { jobId, chunk: from + at, ...this.#sealed(jobId, from + at, chunk) };
+        bytes += sealed.results.length + (sealed.waiting?.length ?? 0);
+        return sealed;
+      });
+      await asked(() => Promise.all(part.map((each) => this.database.step(rooms.upload, each))));
+    }
+    const creation = { jobId, owner, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
+    const isThere = await asked(() => this.database.step(rooms.create, creation));
+    const record = isThere ? await this.read(jobId) : undefined;
+    if (!record) throw new JobStoreUnavailable(new Error('the reserved room is gone'));
+    return record;
+  }
+
+  async read(jobId: string): Promise<JobRecord | undefined> {
+    const [row] = await asked(() => this.database.read<JobRow>(readJob(jobId)));
+    return row && this.#seal.record(row);
+  }
+
+  recordIn({ name, record }: LoggedMove): JobRecord | undefined {
+    return this.#seal.openEvent(name, String(record));
+  }
+
+  async list({ enterprises, state }: JobQuery, offset: number, count: number): Promise<JobList> {
+    const { page, total } = enterprises ? LISTS.some : LISTS.all;
+    const wanted = {
+      state: state ?? null,
+      kept_ms: KEPT_MS,
+      ...(enterprises && { enterprises: [...enterprises].map((enterprise) => ({ enterprise })) }),
+    };
+    const [found, [counted]] = await asked(() =>
+      Promise.all([
+        this.database.read<JobRow>(page.with({ ...wanted, count, offset })),
+        this.database.read<{ total: number }>(total.with(wanted)),
+      ]),
+    );
+    return { jobs: found.flatMap((row) => this.#seal.record(row) ?? []), total: counted?.total ?? 0 };
+  }
+
+  async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
+    type Parts = { readonly results: Uint8Array; readonly waiting: Uint8Array | null };
+    const query = CHUNK.with({ job_id: jobId, chunk, waiting_ms: WAITING_MS });
+    const [found] = await asked(() => this.database.read<Parts>(query));
+    const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
+    return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
+  }
+
+  async unfinished(): Promise<readonly UnfinishedJob[]> {
+    const query = UNFINISHED.with({ most: MAX_UNFINISHED });
+    const found = await asked(() => this.database.read<JobRow>(query));
+    return found.map(({ job_id, changed_at, state }) => ({
+      jobId: job_id,
+      changedAt: changed_at,
+      state: state as JobState,
+    }));
+  }
+
+  async take(jobId: string, { owner }: TaskHold): Promise<Taken> {
+    const result = await this.#step(steps.take, { jobId, attempt: owner });
+    const job = await this.read(jobId);
+    if (!job || isEnded(job.state)) return { kind: 'ended' };
+    if (result === 'lost') return { kind: 'lost' };
+    const recorded = await asked(() =>
+      this.database.read<{ chunk: number; calls: number }>(CALLS.with({ job_id: jobId })),
+    );
+    return { kind: 'taken', job, calls: new Map(recorded.map(({ chunk, calls }) => [chunk, calls])) };
+  }
+
+  begin(jobId: string, { owner }: TaskHold, chunk: number, calls: number): Promise<StepResult> {
+    return this.#step(steps.begin, { jobId, attempt: owner, chunk, calls });
+  }
+
+  save({ jobId, owner, chunk, counts, ...parts }: ChunkChange): Promise<StepResult> {
+    return this.#step(steps.save, {
+      jobId,
+      attempt: owner,
+      chunk,
+      counts,
+      ...this.#sealed(jobId, chunk, parts),
+    });
+  }
+
+  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<StepResult> {
+    return this.#step(steps.prepared, { jobId, attempt: owner, chunks, total });
+  }
+
+  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<StepResult> {
+    const sealed = this.#seal.problem(jobId, problem);
+    return this.#step(steps.finish, { jobId, attempt: owner, state, problem: sealed, seal: this.#seal });
+  }
+
+  async cancel(jobId: string): Promise<void> {
+    await asked(() => this.database.step(steps.cancel, { jobId, seal: this.#seal }));
+  }
+
+  /** Forgets what is kept no longer. */
+  async sweep(): Promise<void> {
+    while (await asked(() => this.database.step(steps.sweep, undefined)));
+  }
+
+  #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {
+    return {
+      results: this.#seal.rows(jobId, chunk, 'results', results),
+      waiting: waiting ? this.#seal.rows(jobId, chunk, 'waiting', waiting) : null,
+    };
+  }
+
+  #step<Input>(step: Parameters<typeof this.database.step<Input, StepResult>>[0], input: Input) {
+    return asked(() => this.database.step(step, input));
+  }
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof DatabaseFault)) throw error;
+    throw new JobStoreUnavailable(error);
+  }
+}

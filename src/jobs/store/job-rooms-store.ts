@@ -1,0 +1,165 @@
+import { FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
+import { locked, type Step } from '../../database/step.ts';
+import { addTasks, channelOf } from '../../tasks/task-store.ts';
+import type { JobDefinition } from './job-record.ts';
+import { COLUMNS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
+import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './job-store.ts';
+
+/** The kind of the tasks of imports, each of which has the id of its job. */
+export const IMPORT = 'import';
+
+const OPEN = sql`
+  SELECT job_id, owner, state, enterprise, caller, bytes, created_at FROM jobs
+  WHERE platform = :platform AND finished_at IS NULL AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reserved_ms AS bigint))`;
+const OWN = sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_JOB} ${FOR_UPDATE}`;
+const ROOM = sql`
+  SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes FROM jobs
+  WHERE platform = :platform AND created_at > (SELECT ${NOW}) - CAST(:kept_ms AS bigint)
+    AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reserved_ms AS bigint))`;
+const RESERVE = sql`
+  INSERT INTO jobs (platform, job_id, state, owner, enterprise, caller, bytes, definition, total, chunks, counts, prepared, cancelled,
+    version, created_at, changed_at)
+  VALUES (:platform, :job_id, 'reserved', :owner, :enterprise, :caller, :bytes, '', 0, 0, '[]', 0, 0, 0, :now, :now)
+  ON CONFLICT (platform, job_id) DO UPDATE SET owner = excluded.owner, enterprise = excluded.enterprise, caller = excluded.caller,
+    bytes = excluded.bytes, created_at = excluded.created_at`;
+const DROP_CHUNKS = sql`DELETE FROM job_chunks WHERE ${OF_JOB}`;
+const DROP_JOB = sql`DELETE FROM jobs WHERE ${OF_JOB}`;
+
+/** `limit`: the most bytes that all jobs may take, also those that have ended and are kept. */
+export interface Wanted extends Reservation {
+  readonly limit: number;
+}
+
+/** One at a time: two requests for the last room, or for one enterprise, do not both get it. */
+export const reserve: Step<Wanted, Reserved> = {
+  name: 'reserve the room of an import',
+  key: () => '',
+  repeatable: true,
+  look: ([wanted]) => [
+    locked('imports', 'alone'),
+    OPEN.with({ reserved_ms: RESERVED_MS }),
+    OWN.with({ job_id: wanted?.jobId ?? '' }),
+    ROOM.with({ reserved_ms: RESERVED_MS, kept_ms: KEPT_MS }),
+  ],
+  decide: (wanteds, [, open, own, room], now) => {
+    const [wanted] = wanteds as [Wanted];
+    const { jobId, owner, enterpriseGlobalId: enterprise, caller, bytes } = wanted;
+    const there = rowOf(own, jobId);
+    const result = refusalOf(
+      wanted,
+      (open ?? []) as unknown[] as JobRow[],
+      there,
+      Number(room?.[0]?.['bytes']),
+      now,
+    );
+    if (result) return { results: () => [result] };
+    const isTaken = there !== undefined && there.owner !== owner;
+    return {
+      writes: [
+        ...(isTaken ? [DROP_CHUNKS.with({ job_id: jobId })] : []),
+        RESERVE.with({ job_id: jobId, owner, enterprise, caller, bytes, now }),
+      ],
+      results: () => [{ kind: 'reserved' }],
+    };
+  },
+};
+
+function refusalOf(
+  { jobId, owner, enterpriseGlobalId, caller, bytes, limit }: Wanted,
+  open: readonly JobRow[],
+  there: JobRow | undefined,
+  used: number,
+  now: number,
+): Reserved | undefined {
+  const isOver = there?.state === 'reserved' && there.created_at <= now - RESERVED_MS;
+  if (there && !isOver && there.owner !== owner) return { kind: 'in-progress', jobId };
+  const others = open.filter((each) => each.job_id !== jobId);
+  const same = others.find((each) => each.enterprise === enterpriseGlobalId);
+  if (same) return { kind: 'in-progress', jobId: same.job_id };
+  if (others.filter((each) => each.caller === caller).length >= MAX_OF_CALLER)
+    return { kind: 'full', limit: 'caller' };
+  const own = there && !isOver ? there.bytes : 0;
+  return used - own + bytes > limit ? { kind: 'full', limit: 'store' } : undefined;
+}
+
+interface OfOwner {
+  readonly jobId: string;
+  readonly owner: string;
+}
+
+/** Frees the room of a file that was refused. */
+export const release: Step<OfOwner, undefined> = {
+  name: 'release the room of an import',
+  key: ({ jobId }) => jobId,
+  repeatable: true,
+  look: (given) => [lockJobs(given.map(({ jobId }) => jobId))],
+  decide: (given, [found]) => ({
+    writes: given.flatMap(({ jobId, owner }) => {
+      const row = rowOf(found, jobId);
+      const isOwn = row?.state === 'reserved' && row.owner === owner;
+      return isOwn ? [DROP_CHUNKS.with({ job_id: jobId }), DROP_JOB.with({ job_id: jobId })] : [];
+    }),
+    results: () => given.map(() => undefined),
+  }),
+};
+
+const UPLOAD = sql`
+  INSERT INTO job_chunks (platform, job_id, chunk, results, waiting, counts, calls)
+  VALUES (:platform, :job_id, :chunk, :results, :waiting, '[]', 0)
+  ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting`;
+
+interface Upload {
+  readonly jobId: string;
+  readonly chunk: number;
+  /** Sealed. */
+  readonly results: Buffer;
+  readonly waiting: Buffer | null;
+}
+
+export const upload: Step<Upload, undefined> = {
+  name: 'upload rows',
+  key: ({ jobId, chunk }) => `${jobId} ${chunk}`,
+  bytes: ({ results, waiting }) => results.length + (waiting?.length ?? 0),
+  repeatable: true,
+  decide: (uploads) => ({
+    writes: uploads.map(({ jobId, ...given }) => UPLOAD.with({ job_id: jobId, ...given })),
+    results: () => uploads.map(() => undefined),
+  }),
+};
+
+const CREATE = sql`
+  UPDATE jobs SET state = 'queued', definition = :definition, total = :total, chunks = :chunks, bytes = :bytes, version = 1,
+    created_at = :now, changed_at = :now
+  WHERE ${OF_JOB}`;
+
+interface Creation extends OfOwner {
+  readonly definition: JobDefinition;
+  readonly seal: JobSeal;
+  readonly total: number;
+  readonly chunks: number;
+  readonly bytes: number;
+}
+
+/** The room becomes a job, and its task is added with it. Resolves to whether the room was still there, or the job was made before. */
+export const create: Step<Creation, boolean> = {
+  name: 'create an import',
+  key: ({ jobId }) => jobId,
+  repeatable: true,
+  look: (given) => [lockJobs(given.map(({ jobId }) => jobId))],
+  decide: (given, [found], now) => {
+    const own = given.filter(({ jobId, owner }) => rowOf(found, jobId)?.owner === owner);
+    const fresh = own.filter(({ jobId }) => rowOf(found, jobId)?.state === 'reserved');
+    return {
+      writes: [
+        ...fresh.map(({ jobId, definition, seal, total, chunks, bytes }) =>
+          CREATE.with({ job_id: jobId, definition: seal.definition(definition), total, chunks, bytes, now }),
+        ),
+        ...(fresh.length > 0
+          ? [addTasks(fresh.map(({ jobId }) => ({ kind: IMPORT, name: jobId, inMs: 0 })))]
+          : []),
+      ],
+      results: () => given.map((each) => own.includes(each)),
+      wakes: fresh.length > 0 ? [channelOf(IMPORT)] : [],
+    };
+  },
+};

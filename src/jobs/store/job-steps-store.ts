@@ -1,0 +1,253 @@
+import { among, FOR_UPDATE, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import type { Rows } from '../../database/engine.ts';
+import type { Step } from '../../database/step.ts';
+import { eventWrites, FEED, type NewEvent } from '../../order-ledger/event-store.ts';
+import { heldTasks, holdIn } from '../../tasks/task-store.ts';
+import { type Counts, countList, type JobState } from './job-record.ts';
+import { IMPORT } from './job-rooms-store.ts';
+import { type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
+import { KEPT_MS, type StepResult, WAITING_MS } from './job-store.ts';
+
+/** A step of the process whose attempt has the task of the job. */
+interface Held {
+  readonly jobId: string;
+  readonly attempt: string;
+}
+
+interface Change {
+  readonly writes: readonly Query[];
+  readonly result: StepResult;
+  readonly event?: NewEvent;
+}
+
+/** The task is locked first, so nobody takes the job before the step has ended. A job that has ended is lost for who had it. */
+function heldStep<Input extends Held>(
+  name: string,
+  change: (input: Input, job: JobRow, isLive: boolean, now: number, found: readonly Rows[]) => Change,
+  rest: Partial<Pick<Step<Input, StepResult>, 'bytes' | 'look'>> = {},
+): Step<Input, StepResult> {
+  return {
+    name,
+    key: ({ jobId }) => jobId,
+    ...(rest.bytes && { bytes: rest.bytes }),
+    repeatable: true,
+    look: (inputs) => [
+      heldTasks(
+        IMPORT,
+        inputs.map(({ jobId, attempt }) => ({ name: jobId, attempt })),
+      ),
+      lockJobs(inputs.map(({ jobId }) => jobId)),
+      ...(rest.look?.(inputs) ?? []),
+    ],
+    decide: (inputs, [tasks, jobs, ...found], now) => {
+      const changes = inputs.map((input): Change => {
+        const { jobId, attempt } = input;
+        const hold = holdIn(tasks, { name: jobId, attempt });
+        const job = rowOf(jobs, jobId);
+        if (hold === 'lost' || !job || job.state === 'reserved') return { writes: [], result: 'lost' };
+        return change(input, job, hold === 'live', now, found);
+      });
+      const events = changes.flatMap(({ event }) => event ?? []);
+      return {
+        writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
+        results: () => changes.map(({ result }) => result),
+        wakes: events.length > 0 ? [FEED] : [],
+      };
+    },
+  };
+}
+
+const LOST: Change = { writes: [], result: 'lost' };
+const isOver = ({ finished_at }: JobRow) => finished_at !== null;
+
+const START = sql`
+  UPDATE jobs SET state = 'running', started_at = coalesce(started_at, :now), version = version + 1, changed_at = :now
+  WHERE ${OF_JOB}`;
+
+export const take = heldStep<Held>('take an import', ({ jobId }, job, isLive, now) =>
+  isLive && !isOver(job) ? { writes: [START.with({ job_id: jobId, now })], result: 'done' } : LOST,
+);
+
+const BEGIN = sql`UPDATE job_chunks SET calls = :calls WHERE ${OF_JOB} AND chunk = :chunk`;
+
+interface Call extends Held {
+  readonly chunk: number;
+  readonly calls: number;
+}
+
+/** No call may come late: not where the lease has ended, though nobody has the job yet. */
+export const begin = heldStep<Call>('begin a call', ({ jobId, chunk, calls }, job, isLive) => {
+  if (!isLive || isOver(job)) return LOST;
+  if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
+  return { writes: [BEGIN.with({ job_id: jobId, chunk, calls })], result: 'done' };
+});
+
+const IN_SAVES = rows('saves', { job_id: 'text', chunk: 'bigint' });
+const BEFORE = sql`
+  SELECT job_chunks.job_id, job_chunks.chunk, job_chunks.counts FROM job_chunks JOIN ${IN_SAVES}
+    ON job_chunks.job_id = saves.job_id AND job_chunks.chunk = saves.chunk
+  WHERE job_chunks.platform = :platform AND ${among(sql`job_chunks.job_id`, sql`SELECT job_id FROM ${IN_SAVES}`)}`;
+const SAVE = sql`
+  INSERT INTO job_chunks (platform, job_id, chunk, results, waiting, counts, calls)
+  VALUES (:platform, :job_id, :chunk, :results, :waiting, :counts, 0)
+  ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting, counts = excluded.counts,
+    calls = CASE WHEN excluded.waiting IS NULL THEN 0 ELSE job_chunks.calls END`;
+const COUNT = sql`UPDATE jobs SET counts = :counts, version = version + 1, changed_at = :now WHERE ${OF_JOB}`;
+
+interface Save extends Held {
+  readonly chunk: number;
+  readonly counts: Counts;
+  /** Sealed. */
+  readonly results: Buffer;
+  readonly waiting: Buffer | null;
+}
+
+/** The counts of the job change by the difference to the last counts of the chunk, so a repeat changes nothing. */
+export const save = heldStep<Save>(
+  'save rows',
+  ({ jobId, chunk, counts, results, waiting }, job, _, now, [before]) => {
+    if (isOver(job)) return LOST;
+    const known = before?.find((row) => row['job_id'] === jobId && row['chunk'] === chunk)?.['counts'];
+    const [last, all] = [known ?? '[]', job.counts].map((list) => JSON.parse(String(list)) as number[]);
+    const own = countList(counts);
+    const sums = own.map((count, at) => (all?.[at] ?? 0) + count - (last?.[at] ?? 0));
+    // The rows of a job that waited for too long are forgotten.
+    const isLate = job.created_at <= now - WAITING_MS;
+    const chunkNow = { chunk, results, waiting: isLate ? null : waiting, counts: JSON.stringify(own) };
+    return {
+      writes: [
+        SAVE.with({ job_id: jobId, ...chunkNow }),
+        COUNT.with({ job_id: jobId, counts: JSON.stringify(sums), now }),
+      ],
+      result: job.cancelled === 1 ? 'cancelled' : 'done',
+    };
+  },
+  {
+    bytes: ({ results, waiting }) => results.length + (waiting?.length ?? 0),
+    look: (saves) => [BEFORE.with({ saves: saves.map(({ jobId, chunk }) => ({ job_id: jobId, chunk })) })],
+  },
+);
+
+const PREPARED = sql`
+  UPDATE jobs SET prepared = 1, chunks = :chunks, total = :total, version = version + 1, changed_at = :now WHERE ${OF_JOB}`;
+
+interface Plan extends Held {
+  readonly chunks: number;
+  readonly total: number;
+}
+
+export const prepared = heldStep<Plan>('record a plan', ({ jobId, chunks, total }, job, _, now) =>
+  isOver(job) ? LOST : { writes: [PREPARED.with({ job_id: jobId, chunks, total, now })], result: 'done' },
+);
+
+const FINISH = sql`
+  UPDATE jobs SET state = :state, problem = :problem, finished_at = :now, changed_at = :now, version = version + 1, bytes = :bytes
+  WHERE ${OF_JOB}`;
+const FORGET = sql`UPDATE job_chunks SET waiting = NULL, calls = 0 WHERE ${OF_JOB} AND (waiting IS NOT NULL OR calls > 0)`;
+/** Results alone take about this part of the rows that waited. */
+const PART_OF_RESULTS = 2;
+
+function finished(job: JobRow, state: JobState, problem: string | null, now: number, seal: JobSeal): Change {
+  const bytes = Math.ceil(job.bytes / PART_OF_RESULTS);
+  const after = { ...job, state, problem, finished_at: now, changed_at: now, version: job.version + 1 };
+  const named = { job_id: job.job_id };
+  return {
+    writes: [FINISH.with({ ...named, state, problem, bytes, now }), FORGET.with(named)],
+    result: 'done',
+    event: { kind: 'job', name: job.job_id, state, at: now, record: seal.event(after) },
+  };
+}
+
+interface Finish extends Held {
+  readonly state: JobState;
+  /** Sealed. */
+  readonly problem: string | null;
+  readonly seal: JobSeal;
+}
+
+/** The passwords go, and the event comes, in the transaction of the end. */
+export const finish = heldStep<Finish>('finish an import', ({ state, problem, seal }, job, _, now) =>
+  // Its reply was lost, or it was cancelled before it began.
+  isOver(job)
+    ? { writes: [], result: job.state === state ? 'done' : 'lost' }
+    : finished(job, state, problem, now, seal),
+);
+
+const CANCEL = sql`
+  UPDATE jobs SET cancelled = 1, version = version + 1, changed_at = :now WHERE ${OF_JOB}`;
+
+interface Cancelled {
+  readonly jobId: string;
+  readonly seal: JobSeal;
+}
+
+/** A job that has not begun ends at once. */
+export const cancel: Step<Cancelled, undefined> = {
+  name: 'cancel an import',
+  key: ({ jobId }) => jobId,
+  repeatable: true,
+  look: (given) => [lockJobs(given.map(({ jobId }) => jobId))],
+  decide: (given, [jobs], now) => {
+    const changes = given.flatMap(({ jobId, seal }): Change[] => {
+      const job = rowOf(jobs, jobId);
+      if (!job || job.state === 'reserved' || isOver(job)) return [];
+      if (job.started_at === null) {
+        const ended = finished(
+          { ...job, cancelled: 1, version: job.version + 1 },
+          'cancelled',
+          null,
+          now,
+          seal,
+        );
+        return [{ ...ended, writes: [CANCEL.with({ job_id: jobId, now }), ...ended.writes] }];
+      }
+      return [{ writes: [CANCEL.with({ job_id: jobId, now })], result: 'done' }];
+    });
+    const events = changes.flatMap(({ event }) => event ?? []);
+    return {
+      writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
+      results: () => given.map(() => undefined),
+      wakes: events.length > 0 ? [FEED] : [],
+    };
+  },
+};
+
+/** One transaction forgets this number of chunks at most. */
+const MAX_FORGOTTEN = 1_000;
+/** The room of a file is kept for longer than it is reserved: rows may still arrive. */
+const ROOM_KEPT_MS = 3_600_000;
+const OVERDUE = sql`
+  SELECT job_chunks.job_id, job_chunks.chunk FROM jobs JOIN job_chunks
+    ON job_chunks.platform = jobs.platform AND job_chunks.job_id = jobs.job_id
+  WHERE jobs.platform = :platform AND jobs.finished_at IS NULL AND jobs.created_at <= (SELECT ${NOW}) - CAST(:waiting_ms AS bigint)
+    AND job_chunks.waiting IS NOT NULL LIMIT :most`;
+const FORGET_ONE = sql`UPDATE job_chunks SET waiting = NULL WHERE ${OF_JOB} AND chunk = :chunk`;
+const OLDEST = sql`
+  SELECT job_id FROM jobs WHERE platform = :platform AND (finished_at IS NOT NULL AND created_at <= (SELECT ${NOW}) - CAST(:kept_ms AS bigint)
+    OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:room_ms AS bigint))
+  ORDER BY created_at LIMIT 1 ${FOR_UPDATE}`;
+const SOME_CHUNKS = sql`
+  SELECT chunk FROM job_chunks WHERE ${OF_JOB} LIMIT :most`;
+const DROP_SOME = sql`DELETE FROM job_chunks WHERE ${OF_JOB} AND ${among(sql`chunk`, SOME_CHUNKS)} RETURNING chunk`;
+const DROP_EMPTY = sql`
+  DELETE FROM jobs WHERE ${OF_JOB} AND NOT EXISTS (SELECT 1 FROM job_chunks WHERE ${OF_JOB})`;
+
+/** In pieces: forgets rows that waited for a day, then the oldest job that is kept no longer. Resolves to whether there may be more. */
+export const sweep: Step<undefined, boolean> = {
+  name: 'sweep jobs',
+  key: () => '',
+  look: () => [
+    OVERDUE.with({ waiting_ms: WAITING_MS, most: MAX_FORGOTTEN }),
+    OLDEST.with({ kept_ms: KEPT_MS, room_ms: ROOM_KEPT_MS }),
+  ],
+  decide: (_, [overdue = [], oldest = []]) => {
+    const writes = overdue.map((row) =>
+      FORGET_ONE.with({ job_id: String(row['job_id']), chunk: Number(row['chunk']) }),
+    );
+    for (const row of oldest) {
+      const job_id = String(row['job_id']);
+      writes.push(DROP_SOME.with({ job_id, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ job_id }));
+    }
+    return { writes, results: () => [overdue.length === MAX_FORGOTTEN || oldest.length > 0] };
+  },
+};

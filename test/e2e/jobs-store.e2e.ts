@@ -1,0 +1,349 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/database/database.ts';
+import { SealedTexts } from '../../src/database/sealed-texts.ts';
+import { type Query, sql } from '../../src/database/sql.ts';
+import type { Step } from '../../src/database/step.ts';
+import { DatabaseJobStore } from '../../src/jobs/store/database-job-store.ts';
+import {
+  countsFrom,
+  type JobDefinition,
+  packed,
+  type RowResult,
+  unpacked,
+  type WaitingRow,
+} from '../../src/jobs/store/job-record.ts';
+import { KEPT_MS, MAX_OF_CALLER, type StoredChunk, WAITING_MS } from '../../src/jobs/store/job-store.ts';
+import { EventStore } from '../../src/order-ledger/event-store.ts';
+import { end, take, type TakenTask } from '../../src/tasks/task-store.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { until } from '../support/redis.ts';
+import { settings } from '../support/settings.ts';
+
+const MAX_BYTES = 1_000_000;
+const LONG_MS = 600_000;
+const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
+
+describe.each(engines)('the contract of jobs: %s', (engine) => {
+  let database: Database;
+  let store: DatabaseJobStore;
+  /** The same jobs as another process has them. */
+  let other: DatabaseJobStore;
+  const ends: (() => unknown)[] = [];
+  let made = 0;
+  let attempts = 0;
+
+  beforeAll(async () => {
+    const { url, remove } = await emptyDatabase(engine);
+    ({ database } = await openDatabase(url));
+    const second = engine === 'memory' ? database : (await openDatabase(url)).database;
+    const storeOn = (on: Database) =>
+      new DatabaseJobStore(on, new SealedTexts(encryptionKeys, 'platform'), MAX_BYTES);
+    [store, other] = [storeOn(database), storeOn(second)];
+    ends.push(
+      () => database.close(),
+      () => second.close(),
+      remove,
+    );
+  });
+
+  afterAll(async () => {
+    for (const each of ends) await each();
+  });
+
+  const change = (query: Query) => {
+    const step: Step<undefined, undefined> = {
+      name: 'change',
+      key: () => '',
+      decide: () => ({ writes: [query], results: () => [undefined] }),
+    };
+    return database.step(step, undefined);
+  };
+  const wanted = (given: { caller?: string; enterpriseGlobalId?: string; bytes?: number } = {}) => {
+    const jobId = `job-${++made}`;
+    const own = { caller: `caller of ${jobId}`, enterpriseGlobalId: `enterprise of ${jobId}` };
+    return { jobId, owner: `owner of ${jobId}`, bytes: 100, ...own, ...given };
+  };
+  const password = newSecret('m');
+  const rowsOf = (accounts: readonly string[]): StoredChunk => ({
+    results: packed(accounts.map((account): RowResult => ({ account, status: 'pending' }))),
+    waiting: packed(accounts.map((account, at): WaitingRow => ({ at, member: { account, password } }))),
+  });
+  const definitionOf = ({ jobId, enterpriseGlobalId, caller }: ReturnType<typeof wanted>): JobDefinition => ({
+    ...{ jobId, enterpriseGlobalId, caller, isScoped: true, requestId: 'request', mode: 'add' },
+    ...{ deletes: { most: 1, keep: ['chris'] }, user: { alias: 'default', username: 'admin' } },
+  });
+  const created = async (chunks = [rowsOf(['anna'])], given = wanted()) => {
+    expect(await store.reserve(given)).toEqual({ kind: 'reserved' });
+    await store.create(given.owner, definitionOf(given), chunks, chunks.length);
+    return given.jobId;
+  };
+  /** Takes the task of a job, as a worker does. */
+  const taken = async (jobId: string, leaseMs = LONG_MS) => {
+    let found: TakenTask | undefined;
+    await until('the task is taken', async () => {
+      const taking = { kind: 'import', attempt: `attempt-${++attempts}`, count: 100, leaseMs };
+      found = (await database.step(take, taking)).find(({ name }) => name === jobId);
+      return found !== undefined;
+    });
+    const task = found as TakenTask;
+    return { task, hold: { key: '', owner: task.attempt, over: new AbortController().signal } };
+  };
+  const eventsOf = async (jobId: string) => {
+    const { found } = await new EventStore(database).read(undefined, 1_000);
+    return found.filter(({ name }) => name === jobId);
+  };
+  const inRows = async (jobId: string) =>
+    JSON.stringify(
+      [
+        ...(await database.read<object>(
+          sql`SELECT * FROM jobs WHERE platform = :platform AND job_id = :job_id`.with({ job_id: jobId }),
+        )),
+        ...(await database.read<object>(
+          sql`SELECT * FROM job_chunks WHERE platform = :platform AND job_id = :job_id`.with({
+            job_id: jobId,
+          }),
+        )),
+      ],
+      (_, value: unknown) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value),
+    );
+  const waitingIn = (jobId: string) =>
+    database.read(
+      sql`SELECT chunk FROM job_chunks WHERE platform = :platform AND job_id = :job_id AND waiting IS NOT NULL`.with(
+        {
+          job_id: jobId,
+        },
+      ),
+    );
+
+  it('An enterprise has one import at a time, also where two processes reserve at once', async () => {
+    const enterpriseGlobalId = 'ent-harbour';
+    const all = Array.from({ length: 10 }, () => wanted({ enterpriseGlobalId }));
+    const reserved = await Promise.all(all.map((each, at) => (at % 2 === 0 ? store : other).reserve(each)));
+    const first = all[reserved.findIndex(({ kind }) => kind === 'reserved')] as (typeof all)[number];
+    expect(reserved.filter(({ kind }) => kind === 'reserved')).toHaveLength(1);
+    expect(reserved.filter((each) => each.kind === 'in-progress' && each.jobId === first.jobId)).toHaveLength(
+      9,
+    );
+    // Its owner may reserve again; another request of the same id may not.
+    expect(await store.reserve(first)).toEqual({ kind: 'reserved' });
+    expect(await store.reserve({ ...first, owner: 'another' })).toEqual({
+      kind: 'in-progress',
+      jobId: first.jobId,
+    });
+    await store.release(first.jobId, 'another');
+    expect(await store.reserve(wanted({ enterpriseGlobalId }))).toMatchObject({ kind: 'in-progress' });
+    await store.release(first.jobId, first.owner);
+    const next = wanted({ enterpriseGlobalId });
+    expect(await store.reserve(next)).toEqual({ kind: 'reserved' });
+    await store.release(next.jobId, next.owner);
+  });
+
+  it('J7 A caller has its number of unfinished imports, and all imports their room; what is released makes room', async () => {
+    const own = Array.from({ length: MAX_OF_CALLER + 1 }, () => wanted({ caller: 'busy' }));
+    for (const each of own.slice(0, -1)) expect(await store.reserve(each)).toEqual({ kind: 'reserved' });
+    const last = own.at(-1) as (typeof own)[number];
+    expect(await store.reserve(last)).toEqual({ kind: 'full', limit: 'caller' });
+    const large = wanted({ bytes: MAX_BYTES - 400 });
+    expect(await store.reserve(large)).toEqual({ kind: 'full', limit: 'store' });
+    for (const { jobId, owner } of own.slice(0, 2)) await store.release(jobId, owner);
+    expect(await store.reserve(last)).toEqual({ kind: 'reserved' });
+    for (const { jobId, owner } of own) await store.release(jobId, owner);
+    expect(await store.reserve(large)).toEqual({ kind: 'reserved' });
+    await store.release(large.jobId, large.owner);
+    // Room whose request died is free after its time.
+    expect(await store.reserve(large)).toEqual({ kind: 'reserved' });
+    await change(
+      sql`UPDATE jobs SET created_at = created_at - 40000 WHERE platform = :platform AND job_id = :job_id`.with(
+        {
+          job_id: large.jobId,
+        },
+      ),
+    );
+    expect(await store.reserve({ ...large, owner: 'another' })).toEqual({ kind: 'reserved' });
+    await expect(store.create(large.owner, definitionOf(large), [], 0)).rejects.toMatchObject({
+      body: { code: 'dependency-unavailable' },
+    });
+    await store.release(large.jobId, 'another');
+  });
+
+  it('A job is read as it was made, and its rows and users are sealed', async () => {
+    const chunks = [rowsOf(['anna', 'bert']), rowsOf(['carla'])];
+    const given = wanted();
+    const jobId = await created(chunks, given);
+    const job = await other.read(jobId);
+    expect(job).toMatchObject({
+      ...{
+        definition: definitionOf(given),
+        state: 'queued',
+        total: 2,
+        chunks: 2,
+        version: 1,
+        prepared: false,
+      },
+      ...{ counts: countsFrom([]), startedAt: null, finishedAt: null, problem: null, isCancelled: false },
+    });
+    expect(Math.abs((job?.createdAt ?? 0) - Date.now())).toBeLessThan(60_000);
+    const stored = await other.chunk(jobId, 0);
+    expect(stored && unpacked(stored.results)).toMatchObject([{ account: 'anna' }, { account: 'bert' }]);
+    expect(stored?.waiting && unpacked(stored.waiting)).toMatchObject([{ at: 0 }, { member: { password } }]);
+    expect(await store.chunk(jobId, 2)).toBeUndefined();
+    // A repeat of the creation, whose reply was lost, changes nothing.
+    expect(await store.create(given.owner, definitionOf(given), chunks, 2)).toEqual(job);
+    await store.release(jobId, given.owner);
+    expect(await store.read(jobId)).toEqual(job);
+    const stranger = new DatabaseJobStore(
+      database,
+      new SealedTexts(settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys, 'platform'),
+      MAX_BYTES,
+    );
+    expect([await stranger.read(jobId), await stranger.chunk(jobId, 0)]).toEqual([undefined, undefined]);
+    const rows = await inRows(jobId);
+    expect([password, 'anna', 'admin'].filter((word) => rows.includes(word))).toEqual([]);
+  });
+
+  it('J16 Only the attempt that has the task of a job records calls and results', async () => {
+    const jobId = await created();
+    const first = await taken(jobId, 1);
+    const counts = countsFrom([1]);
+    const changeBy = ({ hold }: typeof first) => ({
+      jobId,
+      chunk: 0,
+      results: packed([]),
+      counts,
+      owner: hold.owner,
+    });
+    const stepsOf = async (each: typeof first) => [
+      await store.begin(jobId, each.hold, 0, 5),
+      await store.save(changeBy(each)),
+      await store.prepared(jobId, each.hold.owner, 1, 1),
+      await store.finish(jobId, each.hold.owner, 'succeeded', null),
+    ];
+    await until('its lease has ended', async () => (await store.take(jobId, first.hold)).kind === 'lost');
+    expect(await store.begin(jobId, first.hold, 0, 1)).toBe('lost');
+    // The results of a call that it sent before are taken until another attempt has the task.
+    expect(await store.save({ ...changeBy(first), waiting: packed([{ at: 0 }]) })).toBe('done');
+
+    const second = await taken(jobId);
+    expect(await other.take(jobId, second.hold)).toMatchObject({ kind: 'taken', calls: new Map() });
+    expect(await store.begin(jobId, second.hold, 0, 2)).toBe('done');
+    expect(await stepsOf(first)).toEqual(['lost', 'lost', 'lost', 'lost']);
+    expect((await store.take(jobId, first.hold)).kind).toBe('lost');
+    expect(await other.take(jobId, second.hold)).toMatchObject({ kind: 'taken', calls: new Map([[0, 2]]) });
+    expect(await store.read(jobId)).toMatchObject({ state: 'running', counts });
+
+    await other.cancel(jobId);
+    expect(await stepsOf(second)).toEqual(['cancelled', 'cancelled', 'done', 'done']);
+    expect(await stepsOf(second)).toEqual(['lost', 'lost', 'lost', 'done']);
+    expect((await store.take(jobId, second.hold)).kind).toBe('ended');
+    expect((await store.unfinished()).filter((each) => each.jobId === jobId)).toEqual([]);
+    await database.step(end, { ...second.task, inMs: undefined });
+  });
+
+  it('A result that is recorded twice counts once, and rows that are done lose their passwords at once', async () => {
+    const jobId = await created([rowsOf(['anna', 'bert']), rowsOf(['carla'])]);
+    const { hold } = await taken(jobId);
+    await store.take(jobId, hold);
+    const { owner } = hold;
+    const { results, waiting } = rowsOf(['anna', 'bert']);
+    const half = { jobId, owner, chunk: 0, results, waiting, counts: countsFrom([1]) };
+    for (let repeat = 0; repeat < 3; repeat++) await store.save(half);
+    await store.begin(jobId, hold, 1, 4);
+    await Promise.all([
+      store.save({ jobId, owner, chunk: 0, results, counts: countsFrom([1, 0, 0, 0, 1]) }),
+      store.save({ jobId, owner, chunk: 1, results: packed([]), waiting, counts: countsFrom([0, 1]) }),
+    ]);
+    expect(await store.read(jobId)).toMatchObject({ counts: countsFrom([1, 1, 0, 0, 1]) });
+    expect(await waitingIn(jobId)).toEqual([{ chunk: 1 }]);
+    expect(await store.take(jobId, hold)).toMatchObject({ calls: new Map([[1, 4]]) });
+    // A chunk that the plan adds: members to delete.
+    await store.save({ jobId, owner, chunk: 2, results, waiting, counts: countsFrom([]) });
+    await store.prepared(jobId, owner, 3, 5);
+    expect(await store.read(jobId)).toMatchObject({ chunks: 3, total: 5, prepared: true });
+  });
+
+  it('The end of a job and its event are one step, after which no password is left', async () => {
+    const jobId = await created([rowsOf(['anna']), rowsOf(['bert'])]);
+    const { hold } = await taken(jobId);
+    await store.take(jobId, hold);
+    expect(await eventsOf(jobId)).toEqual([]);
+    const problem = { code: 'session-expired', title: 'x', detail: 'anna' } as never;
+    expect(await store.finish(jobId, hold.owner, 'failed', problem)).toBe('done');
+    expect(await store.finish(jobId, hold.owner, 'failed', problem)).toBe('done');
+    const job = await store.read(jobId);
+    expect(job).toMatchObject({ state: 'failed', problem, finishedAt: expect.any(Number) });
+    const [event, ...more] = await eventsOf(jobId);
+    expect([event, more]).toMatchObject([{ of: 'job', state: 'failed', at: job?.finishedAt }, []]);
+    expect(event && other.recordIn(event)).toEqual(job);
+    expect(String(event?.record)).not.toContain('anna');
+    expect(await waitingIn(jobId)).toEqual([]);
+    expect((await store.chunk(jobId, 1))?.waiting).toBeUndefined();
+  });
+
+  it('A job that is cancelled before it begins ends at once, with its event', async () => {
+    const jobId = await created();
+    await Promise.all([store.cancel(jobId), other.cancel(jobId)]);
+    expect(await store.read(jobId)).toMatchObject({ state: 'cancelled', isCancelled: true });
+    expect(await eventsOf(jobId)).toMatchObject([{ state: 'cancelled' }]);
+    expect(await waitingIn(jobId)).toEqual([]);
+    const { hold } = await taken(jobId);
+    expect((await store.take(jobId, hold)).kind).toBe('ended');
+  });
+
+  it('Jobs are listed newest first, by enterprise and by state', async () => {
+    const given = ['north', 'south', 'north'].map((enterpriseGlobalId) => wanted({ enterpriseGlobalId }));
+    const ids: string[] = [];
+    for (const each of given) {
+      ids.unshift(await created([rowsOf(['anna'])], each));
+      await store.cancel(each.jobId);
+      const before = Date.now();
+      await until('the clock goes on', () => Date.now() > before + 1);
+    }
+    const listed = async (enterprises: string[] | undefined, from = 0, state?: 'cancelled' | 'queued') => {
+      const query = { enterprises: enterprises && new Set(enterprises), state };
+      const { jobs, total } = await store.list(query, from, 2);
+      return [total, jobs.map(({ definition }) => definition.jobId)];
+    };
+    expect(await listed(['north', 'south'])).toEqual([3, ids.slice(0, 2)]);
+    expect(await listed(['north', 'south'], 2)).toEqual([3, ids.slice(2)]);
+    expect(await listed(['south'])).toEqual([1, [ids[1]]]);
+    expect(await listed(['north'], 0, 'cancelled')).toEqual([2, [ids[0], ids[2]]]);
+    expect(await listed(['north'], 0, 'queued')).toEqual([0, []]);
+    expect((await listed(undefined))[1]).toEqual(ids.slice(0, 2));
+  });
+
+  it('J8 Rows that waited for a day are gone, and jobs of a week, but none that has not ended', async () => {
+    const [young, day, week, open] = [await created(), await created(), await created(), await created()];
+    await store.cancel(week);
+    const age = (jobId: string, ms: number) =>
+      change(
+        sql`UPDATE jobs SET created_at = created_at - :ms WHERE platform = :platform AND job_id = :job_id`.with(
+          {
+            ...{ job_id: jobId, ms },
+          },
+        ),
+      );
+    await age(day, WAITING_MS);
+    await age(week, KEPT_MS);
+    await age(open, KEPT_MS);
+    // Also before anything is swept away.
+    expect((await store.chunk(day, 0))?.waiting).toBeUndefined();
+    expect(await store.read(week)).toBeUndefined();
+    await Promise.all([store.sweep(), other.sweep()]);
+    expect(await Promise.all([young, day, week, open].map(waitingIn))).toMatchObject([
+      [{ chunk: 0 }],
+      [],
+      [],
+      [],
+    ]);
+    expect(await inRows(week)).toBe('[]');
+    expect((await store.unfinished()).map(({ jobId }) => jobId)).toEqual(
+      expect.arrayContaining([young, day, open]),
+    );
+    const { hold } = await taken(day);
+    await store.take(day, hold);
+    const { results, waiting } = rowsOf(['anna']);
+    await store.save({ jobId: day, owner: hold.owner, chunk: 0, results, waiting, counts: countsFrom([]) });
+    expect(await waitingIn(day)).toEqual([]);
+  });
+});
