@@ -3,6 +3,7 @@ import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { ConsoleModule } from './console/console.module.ts';
 import { ControlModule } from './control/control.module.ts';
+import { DatabaseModule } from './database/database.module.ts';
 import { EventsModule } from './events/events.module.ts';
 import { HttpModule } from './http/http.module.ts';
 import { JobsModule } from './jobs/jobs.module.ts';
@@ -26,6 +27,7 @@ export class AppModule {
         ObservabilityModule.with(log),
         ControlModule,
         RedisModule,
+        DatabaseModule,
         MetaModule,
         HttpModule,
         SessionModule,

@@ -155,7 +155,7 @@ export const variables = {
   },
   DATABASE_URL: {
     schema: databaseUrl.default({ kind: 'memory' }),
-    meaning: `where what must not be lost is kept; so far only \`npm run database-init\` reads it, and orders are kept in ORDER_REDIS_URL. Forms: ${DATABASE_URL_FORMS}`,
+    meaning: `where what must not be lost is kept; so far imports alone, and orders are kept in ORDER_REDIS_URL. Forms: ${DATABASE_URL_FORMS}`,
     secret: true,
   },
   DATABASE_CA_FILE: {

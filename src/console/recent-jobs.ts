@@ -1,5 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { JOB_STORE, type JobStore } from '../jobs/store/job-store.ts';
+import { Injectable } from '@nestjs/common';
+import { JobStore } from '../jobs/store/job-store.ts';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import { JobsService } from '../jobs/jobs.service.ts';
 
@@ -12,7 +12,7 @@ const STUCK_MS = 600_000;
 @Injectable()
 export class RecentJobs {
   constructor(
-    @Inject(JOB_STORE) private readonly store: JobStore,
+    private readonly store: JobStore,
     private readonly jobs: JobsService,
   ) {}
 

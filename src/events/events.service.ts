@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import type { JobRecord } from '../jobs/store/job-record.ts';
-import { JOB_STORE, type JobStore } from '../jobs/store/job-store.ts';
+import { JobStore } from '../jobs/store/job-store.ts';
 import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
@@ -55,7 +55,7 @@ export class EventsService {
   constructor(
     @Inject(MOVE_LOG) private readonly moves: MoveLog,
     private readonly orders: ObservedOrderLedger,
-    @Inject(JOB_STORE) private readonly jobs: JobStore,
+    private readonly jobs: JobStore,
     private readonly log: Log,
   ) {}
 

@@ -1,56 +1,49 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
-import { OrderStoreConfig } from '../config/app-config.ts';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Maintenance } from '../control/maintenance.ts';
-import type { TaskHold, TaskQueue } from '../kit/task-queue/task-queue.ts';
+import { Database } from '../database/database.ts';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { taskQueue } from '../redis/job-queue.ts';
 import { edge } from '../shared/edge.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost } from './store/held-job.ts';
-import { JOB_STORE, type JobStore, JobStoreUnavailable, type UnfinishedJob } from './store/job-store.ts';
+import { IMPORT } from './store/job-rooms-store.ts';
+import { JobStore } from './store/job-store.ts';
+import { JobStoreUnavailable, type UnfinishedJob } from './store/stored-job.ts';
+import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 
 const LOOK_MS = 2_000;
 const JOBS_AT_A_TIME = 4;
+const AGAIN_MS = 1_000;
+const SWEEP_MS = 10_000;
 
-type JobTask = Pick<UnfinishedJob, 'jobId'>;
-
-/**
- * Puts each unfinished job on the queue, which gives it to one process at a time until it has ended. A job that is queued is not queued
- * again. The store's list is complete also if a process died between the two, or the queue was lost. A process that reads the list
- * opens its worker, so that it can take over.
- */
+/** Works on imports that have not ended. The step that makes a job adds its task, so no job is without one. */
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #queue: TaskQueue<JobTask>;
+  readonly #worker: TaskWorker;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  #sweptAt = -Infinity;
 
   constructor(
-    @Inject(JOB_STORE) private readonly store: JobStore,
+    database: Database,
+    private readonly store: JobStore,
     private readonly imports: ImportCallServices,
     private readonly metrics: Metrics,
-    config: OrderStoreConfig,
     private readonly log: Log,
     private readonly maintenance: Maintenance,
   ) {
-    const settings = { room: 'guard', name: 'imports', concurrency: JOBS_AT_A_TIME, rememberedS: 0 };
-    this.#queue = taskQueue<JobTask>(config, log, settings, ({ jobId }, hold) => this.#run(jobId, hold));
-    if (!config.url)
-      log.warn(
-        { event: 'jobs-in-process' },
-        'No Redis: imports run in this process only, and are forgotten with it',
-      );
+    this.#worker = new TaskWorker(database, {
+      kind: IMPORT,
+      concurrency: JOBS_AT_A_TIME,
+      run: (hold) => this.#run(hold),
+      isPaused: () => maintenance.stops('writes'),
+    });
   }
 
   onApplicationBootstrap(): void {
+    this.#worker.start();
     this.#timer = setInterval(
       edge('jobs', () => this.#look()),
       LOOK_MS,
@@ -60,35 +53,29 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   /** Begins nothing further. The response to what was sent may come until its deadline, so that the result is recorded. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#queue.close();
+    await this.#worker.close();
   }
 
-  async offer(...jobIds: string[]): Promise<void> {
-    // If this fails, the next look finds the jobs.
-    await this.#queue.add(jobIds.map((jobId) => ({ id: jobId, data: { jobId } }))).catch(() => undefined);
-  }
-
-  /** Resolves to whether the job has ended, or is to wait. */
-  async #run(jobId: string, hold: TaskHold): Promise<boolean> {
-    // The job stays in the store's list, and the queue gets it again when the maintenance is over.
-    if (this.maintenance.stops('writes')) return true;
+  /** Resolves to the time after which the job is to be tried again; undefined: it has ended. */
+  async #run(hold: TaskHold): Promise<number | undefined> {
+    const { name: jobId, attempt } = hold;
     const over = AbortSignal.any([hold.over, this.maintenance.pause]);
     try {
-      const taken = await this.store.take(jobId, hold);
-      if (taken.kind !== 'taken') return taken.kind === 'ended';
+      const taken = await this.store.take(jobId, attempt);
+      if (taken.kind !== 'taken') return taken.kind === 'ended' ? undefined : AGAIN_MS;
       const held = new HeldJob(this.store, { ...hold, over }, taken.job);
       const calls = new ImportCalls(this.imports, taken.job.definition);
       const state = await new ImportRun(held, calls, taken.calls).run();
       this.metrics.count('gateway_jobs_ended_total', { state });
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
-      return true;
+      return undefined;
     } catch (error) {
       if (!(error instanceof HoldLost) && !(error instanceof JobStoreUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
           'The work on an import failed inside the gateway, and is tried again',
         );
-      return this.maintenance.stops('writes');
+      return AGAIN_MS;
     }
   }
 
@@ -99,9 +86,15 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     const unfinished = await this.store.unfinished().catch(() => undefined);
     if (unfinished) {
       this.#measure(unfinished);
-      if (!this.maintenance.stops('writes')) await this.offer(...unfinished.map(({ jobId }) => jobId));
+      await this.#sweep().catch(() => undefined);
     }
     this.#looking = false;
+  }
+
+  async #sweep(): Promise<void> {
+    if (performance.now() - this.#sweptAt < SWEEP_MS) return;
+    await this.store.sweep();
+    this.#sweptAt = performance.now();
   }
 
   #measure(unfinished: readonly UnfinishedJob[]): void {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Watchers } from '../operation/watchers.ts';
 import { toJob } from './dto/job.dto.ts';
 import { isEnded, type JobRecord } from './store/job-record.ts';
-import { JOB_STORE, type JobStore } from './store/job-store.ts';
+import { JobStore } from './store/job-store.ts';
 
 const LOOK_MS = 500;
 /** Shorter than the time after which a connection without traffic counts as stalled. */
@@ -13,7 +13,7 @@ const COMMENT_MS = 5_000;
 @Injectable()
 export class JobWatch {
   constructor(
-    @Inject(JOB_STORE) private readonly store: JobStore,
+    private readonly store: JobStore,
     private readonly watchers: Watchers,
   ) {}
 

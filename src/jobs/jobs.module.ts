@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
+import { DatabaseConfig, RedisConfig } from '../config/app-config.ts';
+import { Database } from '../database/database.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { MemberModule } from '../member/member.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
-import { MemoryMoveLog } from '../order-ledger/memory-move-log.ts';
-import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { JobDispatcher } from './job-dispatcher.ts';
@@ -14,9 +15,11 @@ import { ImportCallServices, JobUsers } from './member-imports/import-calls.ts';
 import { ImportsService } from './member-imports/imports.service.ts';
 import { MemberDirectory } from './member-imports/member-directory.ts';
 import { MemberImportsController } from './member-imports/member-imports.controller.ts';
-import { JOB_STORE, type JobStore } from './store/job-store.ts';
-import { MemoryJobStore } from './store/memory-job-store.ts';
-import { RedisJobStore } from './store/redis-job-store.ts';
+import { JobStore } from './store/job-store.ts';
+
+/** All jobs together, with those that have ended and are kept. */
+const MAX_BYTES = 1024 * 1024 * 1024;
+const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
 
 /** Long work on members: imports as jobs, with their progress and results, and exports. */
 @Module({
@@ -31,12 +34,20 @@ import { RedisJobStore } from './store/redis-job-store.ts';
     JobsService,
     MemberDirectory,
     {
-      provide: JOB_STORE,
-      inject: [OrderStoreRedis, MemoryMoveLog],
-      useFactory: (redis: OrderStoreRedis, moves: MemoryMoveLog): JobStore =>
-        redis.configured ? new RedisJobStore(redis, redis.environment) : new MemoryJobStore(moves),
+      provide: JobStore,
+      inject: [Database, DatabaseConfig, RedisConfig],
+      useFactory: (
+        database: Database,
+        { address, platform }: DatabaseConfig,
+        { encryptionKeys }: RedisConfig,
+      ) =>
+        new JobStore(
+          database,
+          new SealedTexts(encryptionKeys, platform),
+          address.kind === 'memory' ? MAX_BYTES_IN_MEMORY : MAX_BYTES,
+        ),
     },
   ],
-  exports: [JOB_STORE, JobsService],
+  exports: [JobStore, JobsService],
 })
 export class JobsModule {}

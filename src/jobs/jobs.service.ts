@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
 import { type JobDto, type JobPageDto, type JobRowDto, type ListJobsQuery, toJob } from './dto/job.dto.ts';
@@ -9,12 +9,12 @@ import {
   type RowStatus,
   unpacked,
 } from './store/job-record.ts';
-import { JOB_STORE, type JobStore } from './store/job-store.ts';
+import { JobStore } from './store/job-store.ts';
 
 /** Reads and cancels jobs. For a caller the jobs of other enterprises do not exist. */
 @Injectable()
 export class JobsService {
-  constructor(@Inject(JOB_STORE) private readonly store: JobStore) {}
+  constructor(private readonly store: JobStore) {}
 
   async find(jobId: string, { enterprises }: Grants): Promise<JobRecord> {
     const job = await this.store.read(jobId);

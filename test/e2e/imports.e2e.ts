@@ -1,11 +1,14 @@
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
+import { askDatabase, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { converse } from '../support/raw-client.ts';
-import { ask, startCluster, startRedis, startSentinel, until } from '../support/redis.ts';
+import { postgresUrl } from '../support/postgres.ts';
+import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
@@ -23,8 +26,9 @@ const callers = [
   { name: 'other', scopes, enterprises: ['ent-meridian'], users: ['*'] },
   { name: 'north', scopes, enterprises: ['ent-harbour'], users: ['*'] },
 ];
-/** With the jobs in Redis, and a cache that no import may use. */
+/** With the jobs in a database of two replicas, and a cache that no import may use. */
 const environment = {
+  DATABASE_URL: await postgresUrl(),
   CACHE_TTL_MS: '60000',
   IMPORT_MAX_BYTES: String(MAX_BYTES),
   ENCRYPTION_KEYS: newEncryptionKey(),
@@ -41,6 +45,10 @@ interface Row {
   readonly code: string | null;
   readonly message: string | null;
   readonly memberGlobalId: string | null;
+}
+
+function inDatabase(statement: string, ...values: unknown[]) {
+  return askDatabase(environment.DATABASE_URL, statement, ...values);
 }
 
 /** So many new rows; their accounts begin with `name`. */
@@ -503,18 +511,19 @@ describe('J7 imports take all the room that they may have', () => {
     `POST ${IMPORTS} HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\n` +
     `content-type: text/csv\r\n${length}\r\nexpect: 100-continue\r\n\r\n`;
 
-  it('a file for which a tenth of the store has no room is refused before it is read', async () => {
-    const mostMemory = (bytes: number) =>
-      ask(shared.redis(), (client) => client.config('SET', 'maxmemory', bytes));
-    await mostMemory(8 * MIB);
+  it('a file for which there is no room beside the imports that are kept is refused before it is read', async () => {
+    const kept = await ended(await post(file(newRows('kept', 1))));
+    const takesBytes = (bytes: number) =>
+      inDatabase('UPDATE jobs SET bytes = $2 WHERE job_id = $1', kept['jobId'], bytes);
+    await takesBytes(1024 * MIB - 100);
     for (const length of [`content-length: ${MAX_BYTES}`, 'transfer-encoding: chunked']) {
       const { answers } = await converse(gateway.url, headOf(length));
       expect(answers.map(({ status, body }) => [status, body['code'], body['detail']])).toEqual([
         [503, 'overloaded', 'All imports together take as much room as they may have.'],
       ]);
     }
+    await takesBytes(100);
     expect(await ended(await post(file(newRows('small', 10))))).toMatchObject({ state: 'succeeded' });
-    await mostMemory(0);
   });
 
   it('a file of 100 MB is refused by its length, and without one when the limit is passed', async () => {
@@ -615,19 +624,15 @@ it('J14 an import whose rows the order store has lost fails with them unknown, a
   const query = '?mode=upsert&deleteMissing=true&maxDeletes=1000';
   const unnamed = await post(file(newRows('kept', 50)), query);
   const named = await postTo('ent-1', newRows('gone', 250));
-  /** What the store has of the job, of this kind. */
-  const keyOf = ({ body }: TestAnswer, kind: string) =>
-    ask(shared.redis(), async (client) => {
-      const found = await client.keys(`*:guard}:jobs:${kind}:${String(body['jobId'])}`);
-      expect(found).toHaveLength(1);
-      return String(found[0]);
-    });
-  for (const key of [
-    await keyOf(unnamed, 'waiting'),
-    await keyOf(unnamed, 'results'),
-    await keyOf(named, 'waiting'),
-  ])
-    await ask(shared.redis(), (client) => client.del(key));
+  const lost = await inDatabase(
+    'DELETE FROM job_chunks WHERE job_id = $1 RETURNING 1',
+    unnamed.body['jobId'],
+  );
+  const forgotten = await inDatabase(
+    'UPDATE job_chunks SET waiting = NULL WHERE job_id = $1 RETURNING 1',
+    named.body['jobId'],
+  );
+  expect([lost.length, forgotten.length]).toEqual([1, 3]);
   await sandbox.heal(rules);
   for (const [answer, total, account] of [
     [unnamed, 50, ''],
@@ -639,8 +644,8 @@ it('J14 an import whose rows the order store has lost fails with them unknown, a
     const rows = await rowsOf(job);
     expect([rows[0]?.account, countsOf(rows)]).toEqual([account, { 'unknown outcome-unknown': total }]);
     // What the job says is sealed, like its rows.
-    const key = await keyOf(answer, 'job');
-    expect(await ask(shared.redis(), (client) => client.hget(key, 'problem'))).toMatch(/^v1\./);
+    const [stored] = await inDatabase('SELECT problem FROM jobs WHERE job_id = $1', answer.body['jobId']);
+    expect(stored?.['problem']).toMatch(/^v1\./);
   }
   expect(await writes()).toEqual([]);
 });
@@ -669,17 +674,23 @@ it('J12 a caller has at most 100 watches, however many it asks for at once, and 
   expect(await ended(answer)).toMatchObject({ state: 'cancelled' });
 });
 
-/** A gateway with this order store takes the place of the shared one until the test ends. */
-async function startWith(url: string, clock: Record<string, string> = {}): Promise<void> {
-  const store = { ORDER_REDIS_URL: url, ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
+/** A gateway with this database takes the place of the shared one until the test ends. */
+async function startWith(url: string, clock: Record<string, string>): Promise<void> {
+  const store = { DATABASE_URL: url, ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
   gateway = stopped(await TestGateway.start(sandbox, { ...store, ...clock }));
   atEnd(() => ({ gateway } = shared));
 }
 
 it('J8 for a day the list of members cannot be read, or no process runs: what was sent is unknown, what was not has failed, and the passwords are gone', async () => {
   const clock = stopped(SteppedClock.make());
-  const redis = stopped(await startRedis([], undefined, clock.environment));
-  const waiting = () => ask(redis, (client) => client.keys('*:waiting:*'));
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  const waiting = () => {
+    const database = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
+    const found = database.prepare('SELECT chunk FROM job_chunks WHERE waiting IS NOT NULL').all();
+    database.close();
+    return found;
+  };
   /** The platform takes two calls without a response, and then shows its members no more. */
   const twoCallsSent = async (name: string) => {
     await sandbox.reset();
@@ -696,30 +707,19 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
     expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['completed', counts]);
   };
 
-  await startWith(redis.url, clock.environment);
+  await startWith(url, clock.environment);
   const unread = await twoCallsSent('day');
   clock.step(23.6 * HOUR_MS);
   await endsUnsent(unread);
-  expect(await waiting()).toEqual([]);
+  expect(waiting()).toEqual([]);
 
   const left = await twoCallsSent('gone');
   await gateway.stop();
-  expect(await waiting()).toHaveLength(1);
+  expect(waiting()).toHaveLength(3);
   clock.step(50 * HOUR_MS);
-  expect(await waiting()).toEqual([]);
-  await startWith(redis.url, clock.environment);
+  await startWith(url, clock.environment);
   await endsUnsent(left);
-});
-
-it('the jobs in a cluster, and in a master that sentinels watch, run to their ends', async () => {
-  for (const { url } of (await Promise.all([startCluster(), startSentinel()])).map(stopped)) {
-    await startWith(url);
-    await until('the store is up', async () => (await gateway.get('/v1/jobs')).status === 200);
-    await sandbox.reset();
-    const job = await ended(await post(file(newRows('topology', 250))));
-    expect([url, job]).toMatchObject([url, { state: 'succeeded', succeeded: 250 }]);
-    expect((await gateway.get('/v1/jobs')).body).toMatchObject({ total: 1 });
-  }
+  expect(waiting()).toEqual([]);
 });
 
 describe('on two replicas', () => {
@@ -788,17 +788,15 @@ describe('on two replicas', () => {
     expect((await importBy(second, NORTH, ofNorth, key)).body['jobId']).toBe(north.body['jobId']);
   });
 
-  it('J16 a replica that loses its lock under way sends nothing further, and the next one nothing again', async () => {
+  it('J16 a replica that loses its lease under way sends nothing further, and the next one nothing again', async () => {
     // The platform carries two calls out, and their answers are held back.
     const late = { phase: 'after', times: 2, action: { hang: true } };
     const rules = await sandbox.fault({ operation: 'addMembers', ...late });
     const answer = await importBy(gateway, NORTH, file(newRows('fence', 400)));
     accepted(answer);
     await isCalled('addMembers', 2);
-    await ask(shared.redis(), async (client) => {
-      const [lock = ''] = await client.keys(`*:guard}:imports:${String(answer.body['jobId'])}:lock`);
-      expect(await client.del(lock)).toBe(1);
-    });
+    const { jobId } = answer.body;
+    await inDatabase("UPDATE tasks SET lease_until = 1 WHERE kind = 'import' AND name = $1", jobId);
     const job = await ended(answer);
     expect(job).toMatchObject({ state: 'succeeded', total: 400, succeeded: 400 });
     await letGo(rules);
@@ -808,16 +806,14 @@ describe('on two replicas', () => {
     expect((await gateway.get(accepted(answer))).body).toEqual(job);
   });
 
-  it('J17 an import goes on whose task the order store has lost', async () => {
+  it('J17 an import goes on whose task the database has lost', async () => {
     const rules = await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
     const answer = await importBy(gateway, NORTH, file(newRows('queued', 250)));
     accepted(answer);
     await isCalled('listMembers', 1);
-    await ask(shared.redis(), async (client) => {
-      const queue = await client.keys('*:guard}:imports:*');
-      expect(queue.length).toBeGreaterThan(2);
-      await client.del(queue);
-    });
+    const { jobId } = answer.body;
+    const lost = "DELETE FROM tasks WHERE kind = 'import' AND name = $1 RETURNING 1";
+    expect(await inDatabase(lost, jobId)).toHaveLength(1);
     await sandbox.heal(rules);
     expect(await ended(answer)).toMatchObject({ state: 'succeeded', succeeded: 250 });
     expect(await sandbox.journal('addMembers')).toHaveLength(3);

@@ -3,7 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { type Query, sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
-import { DatabaseJobStore } from '../../src/jobs/store/database-job-store.ts';
+import { JobStore } from '../../src/jobs/store/job-store.ts';
 import {
   countsFrom,
   type JobDefinition,
@@ -12,7 +12,7 @@ import {
   unpacked,
   type WaitingRow,
 } from '../../src/jobs/store/job-record.ts';
-import { KEPT_MS, MAX_OF_CALLER, type StoredChunk, WAITING_MS } from '../../src/jobs/store/job-store.ts';
+import { KEPT_MS, MAX_OF_CALLER, type StoredChunk, WAITING_MS } from '../../src/jobs/store/stored-job.ts';
 import { EventStore } from '../../src/order-ledger/event-store.ts';
 import { end, take, type TakenTask } from '../../src/tasks/task-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
@@ -26,9 +26,9 @@ const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).red
 
 describe.each(engines)('the contract of jobs: %s', (engine) => {
   let database: Database;
-  let store: DatabaseJobStore;
+  let store: JobStore;
   /** The same jobs as another process has them. */
-  let other: DatabaseJobStore;
+  let other: JobStore;
   const ends: (() => unknown)[] = [];
   let made = 0;
   let attempts = 0;
@@ -38,7 +38,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     ({ database } = await openDatabase(url));
     const second = engine === 'memory' ? database : (await openDatabase(url)).database;
     const storeOn = (on: Database) =>
-      new DatabaseJobStore(on, new SealedTexts(encryptionKeys, 'platform'), MAX_BYTES);
+      new JobStore(on, new SealedTexts(encryptionKeys, 'platform'), MAX_BYTES);
     [store, other] = [storeOn(database), storeOn(second)];
     ends.push(
       () => database.close(),
@@ -87,7 +87,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
       return found !== undefined;
     });
     const task = found as TakenTask;
-    return { task, hold: { key: '', owner: task.attempt, over: new AbortController().signal } };
+    return { task, attempt: task.attempt };
   };
   const eventsOf = async (jobId: string) => {
     const { found } = await new EventStore(database).read(undefined, 1_000);
@@ -192,7 +192,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await store.create(given.owner, definitionOf(given), chunks, 2)).toEqual(job);
     await store.release(jobId, given.owner);
     expect(await store.read(jobId)).toEqual(job);
-    const stranger = new DatabaseJobStore(
+    const stranger = new JobStore(
       database,
       new SealedTexts(settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys, 'platform'),
       MAX_BYTES,
@@ -206,70 +206,72 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     const jobId = await created();
     const first = await taken(jobId, 1);
     const counts = countsFrom([1]);
-    const changeBy = ({ hold }: typeof first) => ({
+    const changeBy = ({ attempt }: typeof first) => ({
       jobId,
       chunk: 0,
       results: packed([]),
       counts,
-      owner: hold.owner,
+      attempt,
     });
     const stepsOf = async (each: typeof first) => [
-      await store.begin(jobId, each.hold, 0, 5),
+      await store.begin(jobId, each.attempt, 0, 5),
       await store.save(changeBy(each)),
-      await store.prepared(jobId, each.hold.owner, 1, 1),
-      await store.finish(jobId, each.hold.owner, 'succeeded', null),
+      await store.prepared(jobId, each.attempt, 1, 1),
+      await store.finish(jobId, each.attempt, 'succeeded', null),
     ];
-    await until('its lease has ended', async () => (await store.take(jobId, first.hold)).kind === 'lost');
-    expect(await store.begin(jobId, first.hold, 0, 1)).toBe('lost');
+    await until('its lease has ended', async () => (await store.take(jobId, first.attempt)).kind === 'lost');
+    expect(await store.begin(jobId, first.attempt, 0, 1)).toBe('lost');
     // The results of a call that it sent before are taken until another attempt has the task.
     expect(await store.save({ ...changeBy(first), waiting: packed([{ at: 0 }]) })).toBe('done');
 
     const second = await taken(jobId);
-    expect(await other.take(jobId, second.hold)).toMatchObject({ kind: 'taken', calls: new Map() });
-    expect(await store.begin(jobId, second.hold, 0, 2)).toBe('done');
+    expect(await other.take(jobId, second.attempt)).toMatchObject({ kind: 'taken', calls: new Map() });
+    expect(await store.begin(jobId, second.attempt, 0, 2)).toBe('done');
     expect(await stepsOf(first)).toEqual(['lost', 'lost', 'lost', 'lost']);
-    expect((await store.take(jobId, first.hold)).kind).toBe('lost');
-    expect(await other.take(jobId, second.hold)).toMatchObject({ kind: 'taken', calls: new Map([[0, 2]]) });
+    expect((await store.take(jobId, first.attempt)).kind).toBe('lost');
+    expect(await other.take(jobId, second.attempt)).toMatchObject({
+      kind: 'taken',
+      calls: new Map([[0, 2]]),
+    });
     expect(await store.read(jobId)).toMatchObject({ state: 'running', counts });
 
     await other.cancel(jobId);
     expect(await stepsOf(second)).toEqual(['cancelled', 'cancelled', 'done', 'done']);
     expect(await stepsOf(second)).toEqual(['lost', 'lost', 'lost', 'done']);
-    expect((await store.take(jobId, second.hold)).kind).toBe('ended');
+    expect((await store.take(jobId, second.attempt)).kind).toBe('ended');
     expect((await store.unfinished()).filter((each) => each.jobId === jobId)).toEqual([]);
     await database.step(end, { ...second.task, inMs: undefined });
   });
 
   it('A result that is recorded twice counts once, and rows that are done lose their passwords at once', async () => {
     const jobId = await created([rowsOf(['anna', 'bert']), rowsOf(['carla'])]);
-    const { hold } = await taken(jobId);
-    await store.take(jobId, hold);
-    const { owner } = hold;
+    const { attempt } = await taken(jobId);
+    await store.take(jobId, attempt);
     const { results, waiting } = rowsOf(['anna', 'bert']);
-    const half = { jobId, owner, chunk: 0, results, waiting, counts: countsFrom([1]) };
+    const half = { jobId, attempt, chunk: 0, results, waiting, counts: countsFrom([1]) };
     for (let repeat = 0; repeat < 3; repeat++) await store.save(half);
-    await store.begin(jobId, hold, 1, 4);
+    await store.begin(jobId, attempt, 1, 4);
     await Promise.all([
-      store.save({ jobId, owner, chunk: 0, results, counts: countsFrom([1, 0, 0, 0, 1]) }),
-      store.save({ jobId, owner, chunk: 1, results: packed([]), waiting, counts: countsFrom([0, 1]) }),
+      store.save({ jobId, attempt, chunk: 0, results, counts: countsFrom([1, 0, 0, 0, 1]) }),
+      store.save({ jobId, attempt, chunk: 1, results: packed([]), waiting, counts: countsFrom([0, 1]) }),
     ]);
     expect(await store.read(jobId)).toMatchObject({ counts: countsFrom([1, 1, 0, 0, 1]) });
     expect(await waitingIn(jobId)).toEqual([{ chunk: 1 }]);
-    expect(await store.take(jobId, hold)).toMatchObject({ calls: new Map([[1, 4]]) });
+    expect(await store.take(jobId, attempt)).toMatchObject({ calls: new Map([[1, 4]]) });
     // A chunk that the plan adds: members to delete.
-    await store.save({ jobId, owner, chunk: 2, results, waiting, counts: countsFrom([]) });
-    await store.prepared(jobId, owner, 3, 5);
+    await store.save({ jobId, attempt, chunk: 2, results, waiting, counts: countsFrom([]) });
+    await store.prepared(jobId, attempt, 3, 5);
     expect(await store.read(jobId)).toMatchObject({ chunks: 3, total: 5, prepared: true });
   });
 
   it('The end of a job and its event are one step, after which no password is left', async () => {
     const jobId = await created([rowsOf(['anna']), rowsOf(['bert'])]);
-    const { hold } = await taken(jobId);
-    await store.take(jobId, hold);
+    const { attempt } = await taken(jobId);
+    await store.take(jobId, attempt);
     expect(await eventsOf(jobId)).toEqual([]);
     const problem = { code: 'session-expired', title: 'x', detail: 'anna' } as never;
-    expect(await store.finish(jobId, hold.owner, 'failed', problem)).toBe('done');
-    expect(await store.finish(jobId, hold.owner, 'failed', problem)).toBe('done');
+    expect(await store.finish(jobId, attempt, 'failed', problem)).toBe('done');
+    expect(await store.finish(jobId, attempt, 'failed', problem)).toBe('done');
     const job = await store.read(jobId);
     expect(job).toMatchObject({ state: 'failed', problem, finishedAt: expect.any(Number) });
     const [event, ...more] = await eventsOf(jobId);
@@ -286,8 +288,8 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await store.read(jobId)).toMatchObject({ state: 'cancelled', isCancelled: true });
     expect(await eventsOf(jobId)).toMatchObject([{ state: 'cancelled' }]);
     expect(await waitingIn(jobId)).toEqual([]);
-    const { hold } = await taken(jobId);
-    expect((await store.take(jobId, hold)).kind).toBe('ended');
+    const { attempt } = await taken(jobId);
+    expect((await store.take(jobId, attempt)).kind).toBe('ended');
   });
 
   it('Jobs are listed newest first, by enterprise and by state', async () => {
@@ -340,10 +342,10 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect((await store.unfinished()).map(({ jobId }) => jobId)).toEqual(
       expect.arrayContaining([young, day, open]),
     );
-    const { hold } = await taken(day);
-    await store.take(day, hold);
+    const { attempt } = await taken(day);
+    await store.take(day, attempt);
     const { results, waiting } = rowsOf(['anna']);
-    await store.save({ jobId: day, owner: hold.owner, chunk: 0, results, waiting, counts: countsFrom([]) });
+    await store.save({ jobId: day, attempt, chunk: 0, results, waiting, counts: countsFrom([]) });
     expect(await waitingIn(day)).toEqual([]);
   });
 });

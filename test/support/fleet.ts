@@ -5,6 +5,7 @@ import { scopes } from '../../src/caller/scopes.ts';
 import { newApiKey, newEncryptionKey } from './canary.ts';
 import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { postgresUrl } from './postgres.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
 
@@ -36,7 +37,7 @@ export interface FleetAnswer {
   readonly body: Record<string, unknown>;
 }
 
-/** Processes of the built gateway as in production: one Redis, one platform, the same callers and users. */
+/** Processes of the built gateway as in production: one database, one Redis, one platform, the same callers and users. */
 export class Fleet {
   readonly folder = mkdtempSync(join(tmpdir(), 'gateway-fleet-'));
   readonly usersFile = join(this.folder, 'users.json');
@@ -52,6 +53,7 @@ export class Fleet {
   private constructor(
     sandbox: Platform,
     redis: RunningRedis,
+    databaseUrl: string,
     { caller, callers: further = [] }: FleetOptions,
   ) {
     this.redis = redis;
@@ -73,13 +75,14 @@ export class Fleet {
       UPSTREAM_USERS_FILE: this.usersFile,
       CALLERS_FILE: this.#callersFile,
       REDIS_URL: redis.url,
+      DATABASE_URL: databaseUrl,
       ENCRYPTION_KEYS: newEncryptionKey(),
       CACHE_TTL_MS: '0',
     };
   }
 
   static async start(sandbox: Platform, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis(options.redis), options);
+    const fleet = new Fleet(sandbox, await startRedis(options.redis), await postgresUrl(), options);
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },

@@ -18,7 +18,7 @@ import {
   rowStatuses,
   sumOf,
 } from '../store/job-record.ts';
-import { KEPT_MS } from '../store/job-store.ts';
+import { KEPT_MS } from '../store/stored-job.ts';
 import { type CellForm, cellForms } from '../member-imports/line-format.ts';
 
 /** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */

@@ -13,7 +13,7 @@ import {
   type WaitingMember,
   type WaitingRow,
 } from '../store/job-record.ts';
-import type { StoredChunk } from '../store/job-store.ts';
+import type { StoredChunk } from '../store/stored-job.ts';
 import { accountOf } from './account-of.ts';
 import { csvRows, type FileColumns } from './csv-rows.ts';
 import { MAX_NAME, type RowFault } from './file-row.ts';

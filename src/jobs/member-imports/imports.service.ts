@@ -1,10 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ImportConfig } from '../../config/app-config.ts';
 import { sameCase } from '../../member/account-suffix.ts';
 import type { RequestFile } from '../../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
-import { inBackground } from '../../shared/edge.ts';
 import { Slices } from '../../shared/slices.ts';
 import type { CallContext } from '../../upstream/call-context.ts';
 import {
@@ -15,7 +14,6 @@ import {
   type JobRowDto,
   toJob,
 } from '../dto/job.dto.ts';
-import { JobDispatcher } from '../job-dispatcher.ts';
 import {
   type ImportOptions,
   isEnded,
@@ -25,7 +23,8 @@ import {
   unpacked,
   type WaitingRow,
 } from '../store/job-record.ts';
-import { JOB_STORE, type JobStore, type Reservation } from '../store/job-store.ts';
+import { JobStore } from '../store/job-store.ts';
+import type { Reservation } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import { JobUsers } from './import-calls.ts';
 import { NamedAccounts, plannedRow, surplus } from './import-plan.ts';
@@ -53,8 +52,7 @@ export interface ImportRequest {
 @Injectable()
 export class ImportsService {
   constructor(
-    @Inject(JOB_STORE) private readonly store: JobStore,
-    private readonly dispatcher: JobDispatcher,
+    private readonly store: JobStore,
     private readonly users: JobUsers,
     private readonly directory: MemberDirectory,
     private readonly config: ImportConfig,
@@ -113,9 +111,7 @@ export class ImportsService {
         trace: call.trace,
         ...options,
       };
-      const job = await this.store.create(owner, definition, file.chunks, file.rows);
-      inBackground('jobs', () => this.dispatcher.offer(jobId));
-      return toJob(job);
+      return toJob(await this.store.create(owner, definition, file.chunks, file.rows));
     } catch (error) {
       await this.store.release(jobId, owner).catch(() => undefined);
       throw error;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import type { TaskHold } from '../../tasks/task-worker.ts';
 import type { ProblemException } from '../../problem/problem.exception.ts';
 import {
   countsOf,
@@ -10,7 +10,8 @@ import {
   unpacked,
   type WaitingRow,
 } from './job-record.ts';
-import type { JobStore, StepResult } from './job-store.ts';
+import type { JobStore } from './job-store.ts';
+import type { StepResult } from './stored-job.ts';
 
 /** A step is repeated for this time while the store is away. Then another process takes the job, and finds out what was sent. */
 const PATIENCE_MS = 10_000;
@@ -81,26 +82,26 @@ export class HeldJob {
 
   /** Records that a call for the chunk is about to be sent: it is the call of this number. False: the job is cancelled. */
   async begin(chunk: number, number: number): Promise<boolean> {
-    const isBegun = await this.#change(() => this.store.begin(this.#jobId, this.hold, chunk, number));
+    const isBegun = await this.#change(() => this.store.begin(this.#jobId, this.hold.attempt, chunk, number));
     this.assertHeld();
     return isBegun;
   }
 
   /** Rows that are not in `waiting` lose their passwords. */
   async save(chunk: number, { results, waiting }: ChunkRows): Promise<void> {
-    const { owner } = this.hold;
+    const { attempt } = this.hold;
     const counts = countsOf(results);
     const parts = { results: packed(results), waiting: waiting.length > 0 ? packed(waiting) : undefined };
-    await this.#change(() => this.store.save({ jobId: this.#jobId, owner, chunk, counts, ...parts }));
+    await this.#change(() => this.store.save({ jobId: this.#jobId, attempt, chunk, counts, ...parts }));
   }
 
   async prepared(chunks: number, total: number): Promise<void> {
-    await this.#change(() => this.store.prepared(this.#jobId, this.hold.owner, chunks, total));
+    await this.#change(() => this.store.prepared(this.#jobId, this.hold.attempt, chunks, total));
   }
 
   async finish(state: EndState, problem: ProblemException | null): Promise<EndState> {
     const body = problem && problem.bodyFor(this.job.definition.requestId);
-    await this.#change(() => this.store.finish(this.#jobId, this.hold.owner, state, body));
+    await this.#change(() => this.store.finish(this.#jobId, this.hold.attempt, state, body));
     return state;
   }
 

@@ -130,29 +130,6 @@ export function countsFrom(list: readonly number[]): Counts {
   return Object.fromEntries(DONE.map((status, index) => [status, list[index] ?? 0])) as unknown as Counts;
 }
 
-/** The hash of a job. A field that is not set is missing. */
-export type JobFields = Readonly<Record<string, string>>;
-
-/** `definition` and `problem` are no longer sealed. */
-export function recordOf(definition: string, fields: JobFields, problem: string | undefined): JobRecord {
-  const numberOf = (field: string) => Number(fields[field]);
-  const timeOf = (field: string) => (fields[field] === undefined ? null : numberOf(field));
-  return {
-    definition: JSON.parse(definition) as JobDefinition,
-    state: fields['state'] as JobState,
-    total: numberOf('total'),
-    counts: countsFrom(DONE.map((status) => Number(fields[status] ?? 0))),
-    createdAt: numberOf('createdAt'),
-    startedAt: timeOf('startedAt'),
-    finishedAt: timeOf('finishedAt'),
-    problem: problem ? (JSON.parse(problem) as ProblemBody) : null,
-    version: numberOf('version'),
-    prepared: fields['prepared'] !== undefined,
-    chunks: numberOf('chunks'),
-    isCancelled: fields['cancelled'] !== undefined,
-  };
-}
-
 /** Fast, and a packed row takes a fifth of its JSON. */
 export function packed(value: readonly object[]): Buffer {
   return deflateRawSync(JSON.stringify(value), { level: 3 });

@@ -3,7 +3,7 @@ import { locked, type Step } from '../../database/step.ts';
 import { addTasks, channelOf } from '../../tasks/task-store.ts';
 import type { JobDefinition } from './job-record.ts';
 import { COLUMNS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
-import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './job-store.ts';
+import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './stored-job.ts';
 
 /** The kind of the tasks of imports, each of which has the id of its job. */
 export const IMPORT = 'import';

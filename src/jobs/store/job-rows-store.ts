@@ -2,7 +2,7 @@ import type { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, FOR_UPDATE, NOW, type Query, rows, sql } from '../../database/sql.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
-import { KEPT_MS } from './job-store.ts';
+import { KEPT_MS } from './stored-job.ts';
 
 /** A row of `jobs`. While its state is `reserved` it is the room of a file, and no job. */
 export interface JobRow {

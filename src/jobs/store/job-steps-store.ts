@@ -1,4 +1,4 @@
-import { among, FOR_UPDATE, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { among, type Query, rows, sql } from '../../database/sql.ts';
 import type { Rows } from '../../database/engine.ts';
 import type { Step } from '../../database/step.ts';
 import { eventWrites, FEED, type NewEvent } from '../../order-ledger/event-store.ts';
@@ -6,7 +6,7 @@ import { heldTasks, holdIn } from '../../tasks/task-store.ts';
 import { type Counts, countList, type JobState } from './job-record.ts';
 import { IMPORT } from './job-rooms-store.ts';
 import { type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
-import { KEPT_MS, type StepResult, WAITING_MS } from './job-store.ts';
+import { type StepResult, WAITING_MS } from './stored-job.ts';
 
 /** A step of the process whose attempt has the task of the job. */
 interface Held {
@@ -209,45 +209,5 @@ export const cancel: Step<Cancelled, undefined> = {
       results: () => given.map(() => undefined),
       wakes: events.length > 0 ? [FEED] : [],
     };
-  },
-};
-
-/** One transaction forgets this number of chunks at most. */
-const MAX_FORGOTTEN = 1_000;
-/** The room of a file is kept for longer than it is reserved: rows may still arrive. */
-const ROOM_KEPT_MS = 3_600_000;
-const OVERDUE = sql`
-  SELECT job_chunks.job_id, job_chunks.chunk FROM jobs JOIN job_chunks
-    ON job_chunks.platform = jobs.platform AND job_chunks.job_id = jobs.job_id
-  WHERE jobs.platform = :platform AND jobs.finished_at IS NULL AND jobs.created_at <= (SELECT ${NOW}) - CAST(:waiting_ms AS bigint)
-    AND job_chunks.waiting IS NOT NULL LIMIT :most`;
-const FORGET_ONE = sql`UPDATE job_chunks SET waiting = NULL WHERE ${OF_JOB} AND chunk = :chunk`;
-const OLDEST = sql`
-  SELECT job_id FROM jobs WHERE platform = :platform AND (finished_at IS NOT NULL AND created_at <= (SELECT ${NOW}) - CAST(:kept_ms AS bigint)
-    OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:room_ms AS bigint))
-  ORDER BY created_at LIMIT 1 ${FOR_UPDATE}`;
-const SOME_CHUNKS = sql`
-  SELECT chunk FROM job_chunks WHERE ${OF_JOB} LIMIT :most`;
-const DROP_SOME = sql`DELETE FROM job_chunks WHERE ${OF_JOB} AND ${among(sql`chunk`, SOME_CHUNKS)} RETURNING chunk`;
-const DROP_EMPTY = sql`
-  DELETE FROM jobs WHERE ${OF_JOB} AND NOT EXISTS (SELECT 1 FROM job_chunks WHERE ${OF_JOB})`;
-
-/** In pieces: forgets rows that waited for a day, then the oldest job that is kept no longer. Resolves to whether there may be more. */
-export const sweep: Step<undefined, boolean> = {
-  name: 'sweep jobs',
-  key: () => '',
-  look: () => [
-    OVERDUE.with({ waiting_ms: WAITING_MS, most: MAX_FORGOTTEN }),
-    OLDEST.with({ kept_ms: KEPT_MS, room_ms: ROOM_KEPT_MS }),
-  ],
-  decide: (_, [overdue = [], oldest = []]) => {
-    const writes = overdue.map((row) =>
-      FORGET_ONE.with({ job_id: String(row['job_id']), chunk: Number(row['chunk']) }),
-    );
-    for (const row of oldest) {
-      const job_id = String(row['job_id']);
-      writes.push(DROP_SOME.with({ job_id, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ job_id }));
-    }
-    return { writes, results: () => [overdue.length === MAX_FORGOTTEN || oldest.length > 0] };
   },
 };

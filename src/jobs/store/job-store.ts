@@ -1,116 +1,216 @@
-import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
+import type { Database } from '../../database/database.ts';
+import { DatabaseFault } from '../../database/engine.ts';
+import type { SealedTexts } from '../../database/sealed-texts.ts';
+import { among, NOW, rows, sql } from '../../database/sql.ts';
 import type { LoggedMove } from '../../order-ledger/move-log.ts';
-import { type ProblemBody, ProblemException } from '../../problem/problem.exception.ts';
-import type { Counts, JobDefinition, JobRecord, JobState } from './job-record.ts';
+import type { ProblemBody } from '../../problem/problem.exception.ts';
+import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
+import * as rooms from './job-rooms-store.ts';
+import { COLUMNS, IS_KEPT, type JobRow, JobSeal, readJob } from './job-rows-store.ts';
+import * as steps from './job-steps-store.ts';
+import { sweep } from './job-sweep-store.ts';
+import {
+  type ChunkChange,
+  type JobList,
+  type JobQuery,
+  JobStoreUnavailable,
+  KEPT_MS,
+  type Reservation,
+  type Reserved,
+  type StepResult,
+  type StoredChunk,
+  type Taken,
+  type UnfinishedJob,
+  WAITING_MS,
+} from './stored-job.ts';
 
-export const JOB_STORE = Symbol('JobStore');
+/** So many chunks are on their way at once, so that a large file does not fill the memory twice. */
+const CHUNKS_AT_ONCE = 20;
+const MAX_UNFINISHED = 10_000;
 
-const DAY_MS = 24 * 3_600_000;
-/** Jobs and the results of their rows are kept for this time. */
-export const KEPT_MS = 7 * DAY_MS;
-/** The rows of an accepted job wait for this time at most, with their passwords. */
-export const WAITING_MS = DAY_MS;
-/** A caller may have this many unfinished imports. */
-export const MAX_OF_CALLER = 5;
-/** Room stays reserved for this time while the file is read, which takes less. The process may die meanwhile. */
-export const RESERVED_MS = 30_000;
+const OF_QUERY = sql`platform = :platform AND ${IS_KEPT} AND (CAST(:state AS text) IS NULL OR state = :state)`;
+const OF_ENTERPRISES = sql`${OF_QUERY}
+  AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })}`)}`;
+const NEWEST = sql`ORDER BY created_at DESC, job_id LIMIT :count OFFSET :offset`;
+const LISTS = {
+  all: {
+    page: sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_QUERY} ${NEWEST}`,
+    total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_QUERY}`,
+  },
+  some: {
+    page: sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_ENTERPRISES} ${NEWEST}`,
+    total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_ENTERPRISES}`,
+  },
+};
+const UNFINISHED = sql`
+  SELECT job_id, changed_at, state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
+  ORDER BY created_at LIMIT :most`;
+/** Rows that waited for too long count as gone, also where no process has swept them away. */
+const CHUNK = sql`
+  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waiting_ms AS bigint) THEN waiting END AS waiting
+  FROM job_chunks JOIN jobs ON jobs.platform = job_chunks.platform AND jobs.job_id = job_chunks.job_id
+  WHERE job_chunks.platform = :platform AND job_chunks.job_id = :job_id AND chunk = :chunk`;
+const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :job_id AND calls > 0`;
 
-export interface Reservation {
-  readonly jobId: string;
-  /** Names this request alone: another request cannot use the room, not even under the same id. */
-  readonly owner: string;
-  readonly enterpriseGlobalId: string;
-  readonly caller: string;
-  readonly bytes: number;
-}
+/**
+ * The jobs in the database. Each call is one step by the database's clock. When a call rejects with {@link JobStoreUnavailable}, nothing may be
+ * sent. `attempt` is that of the job's task.
+ */
+export class JobStore {
+  readonly #seal: JobSeal;
 
-export type Reserved =
-  | { readonly kind: 'reserved' }
-  | { readonly kind: 'in-progress'; readonly jobId: string }
-  | { readonly kind: 'full'; readonly limit: 'caller' | 'store' };
+  constructor(
+    private readonly database: Database,
+    texts: SealedTexts,
+    /** The most that all jobs may take. */
+    private readonly maxBytes: number,
+  ) {
+    this.#seal = new JobSeal(texts);
+  }
 
-/** A chunk as the store keeps it: both parts are packed. `waiting` is absent when nothing of the chunk is to be sent any more. */
-export interface StoredChunk {
-  readonly results: Buffer;
-  readonly waiting?: Buffer | undefined;
-}
-
-/** A job, and how many calls were recorded for each of its chunks that has any. */
-export type Taken =
-  | { readonly kind: 'taken'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
-  | { readonly kind: 'lost' | 'ended' };
-
-/** What became of a step. `lost`: another process has the job, so the step had no effect. */
-export type StepResult = 'done' | 'cancelled' | 'lost';
-
-export interface ChunkChange extends StoredChunk {
-  readonly jobId: string;
-  readonly owner: string;
-  readonly chunk: number;
-  readonly counts: Counts;
-}
-
-export interface UnfinishedJob {
-  readonly jobId: string;
-  readonly changedAt: number;
-  readonly state: JobState;
-}
-
-/** Undefined stands for every enterprise, and for every state. */
-export interface JobQuery {
-  readonly enterprises: ReadonlySet<string> | undefined;
-  readonly state: JobState | undefined;
-}
-
-export interface JobList {
-  /** Newest first. */
-  readonly jobs: readonly JobRecord[];
-  readonly total: number;
-}
-
-/** Each call is one atomic step by the store's own clock. When a call rejects with {@link JobStoreUnavailable}, nothing may be sent. */
-export interface JobStore {
   /** The same owner may reserve again, to keep its room for longer. */
-  reserve(wanted: Reservation): Promise<Reserved>;
+  reserve(wanted: Reservation): Promise<Reserved> {
+    return asked(() => this.database.step(rooms.reserve, { ...wanted, limit: this.maxBytes }));
+  }
+
   /** Frees the room of a file that was refused. Without effect if there is a job: the creation may have succeeded without a reply. */
-  release(jobId: string, owner: string): Promise<void>;
+  async release(jobId: string, owner: string): Promise<void> {
+    await asked(() => this.database.step(rooms.release, { jobId, owner }));
+  }
+
   /** Uses the room that this owner has reserved. May be repeated. */
-  create(
+  async create(
     owner: string,
     definition: JobDefinition,
     chunks: readonly StoredChunk[],
-    rows: number,
-  ): Promise<JobRecord>;
-  read(jobId: string): Promise<JobRecord | undefined>;
-  /** The job at its end. Undefined where it is sealed under a key that this gateway does not have. */
-  recordIn(move: LoggedMove): JobRecord | undefined;
-  list(query: JobQuery, offset: number, count: number): Promise<JobList>;
-  chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined>;
-  unfinished(): Promise<readonly UnfinishedJob[]>;
+    total: number,
+  ): Promise<JobRecord> {
+    const { jobId } = definition;
+    let bytes = 0;
+    for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
+      const part = chunks.slice(from, from + CHUNKS_AT_ONCE).map((chunk, at) => {
+        const sealed = { jobId, chunk: from + at, ...this.#sealed(jobId, from + at, chunk) };
+        bytes += sealed.results.length + (sealed.waiting?.length ?? 0);
+        return sealed;
+      });
+      await asked(() => Promise.all(part.map((each) => this.database.step(rooms.upload, each))));
+    }
+    const creation = { jobId, owner, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
+    const isThere = await asked(() => this.database.step(rooms.create, creation));
+    const record = isThere ? await this.read(jobId) : undefined;
+    if (!record) throw new JobStoreUnavailable(new Error('the reserved room is gone'));
+    return record;
+  }
 
-  /** Makes the process with this hold the only one that may change the job. The owner of the hold is the owner of the steps below. */
-  take(jobId: string, hold: TaskHold): Promise<Taken>;
-  /** Before a call is sent. Resolves when that is durable. No effect if the job is cancelled or the lock has ended: no call may come late. */
-  begin(jobId: string, hold: TaskHold, chunk: number, calls: number): Promise<StepResult>;
+  async read(jobId: string): Promise<JobRecord | undefined> {
+    const [row] = await asked(() => this.database.read<JobRow>(readJob(jobId)));
+    return row && this.#seal.record(row);
+  }
+
+  /** The job at its end. Undefined where it is sealed under a key that this gateway does not have. */
+  recordIn({ name, record }: LoggedMove): JobRecord | undefined {
+    return this.#seal.openEvent(name, String(record));
+  }
+
+  async list({ enterprises, state }: JobQuery, offset: number, count: number): Promise<JobList> {
+    const { page, total } = enterprises ? LISTS.some : LISTS.all;
+    const wanted = {
+      state: state ?? null,
+      kept_ms: KEPT_MS,
+      ...(enterprises && { enterprises: [...enterprises].map((enterprise) => ({ enterprise })) }),
+    };
+    const [found, [counted]] = await asked(() =>
+      Promise.all([
+        this.database.read<JobRow>(page.with({ ...wanted, count, offset })),
+        this.database.read<{ total: number }>(total.with(wanted)),
+      ]),
+    );
+    return { jobs: found.flatMap((row) => this.#seal.record(row) ?? []), total: counted?.total ?? 0 };
+  }
+
+  async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
+    type Parts = { readonly results: Uint8Array; readonly waiting: Uint8Array | null };
+    const query = CHUNK.with({ job_id: jobId, chunk, waiting_ms: WAITING_MS });
+    const [found] = await asked(() => this.database.read<Parts>(query));
+    const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
+    return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
+  }
+
+  async unfinished(): Promise<readonly UnfinishedJob[]> {
+    const query = UNFINISHED.with({ most: MAX_UNFINISHED });
+    const found = await asked(() => this.database.read<JobRow>(query));
+    return found.map(({ job_id, changed_at, state }) => ({
+      jobId: job_id,
+      changedAt: changed_at,
+      state: state as JobState,
+    }));
+  }
+
+  /** Makes the process with this attempt the only one that may change the job. */
+  async take(jobId: string, attempt: string): Promise<Taken> {
+    const result = await this.#step(steps.take, { jobId, attempt });
+    const job = await this.read(jobId);
+    if (!job || isEnded(job.state)) return { kind: 'ended' };
+    if (result === 'lost') return { kind: 'lost' };
+    const recorded = await asked(() =>
+      this.database.read<{ chunk: number; calls: number }>(CALLS.with({ job_id: jobId })),
+    );
+    return { kind: 'taken', job, calls: new Map(recorded.map(({ chunk, calls }) => [chunk, calls])) };
+  }
+
+  /** Before a call is sent. Resolves when that is durable. No effect if the job is cancelled or the lease has ended: no call may come late. */
+  begin(jobId: string, attempt: string, chunk: number, calls: number): Promise<StepResult> {
+    return this.#step(steps.begin, { jobId, attempt, chunk, calls });
+  }
+
   /** May be repeated. `cancelled`: the chunk is saved, and the job is cancelled. */
-  save(change: ChunkChange): Promise<StepResult>;
+  save({ jobId, attempt, chunk, counts, ...parts }: ChunkChange): Promise<StepResult> {
+    return this.#step(steps.save, {
+      jobId,
+      attempt,
+      chunk,
+      counts,
+      ...this.#sealed(jobId, chunk, parts),
+    });
+  }
+
   /** Records that the plan is made: the rows and the members to delete are in this many chunks. */
-  prepared(jobId: string, owner: string, chunks: number, total: number): Promise<StepResult>;
-  finish(jobId: string, owner: string, state: JobState, problem: ProblemBody | null): Promise<StepResult>;
+  prepared(jobId: string, attempt: string, chunks: number, total: number): Promise<StepResult> {
+    return this.#step(steps.prepared, { jobId, attempt, chunks, total });
+  }
+
+  finish(jobId: string, attempt: string, state: JobState, problem: ProblemBody | null): Promise<StepResult> {
+    const sealed = this.#seal.problem(jobId, problem);
+    return this.#step(steps.finish, { jobId, attempt, state, problem: sealed, seal: this.#seal });
+  }
+
   /** A job that has not begun ends at once. Another one ends when what was sent is settled. */
-  cancel(jobId: string): Promise<void>;
+  async cancel(jobId: string): Promise<void> {
+    await asked(() => this.database.step(steps.cancel, { jobId, seal: this.#seal }));
+  }
+
+  /** Forgets what is kept no longer. */
+  async sweep(): Promise<void> {
+    while (await asked(() => this.database.step(sweep, undefined)));
+  }
+
+  #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {
+    return {
+      results: this.#seal.rows(jobId, chunk, 'results', results),
+      waiting: waiting ? this.#seal.rows(jobId, chunk, 'waiting', waiting) : null,
+    };
+  }
+
+  #step<Input>(step: Parameters<typeof this.database.step<Input, StepResult>>[0], input: Input) {
+    return asked(() => this.database.step(step, input));
+  }
 }
 
-/** The store cannot say what is recorded, so nothing is sent. */
-export class JobStoreUnavailable extends ProblemException {
-  override readonly name = 'JobStoreUnavailable';
-
-  constructor(cause: unknown) {
-    super('dependency-unavailable', {
-      detail:
-        'The order store of the gateway, which also keeps jobs, does not respond. Nothing was sent to the platform.',
-      retryAfter: 1,
-      cause,
-    });
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof DatabaseFault)) throw error;
+    throw new JobStoreUnavailable(error);
   }
 }

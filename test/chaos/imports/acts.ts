@@ -18,11 +18,8 @@ export interface ImportSizes extends Sizes {
 
 const CSV = { 'content-type': 'text/csv' };
 const PAUSE_MS = 150;
-const STORE_AWAY_MS = 300;
 /** A job that does not change for so long has been forgotten. Processes that die keep it for some seconds only. */
 const FORGOTTEN_MS = 120_000;
-/** Then the job of a process that died is free. */
-const TAKEN_OVER_MS = 10_000;
 const ROWS_PER_CALL = 100;
 /** As many as a caller may have. */
 const IMPORTS_AT_A_TIME = 5;
@@ -157,7 +154,6 @@ export const acts = {
     await stage.killGateways();
     // Only the calls of the processes that died get no response: one that is sent again and hangs would be looked up, record or not.
     await stage.sandbox.heal(ids);
-    stage.store.pass(TAKEN_OVER_MS);
     violations.push(...(await falseRows(stage, file, await ended(stage, job, violations))));
     return violations;
   },
@@ -291,7 +287,7 @@ async function killAll(
 ): Promise<void> {
   const random = new SeededRandom(seed);
   const order = Array.from({ length: kills + redisKills }, (_, index) => ({
-    what: index < kills ? ('gateway' as const) : ('redis' as const),
+    what: index < kills ? ('gateway' as const) : ('database' as const),
     place: random.next(),
   })).sort((one, other) => one.place - other.place);
   // A process that starts again is not killed meanwhile, and the others are.
@@ -304,10 +300,8 @@ async function killAll(
       (each) => !starting.has(each),
     );
     const index = running[Math.floor(random.next() * running.length)] as number;
-    if (what === 'redis') {
-      await stage.killStore();
-      await sleep(STORE_AWAY_MS);
-      await stage.store.restart();
+    if (what === 'database') {
+      await stage.killDatabase();
     } else
       starting.set(
         index,

@@ -1,14 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../support/canary.ts';
-import { ask, until } from '../../support/redis.ts';
-import { ChaosStage, partsOf, type Setting } from '../stage.ts';
+import { askDatabase } from '../../support/database.ts';
+import { type RunningPostgres, startPostgres } from '../../support/postgres.ts';
+import { until } from '../../support/redis.ts';
+import { ChaosStage, type Parts, partsOf, type Setting } from '../stage.ts';
 
 /** Short, so that calls without a response end during the run. */
 const DEADLINE_MS = 1_000;
 /** Every password of an employee begins so: the mark of the run, and the kind. */
 const PASSWORD_MARK = newSecret('m').slice(0, 9);
 const EVENTS_MS = 30_000;
+const DATABASE_AWAY_MS = 1_000;
 
 interface JobEvent {
   readonly id: number;
@@ -20,15 +24,24 @@ export class ImportStage extends ChaosStage {
   #leaks = 0;
   #asked = 0;
 
+  private constructor(
+    parts: Parts,
+    private readonly database: RunningPostgres,
+    private readonly url: string,
+  ) {
+    super(parts);
+  }
+
   static async set({ processes, seed, variant }: Setting & { readonly seed: number }): Promise<ImportStage> {
-    return new ImportStage(
-      await partsOf({
-        ...{ processes, seed, variant, variantsFile: 'test/chaos/imports/variants.ts' },
-        environment: { UPSTREAM_DEADLINE_MS: String(DEADLINE_MS) },
-        // The platform's documents do not say which, so it depends on the seed.
-        platform: { rowFaults: seed % 2 === 0 ? 'whole' : 'row' },
-      }),
-    );
+    const database = await startPostgres(['fsync=on']);
+    const url = await database.newUrl();
+    const parts = await partsOf({
+      ...{ processes, seed, variant, variantsFile: 'test/chaos/imports/variants.ts' },
+      environment: { UPSTREAM_DEADLINE_MS: String(DEADLINE_MS), DATABASE_URL: url },
+      // The platform's documents do not say which, so it depends on the seed.
+      platform: { rowFaults: seed % 2 === 0 ? 'whole' : 'row' },
+    });
+    return new ImportStage(parts, database, url);
   }
 
   /** A response of that gateway, or of any; undefined where it does not respond. */
@@ -112,25 +125,28 @@ export class ImportStage extends ChaosStage {
     await Promise.all(this.fleet.gateways.map((_, index) => this.killGateway(index)));
   }
 
+  /** kill -9, and a second later it is there again. */
+  async killDatabase(): Promise<void> {
+    this.count('stores killed');
+    await this.database.kill();
+    await sleep(DATABASE_AWAY_MS);
+    await this.database.start();
+  }
+
   /** Chunks of the job that wait with their passwords. */
   async waitingChunks(jobId: string): Promise<number> {
-    return ask(this.store, async (client) => {
-      const [key] = await client.keys(`*:guard}:jobs:waiting:${jobId}`);
-      return key === undefined ? 0 : client.hlen(key);
-    });
+    const waiting = 'SELECT chunk FROM job_chunks WHERE waiting IS NOT NULL AND job_id = $1';
+    return (await askDatabase(this.url, waiting, jobId)).length;
   }
 
-  /** What the store has of a job and of the tasks, for a person who looks for a fault. */
+  /** What the database has of a job and of the tasks, for a person who looks for a fault. */
   async stored(jobId: string): Promise<object> {
-    return ask(this.store, async (client) => {
-      const [key = ''] = await client.keys(`*:guard}:jobs:job:${jobId}`);
-      const { definition: _, ...fields } = await client.hgetall(key);
-      const tasks = (await client.keys('*:guard}:imports:*')).map((each) => each.replace(/.*:imports:/, ''));
-      return { fields, tasks };
-    });
+    const [fields] = await askDatabase(this.url, 'SELECT * FROM jobs WHERE job_id = $1', jobId);
+    const tasks = await askDatabase(this.url, 'SELECT * FROM tasks');
+    return { fields: { ...fields, definition: undefined }, tasks };
   }
 
-  /** Passwords that can be read in responses, events, logs or Redis, or wait although their job has ended. */
+  /** Passwords that can be read in responses, events, logs or the database, or wait although their job has ended. */
   override async atLast(): Promise<readonly string[]> {
     this.count('calls spoiled', await this.sandbox.spoiled());
     const violations: string[] = [];
@@ -138,25 +154,24 @@ export class ImportStage extends ChaosStage {
     if (this.#leaks > 0) violations.push(`${this.#leaks} responses have a password`);
     if (this.outputs().some((output) => output.includes(PASSWORD_MARK)))
       violations.push('a log has a password');
-    const files = readdirSync(this.store.folder, { recursive: true, withFileTypes: true });
+    const files = readdirSync(this.database.folder, { recursive: true, withFileTypes: true });
     for (const file of files.filter((each) => each.isFile()))
       if (readFileSync(join(file.parentPath, file.name), 'latin1').includes(PASSWORD_MARK))
-        violations.push(`Redis has a password in plain text (${file.name})`);
+        violations.push(`the database has a password in plain text (${file.name})`);
     return violations;
   }
 
-  /** Of jobs that have ended, and of files for which no job came to be since their gateway died: these have to go by themselves. */
+  override async clear(): Promise<void> {
+    await super.clear();
+    await this.database.stop();
+  }
+
   async #keptPasswords(): Promise<string[]> {
-    return ask(this.store, async (client) => {
-      const kept: string[] = [];
-      for (const key of await client.keys('*:guard}:jobs:waiting:*')) {
-        if ((await client.exists(key.replace(':waiting:', ':job:'))) === 1)
-          kept.push(`${key} has ended and keeps its passwords`);
-        else if ((await client.pttl(key)) === -1)
-          kept.push(`${key} is no job and keeps its passwords for good`);
-      }
-      return kept;
-    });
+    const kept = await askDatabase(
+      this.url,
+      'SELECT job_id FROM job_chunks JOIN jobs USING (platform, job_id) WHERE waiting IS NOT NULL AND finished_at IS NOT NULL',
+    );
+    return kept.map((row) => `${String(row['job_id'])} has ended and keeps its passwords`);
   }
 
   #fetch(path: string, init: RequestInit, gateway?: number): Promise<Response> {

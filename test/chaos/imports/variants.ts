@@ -5,19 +5,20 @@
 import type * as Calls from '../../../src/jobs/member-imports/import-calls.ts';
 import type * as Known from '../../../src/jobs/member-imports/known-members.ts';
 import type * as Imports from '../../../src/jobs/member-imports/imports.service.ts';
-import type * as Store from '../../../src/jobs/store/redis-job-store.ts';
-import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
+import type { Decision } from '../../../src/database/step.ts';
+import type * as Rooms from '../../../src/jobs/store/job-rooms-store.ts';
+import type * as Steps from '../../../src/jobs/store/job-steps-store.ts';
+import type * as Store from '../../../src/jobs/store/job-store.ts';
+import { applyChosen, around, changed } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
 import type { acts } from './acts.ts';
-
-const SCRIPTS = 'jobs/store/job-scripts.js';
 
 export const variants = {
   'no-record-before-sending': {
     act: 'killed-before-the-record',
     apply: async () => {
-      const { RedisJobStore } = await changed<typeof Store>('jobs/store/redis-job-store');
-      around(RedisJobStore.prototype, 'begin', () => Promise.resolve('done'));
+      const { JobStore } = await changed<typeof Store>('jobs/store/job-store');
+      around(JobStore.prototype, 'begin', () => Promise.resolve('done'));
     },
   },
   'no-lookup-after-a-lost-response': {
@@ -31,14 +32,29 @@ export const variants = {
   'passwords-kept': {
     act: 'passwords',
     apply: async () => {
-      await inScripts(SCRIPTS, "redis.call('DEL', KEYS[2], KEYS[3])", "redis.call('DEL', KEYS[3])");
-      await inScripts(SCRIPTS, "redis.call('HDEL', KEYS[2], ARGV[2])\n", '');
+      const { JobStore } = await changed<typeof Store>('jobs/store/job-store');
+      const { finish } = await changed<typeof Steps>('jobs/store/job-steps-store');
+      around(JobStore.prototype, 'save', (goOn, [change]) => {
+        const { waiting = Buffer.from('kept'), ...rest } = change as { readonly waiting?: Buffer };
+        return goOn({ ...rest, waiting });
+      });
+      around<Decision<unknown>>(finish, 'decide', (goOn, all) => {
+        const { writes = [], ...rest } = goOn(...all);
+        return {
+          ...rest,
+          writes: writes.filter(({ statement }) => !statement.textFor('postgres').includes('waiting = NULL')),
+        };
+      });
     },
   },
   'two-imports-at-once': {
     act: 'second-import',
-    apply: () =>
-      inScripts(SCRIPTS, "if slot.enterprise == ARGV[2] then return {'in-progress', all[at]} end", ''),
+    apply: async () => {
+      const { reserve } = await changed<typeof Rooms>('jobs/store/job-rooms-store');
+      around(reserve, 'decide', (goOn, [wanted, found, now]) =>
+        goOn(wanted, (found as unknown[]).with(1, []), now),
+      );
+    },
   },
   'plan-not-bounded': {
     act: 'bounded-deletes',
@@ -52,8 +68,8 @@ export const variants = {
   'plan-bounded-only-when-the-file-arrives': {
     act: 'bounded-deletes',
     apply: async () => {
-      const { RedisJobStore } = await changed<typeof Store>('jobs/store/redis-job-store');
-      around(RedisJobStore.prototype, 'create', (goOn, [owner, definition, ...rest]) =>
+      const { JobStore } = await changed<typeof Store>('jobs/store/job-store');
+      around(JobStore.prototype, 'create', (goOn, [owner, definition, ...rest]) =>
         goOn(owner, { ...(definition as object), deletes: { most: 1_000_000, keep: [] } }, ...rest),
       );
     },

@@ -1,0 +1,59 @@
+import { among, FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
+import type { Step } from '../../database/step.ts';
+import { addTasks, channelOf } from '../../tasks/task-store.ts';
+import { IMPORT } from './job-rooms-store.ts';
+import { OF_JOB } from './job-rows-store.ts';
+import { KEPT_MS, WAITING_MS } from './stored-job.ts';
+
+/** One transaction forgets this number of chunks at most. */
+const MAX_FORGOTTEN = 1_000;
+/** The room of a file is kept for longer than it is reserved: rows may still arrive. */
+const ROOM_KEPT_MS = 3_600_000;
+const OVERDUE = sql`
+  SELECT job_chunks.job_id, job_chunks.chunk FROM jobs JOIN job_chunks
+    ON job_chunks.platform = jobs.platform AND job_chunks.job_id = jobs.job_id
+  WHERE jobs.platform = :platform AND jobs.finished_at IS NULL AND jobs.created_at <= (SELECT ${NOW}) - CAST(:waiting_ms AS bigint)
+    AND job_chunks.waiting IS NOT NULL LIMIT :most`;
+const FORGET_ONE = sql`UPDATE job_chunks SET waiting = NULL WHERE ${OF_JOB} AND chunk = :chunk`;
+const OLDEST = sql`
+  SELECT job_id FROM jobs WHERE platform = :platform AND (finished_at IS NOT NULL AND created_at <= (SELECT ${NOW}) - CAST(:kept_ms AS bigint)
+    OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:room_ms AS bigint))
+  ORDER BY created_at LIMIT 1 ${FOR_UPDATE}`;
+const SOME_CHUNKS = sql`
+  SELECT chunk FROM job_chunks WHERE ${OF_JOB} LIMIT :most`;
+const DROP_SOME = sql`DELETE FROM job_chunks WHERE ${OF_JOB} AND ${among(sql`chunk`, SOME_CHUNKS)} RETURNING chunk`;
+const WITHOUT_TASK = sql`
+  SELECT job_id FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved' AND NOT EXISTS
+    (SELECT 1 FROM tasks WHERE tasks.platform = :platform AND kind = :kind AND name = job_id) LIMIT :most`;
+const DROP_EMPTY = sql`
+  DELETE FROM jobs WHERE ${OF_JOB} AND NOT EXISTS (SELECT 1 FROM job_chunks WHERE ${OF_JOB})`;
+
+/**
+ * In pieces: forgets rows that waited for a day, and the oldest job that is kept no longer. A job that has not ended and has no task gets one.
+ * Resolves to whether there may be more.
+ */
+export const sweep: Step<undefined, boolean> = {
+  name: 'sweep jobs',
+  key: () => '',
+  look: () => [
+    OVERDUE.with({ waiting_ms: WAITING_MS, most: MAX_FORGOTTEN }),
+    OLDEST.with({ kept_ms: KEPT_MS, room_ms: ROOM_KEPT_MS }),
+    WITHOUT_TASK.with({ kind: IMPORT, most: MAX_FORGOTTEN }),
+  ],
+  decide: (_, [overdue = [], oldest = [], lost = []]) => {
+    const writes = overdue.map((row) =>
+      FORGET_ONE.with({ job_id: String(row['job_id']), chunk: Number(row['chunk']) }),
+    );
+    for (const row of oldest) {
+      const job_id = String(row['job_id']);
+      writes.push(DROP_SOME.with({ job_id, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ job_id }));
+    }
+    if (lost.length > 0)
+      writes.push(addTasks(lost.map((row) => ({ kind: IMPORT, name: String(row['job_id']), inMs: 0 }))));
+    return {
+      writes,
+      results: () => [overdue.length === MAX_FORGOTTEN || oldest.length > 0],
+      wakes: lost.length > 0 ? [channelOf(IMPORT)] : [],
+    };
+  },
+};
