@@ -57,8 +57,8 @@ export const PART_OF_STORE = 0.1;
  * The place of a move in the log. It is given out where the move is written: a later one has a greater cursor, compared as text. Of
  * Redis it is the id of a stream's entry, with zeros in front of its two numbers.
  */
-export const CURSOR = /^\d{15}-\d{10}$/;
-export const NO_MOVE = cursorOf('0-0');
+export const CURSOR = /^\d{15}$/;
+export const NO_MOVE = '0'.repeat(15);
 
 export function cursorOf(entryId: string): string {
   const [time = '', sequence = ''] = entryId.split('-');

@@ -1,19 +1,21 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
-import { Maintenance } from '../control/maintenance.ts';
+import { DatabaseConfig, OrderStoreConfig } from '../config/app-config.ts';
+import { Database } from '../database/database.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
-import { type MaintenanceStore, MemoryMaintenanceStore } from '../order-ledger/maintenance-store.ts';
+import { EventStore } from '../order-ledger/event-store.ts';
+import type { MaintenanceStore } from '../order-ledger/maintenance-store.ts';
 import { MemoryMoveLog } from '../order-ledger/memory-move-log.ts';
-import { MemoryOrderLedger } from '../order-ledger/memory-order-ledger.ts';
 import { MOVE_LOG, type MoveLog } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
-import { RedisMaintenanceStore } from '../order-ledger/redis-maintenance-store.ts';
-import { RedisMoveLog } from '../order-ledger/redis-move-log.ts';
-import { RedisOrderLedger } from '../order-ledger/redis-order-ledger.ts';
+import { WindowStore } from '../order-ledger/window-store.ts';
 import { WriteRecorder } from '../order-ledger/write-recorder.ts';
+import { WriteRecords } from '../order-ledger/write-rows.ts';
+import { WriteStore } from '../order-ledger/write-store.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { BudgetWatch } from './budget-watch.ts';
@@ -31,37 +33,37 @@ import { StoreWatch } from './watch.ts';
     StoreEpoch,
     StoreWatch,
     {
-      provide: ObservedOrderLedger,
-      inject: [OrderStoreRedis, StoreWatch, MemoryMoveLog, Log, Metrics, Generations, Maintenance],
+      provide: WriteStore,
+      inject: [Database, DatabaseConfig, OrderStoreConfig, StoreWatch],
       useFactory: (
-        redis: OrderStoreRedis,
+        database: Database,
+        { platform }: DatabaseConfig,
+        { encryptionKeys }: OrderStoreConfig,
         watch: StoreWatch,
-        moves: MemoryMoveLog,
-        log: Log,
-        metrics: Metrics,
-        generations: Generations,
-        maintenance: Maintenance,
       ) => {
-        const store = redis.configured
-          ? new RedisOrderLedger(redis, redis.environment, watch)
-          : new MemoryOrderLedger(moves, undefined, () => maintenance.refusal('orders'));
-        return new ObservedOrderLedger(store, log, metrics, generations);
+        const texts = new SealedTexts(encryptionKeys, platform);
+        return new WriteStore(
+          database,
+          new WriteRecords(texts, (name, reason) => watch.unreadable(name, reason)),
+        );
       },
+    },
+    {
+      provide: ObservedOrderLedger,
+      inject: [WriteStore, Log, Metrics, Generations],
+      useFactory: (store: WriteStore, log: Log, metrics: Metrics, generations: Generations) =>
+        new ObservedOrderLedger(store, log, metrics, generations),
     },
     MemoryMoveLog,
     {
       provide: MOVE_LOG,
-      inject: [OrderStoreRedis, StoreWatch, MemoryMoveLog],
-      useFactory: (redis: OrderStoreRedis, watch: StoreWatch, inProcess: MemoryMoveLog): MoveLog =>
-        redis.configured ? new RedisMoveLog(redis, redis.environment, watch) : inProcess,
+      inject: [Database],
+      useFactory: (database: Database): MoveLog => new EventStore(database),
     },
     {
       provide: MAINTENANCE_STORE,
-      inject: [OrderStoreRedis, StoreWatch],
-      useFactory: (redis: OrderStoreRedis, watch: StoreWatch): MaintenanceStore =>
-        redis.configured
-          ? new RedisMaintenanceStore(redis, redis.environment, watch)
-          : new MemoryMaintenanceStore(),
+      inject: [Database],
+      useFactory: (database: Database): MaintenanceStore => new WindowStore(database),
     },
     MaintenanceWatch,
     BudgetWatch,
