@@ -243,7 +243,7 @@ export default {
         orphan: true,
         path: '^(src|sandbox|test)/',
         pathNot:
-          '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|order-store/init|database/(init|sqlite-worker))\\.ts$',
+          '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|database/(init|sqlite-worker))\\.ts$',
       },
       to: {},
     },

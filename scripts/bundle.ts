@@ -19,7 +19,6 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 
 const PROGRAMS = {
   gateway: 'dist/main.js',
-  'order-store-init': 'dist/order-store/init.js',
   'database-init': 'dist/database/init.js',
   // A thread of the gateway, which finds it beside itself.
   'sqlite-worker': 'dist/database/sqlite-worker.js',

@@ -35,11 +35,6 @@ export async function buildApp(
   const log = overrides.log ?? createLog(config.logLevel);
   log.addSecrets(...secretsOf(config));
   reportFaults(faultLog(log));
-  for (const { formerly, name } of config.formerNames)
-    log.warn(
-      { event: 'variable-renamed', formerly, name },
-      `${formerly} is now ${name}: the former name is read until 0.3`,
-    );
   const { certificates, publicPath } = config.listen;
   const { rewriteUrl } = serverLimits;
   const adapter = new FastifyAdapter({

@@ -7,7 +7,7 @@ import type { RateLimit } from './callers-file.ts';
  * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas
  * agree. The window begins with the first request, and refused requests do not count. A foreign value counts as no window. ARGV:
  * asked, limit, window ms. Returns: granted, used in all, ms to the window's end. The count goes to replicas, and not into the log on
- * disk: a server that is also the order store would make each request wait for its disk.
+ * disk: no request waits for a disk.
  */
 const TAKE = new Script(`
 redis.set_repl(redis.REPL_REPLICA)

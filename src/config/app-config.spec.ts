@@ -204,35 +204,9 @@ describe('a wrong variable', () => {
   });
 });
 
-describe('a variable that has another name now', () => {
-  const withRedis = { REDIS_URL: 'redis://localhost', ENCRYPTION_KEYS: `k1:${key()}` };
-
-  it('is read under its former name, also as a file, and told so', () => {
-    const url = 'redis://:pass@orders';
-    for (const given of [{ GUARD_REDIS_URL: url }, { GUARD_REDIS_URL_FILE: file(`${url}\n`) }]) {
-      const config = loadConfig({ ...required, ...withRedis, ...given, GUARD_INIT: 'manual' });
-      expect(config.orderStore.url?.reveal()).toBe(url);
-      expect(config.orderStore.init).toBe('manual');
-      expect(config.formerNames).toEqual([
-        { formerly: 'GUARD_REDIS_URL', name: 'ORDER_REDIS_URL' },
-        { formerly: 'GUARD_INIT', name: 'ORDER_STORE_INIT' },
-      ]);
-    }
-    expect(loadConfig({ ...required, ...withRedis }).formerNames).toEqual([]);
-  });
-
-  it('is not given under both names, and a fault names the one that was given', () => {
-    expect(faultsWith({ ...withRedis, GUARD_INIT: 'auto', ORDER_STORE_INIT: 'manual' })).toEqual([
-      'ORDER_STORE_INIT and GUARD_INIT, its former name, are both set: give ORDER_STORE_INIT',
-    ]);
-    expect(faultsWith({ GUARD_INIT: 'sometimes' })).toEqual([expect.stringMatching(/^GUARD_INIT must/)]);
-  });
-});
-
 describe('a secret in a file', () => {
   const good: Record<string, string> = {
     REDIS_URL: 'redis://:pass@localhost',
-    ORDER_REDIS_URL: 'redis://:pass@localhost',
     ENCRYPTION_KEYS: `k1:${key()}`,
     UPSTREAM_APP_KEY: randomBytes(8).toString('hex'),
     UPSTREAM_APP_SECRET: randomBytes(8).toString('hex'),

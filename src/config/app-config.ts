@@ -8,7 +8,7 @@ import {
 } from './platform-profile.ts';
 import { type Certificates, readCertificates } from './certificate-files.ts';
 import { ConfigError } from './config-error.ts';
-import type { DatabaseAddress } from './database-url.ts';
+import { DATABASE_URL_FORMS, type DatabaseAddress } from './database-url.ts';
 import type { FollowedCertificates } from './followed-certificates.ts';
 import { redisCertificates } from './redis-certificates.ts';
 import type { ListedHost } from './listed-hosts.ts';
@@ -69,10 +69,9 @@ export class JwtConfig {
   trust!: { readonly issuer: string; readonly audience: string; readonly jwksUrl: URL } | undefined;
 }
 
-/** The store of the order ledger. Without `url` the records stay in this process. */
-export class OrderStoreConfig extends RedisConfig {
-  /** Whether the gateway (`auto`) or the operator (`manual`) makes an empty store ready. */
-  init!: 'auto' | 'manual';
+export class OrderStoreConfig extends RedisConfig {}
+
+export class OrderConfig {
   /** From this age on an operator is shown an accepted order, and may settle it. In ms. */
   acceptedAlertMs!: number;
 }
@@ -87,6 +86,8 @@ export class DatabaseConfig {
   init!: 'auto' | 'manual';
   /** The name of the platform in the key of every row. */
   platform!: string;
+  /** They seal what is in no column. Only a database in memory may lack them. */
+  encryptionKeys!: readonly EncryptionKey[];
 }
 
 /** How long responses to reads are cached; 0 switches the cache off. */
@@ -115,19 +116,13 @@ export class WebhookConfig {
   allowInsecure!: boolean;
 }
 
-/** A variable that is set under the name that it had before. */
-export interface FormerName {
-  readonly formerly: string;
-  readonly name: VariableName;
-}
-
 export interface AppConfig {
-  readonly formerNames: readonly FormerName[];
   readonly logLevel: Values['LOG_LEVEL'];
   readonly listen: ListenConfig;
   readonly upstream: UpstreamConfig;
   readonly redis: RedisConfig;
   readonly orderStore: OrderStoreConfig;
+  readonly orders: OrderConfig;
   readonly database: DatabaseConfig;
   readonly callers: CallersConfig;
   readonly jwt: JwtConfig;
@@ -143,17 +138,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Reads the environment once. Throws {@link ConfigError} with every fault found. */
 export function loadConfig(environment: Environment): AppConfig {
   const faults: string[] = [];
-  const formerNames: FormerName[] = [];
   const values = {} as Record<VariableName, unknown>;
   for (const [name, variable] of Object.entries(variables) as [VariableName, Variable][]) {
-    const { formerly } = variable;
-    const former = formerly && rawValue(formerly, variable, environment, faults);
-    const own = rawValue(name, variable, environment, faults);
-    if (own !== undefined && former !== undefined)
-      faults.push(`${name} and ${formerly}, its former name, are both set: give ${name}`);
-    if (formerly && former !== undefined) formerNames.push({ formerly, name });
-    const raw = own ?? former;
-    const given = own === undefined && former !== undefined ? formerly : name;
+    const raw = rawValue(name, variable, environment, faults);
     if (raw === undefined && !variable.schema.safeParse(undefined).success) {
       if (!faults.some((fault) => fault.startsWith(name)))
         faults.push(`${name} is required: ${variable.meaning}`);
@@ -161,10 +148,10 @@ export function loadConfig(environment: Environment): AppConfig {
     }
     const result = variable.schema.safeParse(raw);
     if (result.success) values[name] = result.data;
-    else faults.push(`${given} ${result.error.issues[0]?.message}`);
+    else faults.push(`${name} ${result.error.issues[0]?.message}`);
   }
   if (faults.length > 0) throw new ConfigError(faults);
-  return { ...assemble(values as Values, environment), formerNames };
+  return assemble(values as Values, environment);
 }
 
 /** An empty variable counts as absent, since that is what `NAME=` in an environment file means, unless it is a value of its own. */
@@ -190,7 +177,7 @@ function rawValue(
   }
 }
 
-function assemble(values: Values, environment: Environment): Omit<AppConfig, 'formerNames'> {
+function assemble(values: Values, environment: Environment): AppConfig {
   const faults = contradictions(values, environment);
   const certificates = redisCertificates(values, faults);
   const ofListener = listenerCertificates(values, faults);
@@ -234,18 +221,15 @@ function assemble(values: Values, environment: Environment): Omit<AppConfig, 'fo
       certificates: ofUpstream,
     },
     redis: { ...server, url: values.REDIS_URL },
-    orderStore: {
-      ...server,
-      url: values.ORDER_REDIS_URL ?? values.REDIS_URL,
-      init: values.ORDER_STORE_INIT ?? (production ? 'manual' : 'auto'),
-      acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS,
-    },
+    orderStore: { ...server, url: values.REDIS_URL },
+    orders: { acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS },
     database: {
       address: values.DATABASE_URL,
       ca: databaseAuthorities,
       poolMax: values.DATABASE_POOL_MAX,
       init: values.DATABASE_INIT ?? (production ? 'manual' : 'auto'),
       platform: `${platform.host}${platform.pathname.replace(/\/$/, '')}`,
+      encryptionKeys,
     },
     callers: { file: values.CALLERS_FILE },
     jwt: { trust: issuer && audience && jwksUrl ? { issuer, audience, jwksUrl } : undefined },
@@ -306,10 +290,23 @@ function contradictions(values: Values, environment: Environment): string[] {
       faults.push(`${name} must be https, a loopback address, or allowed by ALLOW_INSECURE_UPSTREAM=true`);
     }
   }
-  if (!values.REDIS_URL && values.NODE_ENV === 'production')
-    faults.push('REDIS_URL is required in production');
-  if ((values.REDIS_URL ?? values.ORDER_REDIS_URL) && !values.ENCRYPTION_KEYS)
-    faults.push('ENCRYPTION_KEYS is required with REDIS_URL');
+  const { kind } = values.DATABASE_URL;
+  if (values.NODE_ENV === 'production') {
+    if (kind === 'memory')
+      faults.push(
+        environment['DATABASE_URL']
+          ? 'DATABASE_URL must not be sqlite::memory: in production, since orders would be forgotten with the process: name a file or a PostgreSQL'
+          : `DATABASE_URL is required in production: ${DATABASE_URL_FORMS}`,
+      );
+    if (kind === 'postgres' && !values.REDIS_URL)
+      faults.push(
+        'REDIS_URL is required in production with a PostgreSQL in DATABASE_URL: the processes that share it share tokens, sessions and rates there',
+      );
+  }
+  if (!values.ENCRYPTION_KEYS && (values.REDIS_URL || kind !== 'memory'))
+    faults.push(
+      'ENCRYPTION_KEYS is required with REDIS_URL, and with a DATABASE_URL other than sqlite::memory:',
+    );
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = values;
   if ((issuer ?? audience ?? jwksUrl) && !(issuer && audience && jwksUrl))
     faults.push('JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL must be set together');
@@ -339,15 +336,8 @@ function isLoopback(url: URL): boolean {
 }
 
 /** Lists: those of the application's secret and of private keys, which change where these are replaced while the process runs, and all others. */
-export function secretsOf({
-  listen,
-  upstream,
-  redis,
-  orderStore,
-  database,
-  tracing,
-}: AppConfig): (readonly string[])[] {
-  const urls = [redis.url, orderStore.url].flatMap((url) => url?.reveal() ?? []);
+export function secretsOf({ listen, upstream, redis, database, tracing }: AppConfig): (readonly string[])[] {
+  const urls = [redis.url?.reveal() ?? []].flat();
   const lasting = [
     upstream.appKey.reveal(),
     ...urls,
@@ -355,7 +345,7 @@ export function secretsOf({
       const { password = [], sentinelPassword = [] } = parseRedisUrl(url) ?? {};
       return [password, sentinelPassword].flat();
     }),
-    ...[redis, orderStore].flatMap(({ certificates }) => certificates.key ?? []),
+    ...[redis.certificates.key ?? []].flat(),
     ...(database.address.kind === 'postgres' ? [database.address.password?.reveal() ?? []].flat() : []),
     ...headerValues(tracing.headers?.reveal() ?? ''),
     ...redis.encryptionKeys.map((each) => each.key.export().toString('base64')),

@@ -8,14 +8,14 @@ const VARIABLES = {
   key: 'REDIS_TLS_KEY_FILE',
 } as const;
 
-/** Reads the files, for both Redis. Adds to `faults` what is wrong with them, by the variable's name. */
+/** Reads the files, and adds to `faults` what is wrong with them, by the variable's name. */
 export function redisCertificates(values: Values, faults: string[]): Certificates {
   const files = certificateFiles(values, VARIABLES);
   const before = faults.length;
   const certificates = readCertificates(files, VARIABLES, faults);
   const given = Object.values(files).map(({ variable }) => variable);
-  const urls = [values.REDIS_URL, values.ORDER_REDIS_URL].map((url) => url && parseRedisUrl(url.reveal()));
-  if (faults.length === before && given.length > 0 && !urls.some((url) => url?.tls))
-    faults.push(`${given.join(', ')} must go with a REDIS_URL or ORDER_REDIS_URL that begins with rediss`);
+  const address = values.REDIS_URL && parseRedisUrl(values.REDIS_URL.reveal());
+  if (faults.length === before && given.length > 0 && !address?.tls)
+    faults.push(`${given.join(', ')} must go with a REDIS_URL that begins with rediss`);
   return certificates;
 }

@@ -97,8 +97,6 @@ export interface Variable {
   readonly reread?: true;
   /** Empty is a value of its own, and not the same as absent. */
   readonly mayBeEmpty?: true;
-  /** The name that it had before, which is read until 0.3. */
-  readonly formerly?: string;
 }
 
 export const variables = {
@@ -130,32 +128,19 @@ export const variables = {
   NODE_ENV: {
     schema: oneOf('production', 'development', 'test').default('development'),
     meaning:
-      '`production` (requires Redis, turns the documentation pages off by default), `development` or `test`; any other word stops the start',
+      '`production` (requires DATABASE_URL, turns the documentation pages off by default), `development` or `test`; any other word stops the start',
   },
   REDIS_URL: {
     schema: redisUrl.optional(),
     meaning:
-      'Redis for tokens, sessions, the read cache and rate limits; empty: they stay in the process, for a single process only (refused in production). ' +
+      'Redis for tokens, sessions, the read cache and rate limits; empty: they stay in the process, for a single process only (refused in production with a PostgreSQL). ' +
       `Forms: ${REDIS_URL_FORMS}. Name more than one host for Sentinel and cluster. Certificates are always checked; ` +
       'name a private authority in NODE_EXTRA_CA_CERTS',
     secret: true,
   },
-  ORDER_REDIS_URL: {
-    schema: redisUrl.optional(),
-    meaning:
-      'Redis for the order ledger, in the forms of REDIS_URL, which is the default; it must not evict keys, and should write every command to disk (appendonly yes, appendfsync always)',
-    secret: true,
-    formerly: 'GUARD_REDIS_URL',
-  },
-  ORDER_STORE_INIT: {
-    schema: oneOf('auto', 'manual').optional(),
-    meaning:
-      '`auto`: the gateway makes an empty order ledger ready at start; `manual`: the operator runs `npm run order-store-init`, and until then orders get 503; default auto, in production manual',
-    formerly: 'GUARD_INIT',
-  },
   DATABASE_URL: {
     schema: databaseUrl.default({ kind: 'memory' }),
-    meaning: `where what must not be lost is kept; so far imports alone, and orders are kept in ORDER_REDIS_URL. Forms: ${DATABASE_URL_FORMS}`,
+    meaning: `where orders, imports, webhooks and events are kept; required in production, where sqlite::memory: is refused. Forms: ${DATABASE_URL_FORMS}`,
     secret: true,
   },
   DATABASE_CA_FILE: {
@@ -175,7 +160,7 @@ export const variables = {
   ENCRYPTION_KEYS: {
     schema: encryptionKeys.optional(),
     meaning:
-      'kid:base64(32 bytes), comma separated; the gateway encrypts with the first key and decrypts with all of them; required with Redis',
+      'kid:base64(32 bytes), comma separated; the gateway encrypts with the first key and decrypts with all of them; required with REDIS_URL, and with a DATABASE_URL other than sqlite::memory:',
     secret: true,
   },
   UPSTREAM_USERS_FILE: {
@@ -231,7 +216,7 @@ export const variables = {
   REDIS_TLS_CA_FILE: {
     schema: word.optional(),
     meaning:
-      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL and ORDER_REDIS_URL. This file and the next two are read at start",
+      "PEM file of the authorities that may have signed Redis' certificate, instead of those that Node trusts; for rediss forms of REDIS_URL. This file and the next two are read at start",
   },
   REDIS_TLS_CERT_FILE: {
     schema: word.optional(),

@@ -17,7 +17,9 @@ const well: ReplicaState = {
   draining: false,
   overload: undefined,
   redis: { status: 'up', reason: undefined },
-  orders: { stopped: 'none', reason: undefined, unreadable: 0 },
+  database: { stopped: 'none', reason: undefined },
+  databaseIsWeak: false,
+  unreadable: 0,
   refusedFiles: [],
   certificates: [],
   tlsRefused: [],
@@ -37,8 +39,8 @@ const platform = (over: Partial<PlatformState>) => attentionFor(well, { ...servi
 const inStores = (over: Partial<StoredState>) => attentionFor(well, serving, { ...stored, ...over }, NOW);
 const orders = (over: Partial<StoredState['orders']>) => inStores({ orders: { ...stored.orders, ...over } });
 
-const down = (stopped: ReplicaState['orders']['stopped'], reason: string) => ({
-  orders: { stopped, reason, unreadable: 0 },
+const down = (stopped: ReplicaState['database']['stopped'], reason: string) => ({
+  database: { stopped, reason },
 });
 const trouble = (
   kind: TokenTrouble['kind'],
@@ -53,13 +55,16 @@ const failing = (calls: number, timeouts: number, group: 'orderReads' | 'orders'
 });
 
 const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
-  ['a store that is away', of(down('away', 'away')), 'OrderStoreAway', /^Orders are refused: away$/],
-  ['an emptied store', of(down('epoch', 'emptied')), 'OrderStoreUnconfirmed', /emptied/],
-  ['a store that has gone back', of(down('count', 'gone back')), 'OrderStoreUnconfirmed', /gone back/],
-  ['a store with wrong settings', of(down('settings', 'evicts')), 'OrderStoreRefuses', /evicts/],
+  ['a database that is away', of(down('away', 'away')), 'DatabaseAway', /^Orders are refused: away$/],
+  ['an emptied database', of(down('unready', 'emptied')), 'DatabaseLost', /emptied/],
+  ['another database', of(down('identity', 'not the one')), 'DatabaseLost', /not the one/],
+  ['a database that has gone back', of(down('numbers', 'gone back')), 'DatabaseLost', /gone back/],
+  ['a database with wrong settings', of(down('settings', 'fsync')), 'DatabaseUnfit', /fsync/],
+  ['a full database', of(down('writes', 'full')), 'DatabaseUnfit', /full/],
+  ['a weak database', of({ databaseIsWeak: true }), 'DatabaseWeak', /failover/],
   [
     'records under a lost key',
-    of({ orders: { ...well.orders, unreadable: 2 } }),
+    of({ unreadable: 2 }),
     'OrderRecordsUnreadable',
     /^2 records of writes cannot be read: .*ENCRYPTION_KEYS/,
   ],

@@ -1,9 +1,9 @@
 import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
-import type { NearlyUsed } from '../order-store/budget-watch.ts';
+import type { NearlyUsed } from '../order-ledger/budget-watch.ts';
 import type { Attention, MaybeAttention } from './attention-item.ts';
 import type { OpenOrders } from './doubts.ts';
 import { type PlatformState, platformTrouble } from './platform-attention.ts';
-import { orderStore, type ReplicaState, replicaTrouble } from './replica-attention.ts';
+import { database, type ReplicaState, replicaTrouble } from './replica-attention.ts';
 import { counted, duration, named, timeOf } from './words.ts';
 
 /** What is in the stores of all replicas. */
@@ -28,7 +28,7 @@ export function attentionFor(
   now: number,
 ): Attention[] {
   const found: readonly MaybeAttention[] = [
-    ...orderStore(replica),
+    ...database(replica),
     ...platformTrouble(platform, now),
     ...openOrders(stored.orders),
     ...replicaTrouble(replica),

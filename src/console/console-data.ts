@@ -5,7 +5,7 @@ import { Maintenance } from '../control/maintenance.ts';
 import { type Gap, UpstreamGaps } from '../upstream/gaps.ts';
 import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
-import { BudgetWatch } from '../order-store/budget-watch.ts';
+import { BudgetWatch } from '../order-ledger/budget-watch.ts';
 import { attentionFor } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { KnownWebhooks } from './known-webhooks.ts';

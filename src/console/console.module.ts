@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { HttpModule } from '../http/http.module.ts';
-import { OrderStoreModule } from '../order-store/order-store.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { WebhooksModule } from '../webhooks/webhooks.module.ts';
@@ -19,7 +19,7 @@ import { ReplicaWatch } from './replica-attention.ts';
   imports: [
     HttpModule,
     JobsModule,
-    OrderStoreModule,
+    OrderLedgerModule,
     ReconciliationModule,
     TokenModule,
     UpstreamClientModule,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OrderStoreConfig } from '../config/app-config.ts';
+import { OrderConfig } from '../config/app-config.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery, WaitingOrders } from '../order-ledger/order-ledger-store.ts';
@@ -24,10 +24,10 @@ export class DoubtedOrders {
     private readonly history: AttemptHistory,
     private readonly times: ReconciliationSchedule,
     private readonly platform: PlatformSearch,
-    private readonly config: OrderStoreConfig,
+    private readonly config: OrderConfig,
   ) {}
 
-  /** Counts none where the order store cannot be read. */
+  /** Counts none where the database cannot be read. */
   async count(): Promise<OpenOrders> {
     try {
       const { inDoubt, accepted } = await this.ledger.waiting();
@@ -44,7 +44,7 @@ export class DoubtedOrders {
     }
   }
 
-  /** Lists the oldest first. Rejects where the order store cannot be read. */
+  /** Lists the oldest first. Rejects where the database cannot be read. */
   async list(): Promise<object> {
     const { doubted, overdue, records } = await this.#open();
     const items = await Promise.all(records.map((record) => this.#show(record)));

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Admission, type Overload } from '../http/admission.ts';
 import { FollowedFiles, type RefusedFile } from '../observability/followed-files.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { StoreWatch } from '../order-store/watch.ts';
+import { Database } from '../database/database.ts';
+import { WriteRecords } from '../order-ledger/write-rows.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import type { MaybeAttention } from './attention-item.ts';
 import { counted, duration } from './words.ts';
@@ -18,7 +19,11 @@ export interface ReplicaState {
   readonly draining: boolean;
   readonly overload: Overload | undefined;
   readonly redis: Pick<SharedRedis, 'status' | 'reason'>;
-  readonly orders: StoreWatch['trouble'];
+  readonly database: Database['trust']['trouble'];
+  /** Whether a failover of the database may lose commits. */
+  readonly databaseIsWeak: boolean;
+  /** The number of records of writes that cannot be read. */
+  readonly unreadable: number;
   readonly refusedFiles: readonly RefusedFile[];
   /** Those that end soon, or have ended. */
   readonly certificates: readonly { readonly name: string; readonly leftMs: number }[];
@@ -35,7 +40,8 @@ export class ReplicaWatch {
   constructor(
     private readonly admission: Admission,
     private readonly redis: SharedRedis,
-    private readonly orderStore: StoreWatch,
+    private readonly database: Database,
+    private readonly records: WriteRecords,
     private readonly files: FollowedFiles,
     private readonly metrics: Metrics,
   ) {}
@@ -47,7 +53,9 @@ export class ReplicaWatch {
       draining: this.admission.draining,
       overload: this.admission.overload,
       redis: this.redis,
-      orders: this.orderStore.trouble,
+      database: this.database.trust.trouble,
+      databaseIsWeak: this.database.trust.isWeak,
+      unreadable: this.records.unreadable,
       refusedFiles: this.files.refusedNow,
       certificates: ends
         .map(({ labels, value }) => ({ name: labels['certificate'] ?? '', leftMs: value * 1_000 - now }))
@@ -63,22 +71,35 @@ export class ReplicaWatch {
   }
 }
 
-const STORE_ALERTS: Readonly<Record<string, string>> = {
-  away: 'OrderStoreAway',
-  epoch: 'OrderStoreUnconfirmed',
-  count: 'OrderStoreUnconfirmed',
+const DATABASE_ALERTS: Readonly<Record<string, string>> = {
+  away: 'DatabaseAway',
+  unready: 'DatabaseLost',
+  identity: 'DatabaseLost',
+  numbers: 'DatabaseLost',
 };
 
-export const orderStore = ({ orders, notRecorded }: ReplicaState): MaybeAttention[] => [
-  orders.stopped !== 'none' && {
+export const database = ({
+  database: { stopped, reason },
+  databaseIsWeak,
+  unreadable,
+  notRecorded,
+}: ReplicaState): MaybeAttention[] => [
+  stopped !== 'none' && {
     level: 'act',
     title: 'Orders are refused',
-    detail: orders.reason ?? 'The order store cannot be used',
-    alert: STORE_ALERTS[orders.stopped] ?? 'OrderStoreRefuses',
+    detail: reason ?? 'The database cannot be used',
+    alert: DATABASE_ALERTS[stopped] ?? 'DatabaseUnfit',
   },
-  orders.unreadable > 0 && {
+  databaseIsWeak && {
+    level: 'watch',
+    title: 'A failover of the database may lose orders',
+    detail:
+      'Its standbys are not synchronous, or similar: the log line `database-weak` says what. Orders would stop after such a failover',
+    alert: 'DatabaseWeak',
+  },
+  unreadable > 0 && {
     level: 'act',
-    title: `${counted(orders.unreadable, 'record')} of writes cannot be read`,
+    title: `${counted(unreadable, 'record')} of writes cannot be read`,
     detail:
       'Sealed under a key that ENCRYPTION_KEYS does not have, or damaged: the log names them. A caller that repeats such an order gets 503.',
     alert: 'OrderRecordsUnreadable',

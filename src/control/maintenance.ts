@@ -10,7 +10,7 @@ export const stopWords = enumeration(
 /** What is stopped; each word stops what the words before it stop, too. */
 export type Stops = WordOf<typeof stopWords>;
 
-/** What an operator has said. Times are in ms since the epoch, by the order store's clock. */
+/** What an operator has said. Times are in ms since the epoch, by the clock of the database. */
 export interface MaintenanceWindow {
   readonly stops: Stops;
   readonly from: number;
@@ -37,7 +37,7 @@ export function stoppedProblem({ stops, until, reason }: MaintenanceWindow, now:
 @Injectable()
 export class Maintenance {
   #window: MaintenanceWindow | undefined;
-  /** How far the order store's clock is ahead of the monotonic one. */
+  /** How far the clock of the database is ahead of the monotonic one. */
   #aheadMs = Date.now() - performance.now();
   #pause = new AbortController();
 
@@ -46,7 +46,7 @@ export class Maintenance {
     return this.#window && this.now < this.#window.until ? this.#window : undefined;
   }
 
-  /** By the order store's clock, in ms since the epoch. */
+  /** By the clock of the database, in ms since the epoch. */
   get now(): number {
     return performance.now() + this.#aheadMs;
   }
@@ -74,7 +74,7 @@ export class Maintenance {
     return this.#pause.signal;
   }
 
-  /** What the order store has, read at this time of its clock. Called twice a second. */
+  /** What the database has, read at this time of its clock. Called twice a second. */
   learn(window: MaintenanceWindow | undefined, now: number): void {
     this.#window = window;
     this.#aheadMs = now - performance.now();

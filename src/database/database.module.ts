@@ -1,7 +1,10 @@
 import { Global, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DatabaseConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { Database } from './database.ts';
+import { SealedTexts } from './sealed-texts.ts';
+import { trustReasons } from './trust.ts';
 
 /** The database for every module. */
 @Global()
@@ -12,22 +15,33 @@ import { Database } from './database.ts';
       inject: [DatabaseConfig, Log],
       useFactory: (config: DatabaseConfig, log: Log) => new Database(config, log),
     },
+    {
+      provide: SealedTexts,
+      inject: [DatabaseConfig],
+      useFactory: ({ encryptionKeys, platform }: DatabaseConfig) => new SealedTexts(encryptionKeys, platform),
+    },
   ],
-  exports: [Database],
+  exports: [Database, SealedTexts],
 })
 export class DatabaseModule implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly database: Database,
     private readonly config: DatabaseConfig,
     private readonly log: Log,
+    private readonly metrics: Metrics,
   ) {}
 
   async onModuleInit(): Promise<void> {
+    const { trust } = this.database;
+    this.metrics.follow('gateway_database_stopped', () =>
+      trustReasons.map((reason) => [{ reason }, Number(reason === trust.trouble.stopped)]),
+    );
+    this.metrics.follow('gateway_database_weak', () => [[{}, Number(trust.isWeak)]]);
     await this.database.open();
     if (this.config.address.kind === 'memory')
       this.log.warn(
         { event: 'database-in-memory' },
-        'DATABASE_URL names no database: imports run in this process only, and are forgotten with it',
+        'DATABASE_URL names no database: orders, imports, webhooks and events are kept in this process only, and are forgotten with it',
       );
   }
 

@@ -14,7 +14,8 @@ const CHECK_STOPPED_MS = 250;
 const TRIAL_MS = 5_000;
 
 /** Why orders are refused; `none`: they are not. */
-export type TrustReason = 'none' | 'away' | 'unready' | 'identity' | 'numbers' | 'settings' | 'writes';
+export const trustReasons = ['none', 'away', 'unready', 'identity', 'numbers', 'settings', 'writes'] as const;
+export type TrustReason = (typeof trustReasons)[number];
 /** Only an operator's, or the server's, next state ends the others: these end with a write that succeeds. */
 const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only', 'rights', 'damaged']);
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
@@ -54,6 +55,11 @@ export class Trust implements Guard {
 
   get status(): 'up' | 'down' {
     return this.#stopped === 'none' ? 'up' : 'down';
+  }
+
+  /** A failover may lose commits. */
+  get isWeak(): boolean {
+    return this.#weak !== '';
   }
 
   /** For an operator. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import type { JobRecord } from '../jobs/store/job-record.ts';
@@ -7,14 +7,8 @@ import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
 import { enterprisesOf, type LedgerRecord, subjectOf } from '../order-ledger/ledger-record.ts';
-import {
-  type LoggedMove,
-  MOVE_LOG,
-  type MoveLog,
-  type Moves,
-  MovesDropped,
-  type WantedMove,
-} from '../order-ledger/move-log.ts';
+import { EventStore } from '../order-ledger/event-store.ts';
+import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedgerUnavailable } from '../order-ledger/order-ledger-store.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -25,7 +19,7 @@ import { type EventType, eventTypeOf, movesOf } from './event-types.ts';
 
 /** One page looks at this number of moves at most: a caller who may see few of them goes on with `next`. */
 const MAX_LOOKED_AT = 2_000;
-/** Of one script: others do not wait for it. */
+/** The most moves of one read. */
 const AT_ONCE = 200;
 /** For so long streams and webhooks share what was read: shorter than the time between two looks. */
 const SHARED_MS = 100;
@@ -53,7 +47,7 @@ export class EventsService {
   readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord>();
 
   constructor(
-    @Inject(MOVE_LOG) private readonly moves: MoveLog,
+    private readonly moves: EventStore,
     private readonly orders: ObservedOrderLedger,
     private readonly jobs: JobStore,
     private readonly log: Log,

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DatabaseConfig, RedisConfig } from '../config/app-config.ts';
+import { DatabaseConfig } from '../config/app-config.ts';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
 import { CallerModule } from '../caller/caller.module.ts';
@@ -35,17 +35,9 @@ const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
     MemberDirectory,
     {
       provide: JobStore,
-      inject: [Database, DatabaseConfig, RedisConfig],
-      useFactory: (
-        database: Database,
-        { address, platform }: DatabaseConfig,
-        { encryptionKeys }: RedisConfig,
-      ) =>
-        new JobStore(
-          database,
-          new SealedTexts(encryptionKeys, platform),
-          address.kind === 'memory' ? MAX_BYTES_IN_MEMORY : MAX_BYTES,
-        ),
+      inject: [Database, SealedTexts, DatabaseConfig],
+      useFactory: (database: Database, texts: SealedTexts, { address }: DatabaseConfig) =>
+        new JobStore(database, texts, address.kind === 'memory' ? MAX_BYTES_IN_MEMORY : MAX_BYTES),
     },
   ],
   exports: [JobStore, JobsService],

@@ -5,7 +5,7 @@ import { OpenWord } from '../operation/response-fields.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { PublicOperation } from '../operation/operation.decorator.ts';
 import { Admission } from '../http/admission.ts';
-import { StoreWatch } from '../order-store/watch.ts';
+import { Database } from '../database/database.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import { OperationGroups } from '../upstream/resilience/operation-groups.ts';
@@ -40,7 +40,7 @@ export class ReadinessDto {
   @OpenWord(partStatuses, 'The Redis that replicas share')
   redis!: 'up' | 'down' | 'off';
 
-  @OpenWord(partStatuses, 'Whether the order ledger can be used: without it the gateway places no order')
+  @OpenWord(partStatuses, 'Whether the database can be used: without it the gateway places no order')
   orders!: 'up' | 'down';
 
   @OpenWord(partStatuses, 'Whether the last token request to the platform succeeded')
@@ -63,7 +63,7 @@ export class HealthController {
   constructor(
     private readonly admission: Admission,
     private readonly redis: SharedRedis,
-    private readonly orders: StoreWatch,
+    private readonly database: Database,
     private readonly tokens: TokenManager,
     private readonly upstream: OperationGroups,
   ) {}
@@ -90,7 +90,7 @@ export class HealthController {
   ready(@Res({ passthrough: true }) reply: FastifyReply): ReadinessDto {
     const parts = {
       redis: this.redis.status,
-      orders: this.orders.status,
+      orders: this.database.trust.status,
       tokens: this.tokens.isFailing ? 'down' : 'up',
       upstream: this.upstream.health,
       load: this.admission.overload ? 'overloaded' : 'ok',

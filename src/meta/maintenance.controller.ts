@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Maintenance } from '../control/maintenance.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call } from '../operation/request-stages.ts';
-import { MaintenanceWatch } from '../order-store/maintenance-watch.ts';
+import { MaintenanceWatch } from '../order-ledger/maintenance-watch.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { MaintenanceDto, SetMaintenanceDto, toMaintenance } from './maintenance.dto.ts';

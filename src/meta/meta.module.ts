@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HttpModule } from '../http/http.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
-import { OrderStoreModule } from '../order-store/order-store.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { CallersController } from './callers.controller.ts';
@@ -12,7 +12,7 @@ import { ProblemsController } from './problems.controller.ts';
 
 /** What the gateway says about itself: its health, its problems, what a caller may do, the gaps of the platform, and what operators have stopped. */
 @Module({
-  imports: [OperationModule, HttpModule, OrderStoreModule, TokenModule, UpstreamClientModule],
+  imports: [OperationModule, HttpModule, OrderLedgerModule, TokenModule, UpstreamClientModule],
   controllers: [
     ...[CallersController, GapsController, HealthController, MaintenanceController, ProblemsController],
   ],

@@ -41,7 +41,7 @@ export const COUNTERS = {
   },
   gateway_tls_failures_total: {
     help: 'Connections that failed because TLS or a certificate was refused, by server',
-    labels: { server: ['platform', 'tokens', 'redis', 'order-store'] },
+    labels: { server: ['platform', 'tokens', 'redis'] },
   },
   gateway_upstream_refused_total: {
     help: 'Calls refused before anything was sent, by group of operations and reason',
@@ -136,7 +136,7 @@ export const GAUGES = {
     labels: { principal: words() },
   },
   gateway_certificate_expiry_timestamp_seconds: {
-    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, order-store, upstream-client: the one that the gateway shows there; listener: the one that it shows callers; client-ca, upstream-ca: the first end of the authorities that it trusts',
+    help: 'When a certificate ends, in seconds since 1970; platform, tokens: as the server showed it last; redis, upstream-client: the one that the gateway shows there; listener: the one that it shows callers; client-ca, upstream-ca: the first end of the authorities that it trusts',
     labels: {
       certificate: words<TlsServer | 'listener' | 'client-ca' | 'upstream-client' | 'upstream-ca'>(),
     },
@@ -176,6 +176,18 @@ export const GAUGES = {
     help: 'Webhooks of all callers, by state: ok, failing (no delivery is taken), or switched_off by the gateway',
     labels: { state: words<'ok' | 'failing' | 'switched_off'>() },
   },
+  gateway_order_records_unreadable: {
+    help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
+    labels: {},
+  },
+  gateway_database_stopped: {
+    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the database does not respond; unready: it was never made ready, or was emptied; identity: it is another database; numbers: it has lost commits; settings: it is configured unsafely; writes: it takes no writes',
+    labels: { reason: words() },
+  },
+  gateway_database_weak: {
+    help: 'Whether a failover of the database may lose commits, as its standbys are not synchronous: 1 or 0',
+    labels: {},
+  },
   gateway_budget_used_ratio: {
     help: 'How much of a budget of this month its caller has used, from 0 to 1, by caller and budget: orders, licences or deletions',
     labels: { caller: words(), budget: words<'orders' | 'licences' | 'deletions'>() },
@@ -195,14 +207,6 @@ export const GAUGES_OF_REDIS = {
   gateway_redis_up: {
     help: 'Whether Redis can be used: 1 or 0',
     labels: { store: words<'shared' | 'orders'>() },
-  },
-  gateway_order_store_stopped: {
-    help: 'Why orders are refused: 1 for the current reason; none: orders are admitted; away: the order ledger does not respond; epoch: it was emptied or exchanged; count: it has lost writes; settings: Redis is configured unsafely; keys: encryption keys are missing; rights: Redis denies the gateway a right; replicas: too few acknowledge; writes: Redis refuses them',
-    labels: { reason: words() },
-  },
-  gateway_order_records_unreadable: {
-    help: 'Records of writes that could not be decrypted when they were read: sealed under a missing key, or damaged',
-    labels: {},
   },
 } as const satisfies Table;
 

@@ -1,11 +1,11 @@
-import type { Database } from '../database/database.ts';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.ts';
 import { among, NOW, type Query, rows, sql } from '../database/sql.ts';
 import { NUMBER, raise, type Step } from '../database/step.ts';
 import { askedOfStore } from './ledger-fault.ts';
 import {
   type LoggedMove,
   MAX_MOVES,
-  type MoveLog,
   type Moves,
   MOVES_KEPT_MS,
   MovesDropped,
@@ -117,10 +117,19 @@ const trim: Step<undefined, number> = {
   },
 };
 
-/** The feed in the database. */
-export class EventStore implements MoveLog {
+/**
+ * Every move of an order, and the end of every job, in the order in which they were made. The step that moves the record writes it, so there
+ * is no move without its event and no event without its move. Events that are older than {@link MOVES_KEPT_MS}, or more than
+ * {@link MAX_MOVES}, are dropped, the oldest first.
+ */
+@Injectable()
+export class EventStore {
   constructor(private readonly database: Database) {}
 
+  /**
+   * Looks through so many moves after this one; without `after` from the oldest that is kept, without `wanted` for all. Rejects with
+   * {@link MovesDropped} if later ones were dropped, and with `OrderLedgerUnavailable` while the database is away.
+   */
   async read(after: string | undefined, count: number, wanted: readonly WantedMove[] = []): Promise<Moves> {
     const from = after === undefined ? -1 : numberOf(after);
     const parameters = {
@@ -142,12 +151,14 @@ export class EventStore implements MoveLog {
     };
   }
 
+  /** A move that has been shown before; undefined where it is kept no longer. */
   async one(id: string): Promise<LoggedMove | undefined> {
     const query = ONE.with({ number: numberOf(id) });
     const [row] = await askedOfStore(() => this.database.read<EventRow>(query));
     return row && moveIn(row);
   }
 
+  /** The newest move that was ever written; {@link NO_MOVE} without one. */
   async newest(): Promise<string> {
     return cursorOf((await this.#ends()).newest);
   }

@@ -146,7 +146,7 @@ export function isSought({ state, details: { order } }: LedgerRecord): boolean {
   );
 }
 
-/** A recorded write. Times are in ms since 1970, by the order store's clock. */
+/** A recorded write. Times are in ms since 1970, by the clock of the database. */
 export interface LedgerRecord {
   /** Identifies the write: see {@link orderName} and {@link keyName}. */
   readonly name: string;

@@ -1,26 +1,20 @@
+import { Injectable } from '@nestjs/common';
 import type { MonthlyUse } from '../control/budgets.ts';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
-import type { Generations } from '../read-cache/read-keys.ts';
+import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
 import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
 import type { LoggedMove } from './move-log.ts';
-import type {
-  Begin,
-  Begun,
-  Listing,
-  Move,
-  Moved,
-  OrderLedgerStore,
-  OrderQuery,
-  WaitingOrders,
-} from './order-ledger-store.ts';
+import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './order-ledger-store.ts';
+import { WriteStore } from './write-store.ts';
 
-/** The order ledger that everything uses: it counts, logs and traces the steps of its store, and drops what is cached when an order was carried out. */
-export class ObservedOrderLedger implements OrderLedgerStore {
+/** The order ledger that everything uses: it counts, logs and traces the steps of the store, and drops what is cached when an order was carried out. */
+@Injectable()
+export class ObservedOrderLedger {
   constructor(
-    private readonly store: OrderLedgerStore,
+    private readonly store: WriteStore,
     private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly generations: Generations,

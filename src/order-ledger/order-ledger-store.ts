@@ -1,6 +1,5 @@
-import type { BudgetUse, MonthlyUse } from '../control/budgets.ts';
+import type { BudgetUse } from '../control/budgets.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { LoggedMove } from './move-log.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
@@ -82,65 +81,16 @@ export interface WaitingOrders {
   readonly accepted: OrderCount;
 }
 
-/** Each call is one atomic step on the store's own clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent. */
-export interface OrderLedgerStore {
-  /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
-  begin(write: Begin): Promise<Begun>;
-  /** Whether this owner is sending the write, and its lease has not ended. */
-  holds(name: string, owner: string): Promise<boolean>;
-  move(move: Move): Promise<Moved>;
-  /** With `within`, only an order each of whose items names one of these enterprises: any other record is as one that does not exist. */
-  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined>;
-  /** Its time does not depend on the number of orders. `abandon` ends it. */
-  list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing>;
-  /** The order as it was after that move. */
-  recordIn(move: LoggedMove): LedgerRecord;
-  /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
-  sweep(): Promise<readonly string[]>;
-  waiting(): Promise<WaitingOrders>;
-  /** What the caller has used of its budgets in these months. */
-  used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]>;
-}
-
-/** What a gateway knows about its order store; every script compares it with the store. The ledger tells what it learns. */
-export interface KnownStore {
-  /** The epoch found at the start, or confirmed by an operator later; undefined: the store cannot be trusted. */
-  readonly epoch: string | undefined;
-  /** The number of writes that have begun in it, at least. */
-  readonly count: number;
-  readonly server: StoreServer;
-  /** This number of writes has begun: from now on a store with a lower count has lost some. */
-  saw(count: number): void;
-  /** It is time for a trial: the next sweep writes, and replicas acknowledge it like an order. */
-  readonly trial: boolean;
-  /** The trial succeeded. */
-  wrote(): void;
-  /** Too few replicas acknowledged a write. */
-  unacknowledged(): void;
-  refused(code: string): void;
-  unreadable(name: string, reason: 'sealed' | 'broken'): void;
-}
-
-export interface StoreServer {
-  /** Redis denies a right that a write needs. Records can be read all the same. */
-  readonly lacksRights: boolean;
-  /** It has replicas: a write has begun only when replicas have it too. */
-  readonly replicated: boolean;
-  /** The number of replicas that have to acknowledge a write: all that Redis may promote. */
-  readonly acknowledgements: number;
-}
-
 /** The ledger cannot say whether a write may be sent, so the gateway does not send it. */
 export class OrderLedgerUnavailable extends ProblemException {
   override readonly name = 'OrderLedgerUnavailable';
 
   constructor(
     /**
-     * `away`: no response; `refused`: Redis denies the gateway a right; `stopped`: the store cannot be trusted; `unacknowledged`: too few
-     * replicas have the record; `broken`: a record is damaged; `sealed`: a record is sealed under a key that the gateway does not have;
-     * `abandoned`: the caller hung up.
+     * `away`: no response; `refused`: the database takes no writes; `stopped`: the database cannot be trusted; `broken`: a record is damaged;
+     * `sealed`: a record is sealed under a key that the gateway does not have; `abandoned`: the caller hung up.
      */
-    readonly reason: 'away' | 'refused' | 'stopped' | 'unacknowledged' | 'broken' | 'sealed' | 'abandoned',
+    readonly reason: 'away' | 'refused' | 'stopped' | 'broken' | 'sealed' | 'abandoned',
     cause?: unknown,
   ) {
     const isLasting = reason === 'sealed';
@@ -154,15 +104,13 @@ export class OrderLedgerUnavailable extends ProblemException {
 
 /** Where the record is sealed, a repeat does not help: the operator has to correct the gateway's configuration. */
 const DETAILS: Readonly<Record<OrderLedgerUnavailable['reason'], string>> = {
-  away: 'The order store of the gateway does not respond. Nothing was sent to the platform.',
-  refused: 'The order store denies the gateway a right that this needs. Nothing was sent to the platform.',
+  away: 'The database of the gateway does not respond. Nothing was sent to the platform.',
+  refused: 'The database of the gateway takes no writes. Nothing was sent to the platform.',
   stopped:
-    'The order store of the gateway cannot be used until its operator has looked at it. Nothing was sent to the platform.',
-  unacknowledged:
-    'Too few replicas of the order store have acknowledged the record of this write. Nothing was sent to the platform.',
+    'The database of the gateway cannot be used until its operator has looked at it. Nothing was sent to the platform.',
   broken: 'There is a record under this name, and it cannot be read. Nothing was sent to the platform.',
   sealed:
     'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
   abandoned:
-    'The caller hung up before the order store had recorded this write. Nothing was sent to the platform.',
+    'The caller hung up before the gateway had recorded this write. Nothing was sent to the platform.',
 };

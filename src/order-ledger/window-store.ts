@@ -1,10 +1,20 @@
+import { Injectable } from '@nestjs/common';
 import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
-import type { Database } from '../database/database.ts';
+import { Database } from '../database/database.ts';
 import type { Rows } from '../database/engine.ts';
 import { NOW, sql } from '../database/sql.ts';
 import { locked, type Step } from '../database/step.ts';
 import { askedOfStore } from './ledger-fault.ts';
-import type { MaintenanceStore, NewWindow, StoredMaintenance } from './maintenance-store.ts';
+
+/** Without `from` it begins now, by the clock of the database. */
+export type NewWindow = Omit<MaintenanceWindow, 'from'> & { readonly from: number | undefined };
+
+export interface StoredMaintenance {
+  /** Undefined: none. */
+  readonly window: MaintenanceWindow | undefined;
+  /** The time of the database, in ms since the epoch. */
+  readonly now: number;
+}
 
 /** An order that begins shares this lock with others; whoever changes the window has it alone. */
 export const MAINTENANCE = 'maintenance';
@@ -52,8 +62,9 @@ const endWindow: Step<undefined, undefined> = {
   repeatable: true,
 };
 
-/** The window of all replicas, in the database, where the step that begins an order reads it under a lock. */
-export class WindowStore implements MaintenanceStore {
+/** One window for all replicas: the step that begins an order reads it under a lock. Rejects with `OrderLedgerUnavailable` while the database is away. */
+@Injectable()
+export class WindowStore {
   constructor(private readonly database: Database) {}
 
   async read(): Promise<StoredMaintenance> {
@@ -61,6 +72,7 @@ export class WindowStore implements MaintenanceStore {
     return { window: windowIn(rows), now: Number(rows[0]?.['now']) };
   }
 
+  /** Replaces the window before. Once it has resolved, no order begins anywhere within the window, whatever a replica knows. */
   set(window: NewWindow): Promise<StoredMaintenance> {
     return askedOfStore(() => this.database.step(setWindow, window));
   }

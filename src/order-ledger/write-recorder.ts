@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { OrderStoreConfig } from '../config/app-config.ts';
+import { DatabaseConfig } from '../config/app-config.ts';
 import type { BudgetUse } from '../control/budgets.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
@@ -21,8 +21,6 @@ import { type Begin, type Begun, type Move, OrderLedgerUnavailable } from './ord
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
-/** After a failure for one of these reasons, the store may have the record of a write that has not begun. */
-const OPEN: ReadonlySet<string> = new Set(['refused', 'unacknowledged']);
 /** When a caller with too many records may repeat its request: each record ends by itself. */
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
@@ -56,7 +54,7 @@ export class WriteRecorder implements OnApplicationShutdown {
   readonly #unrecorded = new Set<Move>();
 
   constructor(
-    config: OrderStoreConfig,
+    config: DatabaseConfig,
     private readonly store: ObservedOrderLedger,
     private readonly log: Log,
     private readonly metrics: Metrics,
@@ -122,7 +120,7 @@ export class WriteRecorder implements OnApplicationShutdown {
     } catch (error) {
       const { name, owner, details } = begin;
       // This frees its number now, and not only at the end of the lease.
-      if (mayBeRecorded || (error instanceof OrderLedgerUnavailable && OPEN.has(error.reason)))
+      if (mayBeRecorded)
         inBackground('write not sent', () =>
           this.#record({ name, by: 'owner', owner, to: 'not_sent', details }),
         );

@@ -1,5 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import type { SqlRow } from '../database/engine.ts';
-import type { SealedTexts } from '../database/sealed-texts.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
+import { Log } from '../observability/log.ts';
 import { type Details, type LedgerRecord, type State, states } from './ledger-record.ts';
 import { OrderLedgerUnavailable } from './order-ledger-store.ts';
 import type { Place } from './order-counts-store.ts';
@@ -55,12 +57,20 @@ export interface KeptRecord {
   readonly details: string | undefined;
 }
 
-/** Opens what stores keep of writes, and tells the operator what cannot be opened. */
+/** Seals and opens the details of writes, and tells the operator which records cannot be opened. */
+@Injectable()
 export class WriteRecords {
+  readonly #unreadable = new Set<string>();
+
   constructor(
     private readonly texts: SealedTexts,
-    private readonly unreadable: (name: string, reason: 'sealed' | 'broken') => void,
+    private readonly log: Log,
   ) {}
+
+  /** The number of records that could not be opened. */
+  get unreadable(): number {
+    return this.#unreadable.size;
+  }
 
   sealed(name: string, details: Details): string {
     return this.texts.seal(JSON.stringify(details), name);
@@ -71,9 +81,19 @@ export class WriteRecords {
     const text = sealed === undefined ? undefined : this.texts.open(sealed, name);
     if (text === undefined || !states.includes(state as State)) {
       const reason = sealed !== undefined && this.texts.lacksKeyOf(sealed) ? 'sealed' : 'broken';
-      this.unreadable(name, reason);
+      this.#tell(name, reason);
       throw new OrderLedgerUnavailable(reason);
     }
     return { name, state: state as State, submittedAt, settledAt, details: JSON.parse(text) as Details };
+  }
+
+  #tell(name: string, reason: 'sealed' | 'broken'): void {
+    if (this.#unreadable.has(name)) return;
+    this.#unreadable.add(name);
+    const why =
+      reason === 'sealed'
+        ? 'is sealed under a key that ENCRYPTION_KEYS does not have: add it at the end'
+        : 'is damaged, or of another version';
+    this.log.error({ event: 'order-unreadable', write: name, reason }, `The record of a write ${why}`);
   }
 }

@@ -1,5 +1,6 @@
 import { keptMonths, type MonthlyUse } from '../control/budgets.ts';
-import type { Database } from '../database/database.ts';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.ts';
 import type { SqlRow } from '../database/engine.ts';
 import { NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
@@ -23,14 +24,13 @@ import {
   type Listing,
   type Move,
   type Moved,
-  type OrderLedgerStore,
   OrderLedgerUnavailable,
   type OrderQuery,
   type WaitingOrders,
 } from './order-ledger-store.ts';
 import { enterpriseRows, OrderListStore } from './order-list-store.ts';
 import { forgottenUses, USED } from './use-store.ts';
-import { type WriteRecords, writeRow } from './write-rows.ts';
+import { WriteRecords, writeRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
@@ -60,8 +60,9 @@ const forgetUses: Step<number, undefined> = {
   }),
 };
 
-/** Orders and keyed writes in the database. */
-export class WriteStore implements OrderLedgerStore {
+/** Orders and keyed writes in the database. Each call is one atomic step on its clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent. */
+@Injectable()
+export class WriteStore {
   readonly #lists: OrderListStore;
   #forgottenAt = -Infinity;
 
@@ -72,6 +73,7 @@ export class WriteStore implements OrderLedgerStore {
     this.#lists = new OrderListStore(database);
   }
 
+  /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   async begin(write: Begin): Promise<Begun> {
     const sealed = this.records.sealed(write.name, write.details);
     for (;;) {
@@ -83,6 +85,7 @@ export class WriteStore implements OrderLedgerStore {
     }
   }
 
+  /** Whether this owner is sending the write, and its lease has not ended. */
   async holds(name: string, owner: string): Promise<boolean> {
     const found = await askedOfStore(() => this.database.read(HELD.with({ name, owner })));
     return found.length > 0;
@@ -96,6 +99,7 @@ export class WriteStore implements OrderLedgerStore {
     return record ? { kind: 'refused', record } : { kind: 'missing' };
   }
 
+  /** With `within`, only an order each of whose items names one of these enterprises: any other record is as one that does not exist. */
   async read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
     this.#assertWhole();
     if (within && !(await this.#isWithin(name, within))) return undefined;
@@ -103,6 +107,7 @@ export class WriteStore implements OrderLedgerStore {
     return row && this.records.opened(writeRow(row));
   }
 
+  /** Its time does not depend on the number of orders. `abandon` ends it. */
   async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
     this.#assertWhole();
     const { rows: found, total } = await this.#lists.page(query, offset, count, abandon);
@@ -117,10 +122,12 @@ export class WriteStore implements OrderLedgerStore {
     return { records, total };
   }
 
+  /** The order as it was after that move. */
   recordIn({ name, state, record }: LoggedMove): LedgerRecord {
     return this.records.opened(recordOfEvent(name, state, String(record)));
   }
 
+  /** Moves every write whose lease has ended to `in_doubt`, and returns their names. */
   async sweep(): Promise<readonly string[]> {
     const ended: string[] = [];
     let part: readonly string[];
@@ -142,6 +149,7 @@ export class WriteStore implements OrderLedgerStore {
     return { inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted') };
   }
 
+  /** What the caller has used of its budgets in these months. */
   async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
     type Row = { period: string; kind: string; used: number };
     const query = USED.with({ caller, months: months.map((period) => ({ period })) });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { OrderStoreConfig } from '../config/app-config.ts';
+import { OrderConfig } from '../config/app-config.ts';
 import { canonical } from '../order-ledger/write-recorder.ts';
 import {
   enterprisesOf,
@@ -39,7 +39,7 @@ export class OrderRecordsService {
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
-    private readonly config: OrderStoreConfig,
+    private readonly config: OrderConfig,
   ) {}
 
   async getOrder(path: OrderPath, grants: Grants): Promise<OrderRecordDto> {

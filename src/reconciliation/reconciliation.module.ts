@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { OrderStoreModule } from '../order-store/order-store.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { ReconciliationJob } from './reconciliation.job.ts';
 import { AttemptHistory } from './attempt-history.ts';
@@ -8,7 +8,7 @@ import { OrderReconciler } from './reconcile-order.ts';
 import { TaughtOrdersJob } from './taught-orders.job.ts';
 
 @Module({
-  imports: [OrderStoreModule, UpstreamClientModule],
+  imports: [OrderLedgerModule, UpstreamClientModule],
   providers: [AttemptHistory, ReconciliationSchedule, OrderReconciler, ReconciliationJob, TaughtOrdersJob],
   exports: [AttemptHistory, ReconciliationSchedule],
 })

@@ -39,13 +39,6 @@ export function redisErrorReason(error: unknown): RedisErrorReason {
   return 'code' in error || CONNECTION.test(message) ? 'connection' : 'other';
 }
 
-/** The code by which a server that answers refuses writes: it is full, cannot write its log, lacks replicas, is one itself. */
-export function refusalOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
-  if (NO_RIGHT.test(error.message)) return 'NOPERM';
-  return /^(OOM|MISCONF|NOREPLICAS|READONLY) /.exec(error.message)?.[1];
-}
-
 type ClientError = NodeJS.ErrnoException & { readonly lastNodeError?: unknown };
 
 /**

@@ -26,28 +26,8 @@ const COMMON = [
   ...['hsetnx KEY 0 0', 'hlen KEY', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
   ...['zremrangebyrank KEY 0 0', 'zremrangebyscore KEY 0 0'],
 ];
-const ORDERS = [
-  ...['wait 0 0', 'sadd KEY 0', 'sunion KEY', 'zrange KEY 0 0', 'zrem KEY 0', 'zrangebyscore KEY 0 0'],
-  ...['zrevrangebyscore KEY 0 0', 'zscore KEY 0', 'hdel KEY 0', 'hvals KEY'],
-  ...['xlen KEY', 'xrange KEY - +', 'xrevrange KEY + -', 'memory usage KEY'],
-];
-/** Commands of the queue's library, which the reconciliation of orders in doubt and imports run on. */
-const QUEUE = [
-  ...['bzpopmin KEY 1', 'hexists KEY 0', 'hincrby KEY 0 1', 'hmset KEY 0 0', 'llen KEY'],
-  ...['lpop KEY', 'lpush KEY 0', 'lrange KEY 0 0', 'lrem KEY 0 0', 'rpoplpush KEY KEY', 'rpush KEY 0'],
-  ...['ltrim KEY 0 0', 'smembers KEY', 'srem KEY 0', 'unlink KEY', 'xadd KEY * 0 0', 'xtrim KEY maxlen 0'],
-  ...['zpopmin KEY', 'zrevrange KEY 0 0', 'client setname 0'],
-];
-
 export function sharedRights(environment: string): Rights {
   return { commands: COMMON, prefixes: [`${environment}:`, `{${environment}`] };
-}
-
-export function orderStoreRights(environment: string): Rights {
-  return {
-    commands: [...COMMON, ...ORDERS, ...QUEUE],
-    prefixes: [`{${environment}:guard}:`, `{${environment}:reconciliation}:`, `${environment}:reserved:`],
-  };
 }
 
 /** Rejects while the server is away. Nothing is carried out: it only checks the commands between MULTI and DISCARD. */

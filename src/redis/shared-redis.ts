@@ -106,7 +106,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   }
 
   get #server(): TlsServer {
-    return this.store === 'orders' ? 'order-store' : 'redis';
+    return 'redis';
   }
 
   async onModuleInit(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { OrderStoreModule } from '../order-store/order-store.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { IdLists } from './id-lists.ts';
@@ -8,7 +8,7 @@ import { Reservations } from './reservations.ts';
 import { TenancyGuard } from './tenancy.guard.ts';
 
 @Module({
-  imports: [OrderStoreModule, ReadCacheModule, UpstreamClientModule],
+  imports: [OrderLedgerModule, ReadCacheModule, UpstreamClientModule],
   providers: [IdLists, OwnershipCheck, Reservations, TenancyGuard],
   exports: [Reservations, TenancyGuard],
 })

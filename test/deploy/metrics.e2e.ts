@@ -4,7 +4,7 @@ import { useStack } from '../support/stack.ts';
 
 /** What dashboards, alerts and documents say about metrics and the log, compared with a gateway that runs. */
 
-const { gateway } = useStack({ redis: ['REDIS_URL'] });
+const { gateway } = useStack({ redis: true });
 /** The names of all samples, `up` included, which Prometheus makes. */
 let names: Set<string>;
 

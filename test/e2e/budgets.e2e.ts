@@ -23,9 +23,9 @@ const scopes = ['orders:read', 'orders:write', 'orders:revoke', 'orders:settle']
 const rights = { scopes, enterprises: ['*'], channels: ['*'], users: ['*'] };
 
 describe.each([
-  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
-  ['in the process', [] as const],
-])('budgets %s', (_, redis) => {
+  ['with PostgreSQL and Redis', { database: 'postgres', redis: true }],
+  ['in the process', {}],
+] as const)('budgets %s', (_, stores) => {
   const callers = [
     { name: 'three', ...rights, budgets: { orders: 3 } },
     { name: 'ten', ...rights, budgets: { orders: 100, licences: 10 } },
@@ -33,7 +33,7 @@ describe.each([
     { name: 'doubtful', ...rights, budgets: { orders: 1 } },
     { name: 'none', ...rights, budgets: { orders: 0 } },
   ];
-  const { sandbox, gateway } = useStack({ redis, callers });
+  const { sandbox, gateway } = useStack({ ...stores, callers });
   const key = (name: string) => ({ key: gateway.keys[name] as string });
   const place = (name: string, order: object = newOrder()) => gateway.post(ORDERS, order, key(name));
   const left = async (name: string) => (await gateway.get(ME, key(name))).body['budgets'];

@@ -20,7 +20,8 @@ function write(profile: object): void {
 write({});
 
 const { sandbox, gateway } = useStack({
-  redis: ['REDIS_URL', 'ORDER_REDIS_URL'],
+  redis: true,
+  database: 'postgres',
   environment: { PLATFORM_PROFILE_FILE },
 });
 

@@ -12,7 +12,8 @@ const callers = [
   { name: 'reader', scopes: ['orders:read'], enterprises: ['*'] },
 ];
 const stack = useStack({
-  redis: ['REDIS_URL', 'ORDER_REDIS_URL'],
+  redis: true,
+  database: 'postgres',
   callers,
   environment: { WEBHOOK_HOSTS: '127.0.0.1' },
 });

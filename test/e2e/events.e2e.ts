@@ -41,10 +41,10 @@ function newOrder(over: object = {}, enterpriseGlobalId = 'ent-harbour') {
 }
 
 describe.each([
-  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
-  ['in the process', [] as const],
-])('events %s', (_, redis) => {
-  const { sandbox, gateway } = useStack({ redis, callers });
+  ['with PostgreSQL and Redis', { database: 'postgres', redis: true }],
+  ['in the process', {}],
+] as const)('events %s', (_, stores) => {
+  const { sandbox, gateway } = useStack({ ...stores, callers });
   const { atEnd } = endings();
 
   const page = async (query = '', caller?: string) => {
@@ -111,7 +111,7 @@ describe.each([
     const refused = newOrder();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
     await gateway.post(ORDERS, refused.order);
-    const body = `account,password,name\r\nnew${redis.length},${newSecret('m')},New\r\n`;
+    const body = `account,password,name\r\nnew${Object.keys(stores).length},${newSecret('m')},New\r\n`;
     const job = await gateway.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
       body,
       headers: { 'content-type': 'text/csv' },
@@ -149,7 +149,7 @@ describe.each([
 
   it('S30 names an order whose number has a slash by one subject, which leads to its record', async () => {
     const start = await now();
-    const numbersOf = ['SO/1%2F2', 'SO%2F1/2'].map((number) => `${number}-${redis.length}`);
+    const numbersOf = ['SO/1%2F2', 'SO%2F1/2'].map((number) => `${number}-${Object.keys(stores).length}`);
     for (const channelOrderId of numbersOf)
       expect((await gateway.post(ORDERS, newOrder({ channelOrderId }).order)).status).toBe(201);
     const events = await all(start);
@@ -299,7 +299,7 @@ describe.each([
 });
 
 describe('events that were dropped', () => {
-  const stack = useStack({ redis: ['REDIS_URL', 'ORDER_REDIS_URL'] });
+  const stack = useStack({ redis: true, database: 'postgres' });
   const { sandbox, gateway } = stack;
 
   it('are 410 with the cursor from which nothing is missed, for pages and streams', async () => {

@@ -13,7 +13,7 @@ const CALLERS = [
   { name: 'other', scopes: ['orders:write', 'locks:write'], channels: ['*'], enterprises: ['*'] },
   { name: 'bound', scopes: ['members:write', 'locks:write'], enterprises: ['ent-harbour'], users: ['*'] },
 ];
-const stack = useStack({ redis: ['ORDER_REDIS_URL'], callers: CALLERS });
+const stack = useStack({ database: 'postgres', callers: CALLERS });
 const { sandbox, gateway } = stack;
 
 const newKey = () => randomBytes(16).toString('hex');

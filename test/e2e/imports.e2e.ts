@@ -33,7 +33,7 @@ const environment = {
   IMPORT_MAX_BYTES: String(MAX_BYTES),
   ENCRYPTION_KEYS: newEncryptionKey(),
 };
-const shared = useStack({ redis: ['REDIS_URL'], environment, callers });
+const shared = useStack({ redis: true, environment, callers });
 const { sandbox } = shared;
 let { gateway } = shared;
 const { ended: stopped, atEnd } = endings();

@@ -22,10 +22,10 @@ const callers = [
 ];
 
 describe.each([
-  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
-  ['in the process', [] as const],
-])('maintenance %s', (_, redis) => {
-  const { sandbox, gateway } = useStack({ redis, callers, environment: { CACHE_TTL_MS: '60000' } });
+  ['with PostgreSQL and Redis', { database: 'postgres', redis: true }],
+  ['in the process', {}],
+] as const)('maintenance %s', (_, stores) => {
+  const { sandbox, gateway } = useStack({ ...stores, callers, environment: { CACHE_TTL_MS: '60000' } });
 
   const set = (terms: object) => gateway.request('PUT', MAINTENANCE, { body: terms });
   const stop = async (stops: string, over: object = {}) => {

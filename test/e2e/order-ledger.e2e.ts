@@ -29,7 +29,7 @@ import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
 import { ledgerBegin, ledgerOrder } from '../support/ledger-order.ts';
-import { settings } from '../support/settings.ts';
+import { RecordedLog, settings } from '../support/settings.ts';
 
 /** One suite for every engine. Each test has a platform of its own, so that it finds nothing of the others. */
 
@@ -71,7 +71,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
   let feed: EventStore;
   let platforms = 0;
   const others: Database[] = [];
-  const unreadable: string[] = [];
+  const log = new RecordedLog();
 
   beforeAll(async () => {
     ({ url, remove } = await emptyDatabase(engine));
@@ -87,12 +87,11 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
   });
 
   function storeOn(on: Database, keys = encryptionKeys): WriteStore {
-    const { orderStore } = settings({ ENCRYPTION_KEYS: keys });
-    const texts = new SealedTexts(orderStore.encryptionKeys, 'platform');
-    return new WriteStore(
-      on,
-      new WriteRecords(texts, (name, reason) => unreadable.push(`${name} ${reason}`)),
-    );
+    const {
+      database: { encryptionKeys: known },
+    } = settings({ ENCRYPTION_KEYS: keys });
+    const texts = new SealedTexts(known, 'platform');
+    return new WriteStore(on, new WriteRecords(texts, log.log));
   }
 
   async function inState(state: State, given: Partial<Begin> = {}): Promise<Begin> {
@@ -727,11 +726,11 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     for (const [reason, spoil] of spoils) {
       const write = await inState('succeeded');
       await database.step(change, spoil);
-      unreadable.length = 0;
+      log.lines.length = 0;
       await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason });
       await expect(store.read(write.name)).rejects.toBeInstanceOf(OrderLedgerUnavailable);
       await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(OrderLedgerUnavailable);
-      expect(new Set(unreadable)).toEqual(new Set([`${write.name} ${reason}`]));
+      expect(log.lines).toMatchObject([{ event: 'order-unreadable', write: write.name, reason }]);
       expect((await store.list({}, 0, 10)).records.map(({ name }) => name)).not.toContain(write.name);
     }
   });

@@ -23,7 +23,7 @@ const MAX_FOR_THE_NEWEST = 50;
 
 const ENCRYPTION_KEYS = newEncryptionKey();
 const stack = useStack({
-  redis: ['ORDER_REDIS_URL'],
+  database: 'postgres',
   environment: { ENCRYPTION_KEYS },
   callers: [
     { name: 'bound', scopes: ['orders:read'], enterprises: ['ent-1', 'ent-2'], channels: ['crm'] },

@@ -76,8 +76,8 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
   });
 
   it('Attempts to find an order are kept sealed, for the submission that they were made for, for 30 days', async () => {
-    const { orderStore } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
-    const store = new AttemptStore(database, new SealedTexts(orderStore.encryptionKeys, 'platform'));
+    const { database: kept } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
+    const store = new AttemptStore(database, new SealedTexts(kept.encryptionKeys, 'platform'));
     const order = { name: 'order/crm/SO-1', submittedAt: 1_000 };
     const attempt = (at: number) => ({ at, result: 'not_found', licenseOrders: ['L-1'] }) as const;
     const now = Date.now();

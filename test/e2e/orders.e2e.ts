@@ -59,7 +59,7 @@ async function age({ url }: { url: string }, number: string, ms: number): Promis
 }
 
 describe('an order', () => {
-  const { sandbox, gateway } = useStack({ redis: ['ORDER_REDIS_URL'], callers: CALLERS });
+  const { sandbox, gateway } = useStack({ database: 'postgres', callers: CALLERS });
 
   it.each([
     ['sync', 201, 'succeeded'],
@@ -227,7 +227,7 @@ describe('an order', () => {
 
 describe('a settlement', () => {
   const stack = useStack({
-    redis: ['ORDER_REDIS_URL'],
+    database: 'postgres',
     callers: CALLERS,
     environment: { CACHE_TTL_MS: '60000', UPSTREAM_ORDER_DEADLINE_MS: '3000' },
   });

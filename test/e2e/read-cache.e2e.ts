@@ -47,7 +47,7 @@ afterAll(async () => {
   await Promise.all([otherReplica.stop(), alone.stop()]);
   await proxy.close();
 });
-const stack = useStack({ environment, callers: CALLERS, redis: ['REDIS_URL'] });
+const stack = useStack({ environment, callers: CALLERS, redis: true });
 const { sandbox, gateway: replica } = stack;
 
 beforeAll(async () => {

@@ -55,10 +55,10 @@ let numbers = 0;
 const newNumber = () => `SO-W${++numbers}`;
 
 describe.each([
-  ['with Redis', ['REDIS_URL', 'ORDER_REDIS_URL'] as const],
-  ['in the process', [] as const],
-])('webhooks %s', (_, redis) => {
-  const stack = useStack({ redis, callers, environment });
+  ['with PostgreSQL and Redis', { database: 'postgres', redis: true }],
+  ['in the process', {}],
+] as const)('webhooks %s', (_, stores) => {
+  const stack = useStack({ ...stores, callers, environment });
   const { sandbox, gateway } = stack;
   const secrets: string[] = [];
   afterEach(() => {

@@ -35,7 +35,7 @@ const limited = (name: string, requests: number) => ({
 });
 
 const stack = useStack({
-  redis: ['REDIS_URL'],
+  redis: true,
   environment: { ENCRYPTION_KEYS },
   callers: [
     ...incomplete,

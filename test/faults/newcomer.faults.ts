@@ -13,7 +13,7 @@ import { useStack } from '../support/stack.ts';
 const CUSTOMERS = '/v1/customers';
 const HARBOUR = '/v1/enterprises/ent-harbour';
 
-const { sandbox, gateway } = useStack({ redis: ['REDIS_URL'] });
+const { sandbox, gateway } = useStack({ redis: true });
 
 const get = (path: string, headers = {}) => gateway.get(path, { headers });
 

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { Database } from '../../src/database/database.ts';
+import { newEncryptionKey } from './canary.ts';
 import { postgresUrl } from './postgres.ts';
 import { serverFolder } from './redis.ts';
 import { credential, RecordedLog, settings } from './settings.ts';
@@ -32,7 +33,7 @@ export async function openDatabase(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Opened> {
   const log = new RecordedLog();
-  const config = settings({ DATABASE_URL: url, ...environment });
+  const config = settings({ DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey(), ...environment });
   log.log.addSecrets([url]);
   const database = new Database(config.database, log.log);
   await database.open();
@@ -63,6 +64,7 @@ export function initEnvironment(url: string): Record<string, string> {
     UPSTREAM_APP_SECRET: credential(),
     CALLERS_FILE: 'unused',
     DATABASE_URL: url,
+    ENCRYPTION_KEYS: newEncryptionKey(),
   };
 }
 

@@ -1,4 +1,3 @@
-import { OrderStoreRedis } from '../../src/order-store/order-store-redis.ts';
 import { SharedRedis } from '../../src/redis/shared-redis.ts';
 import { until } from './redis.ts';
 
@@ -9,12 +8,6 @@ import { until } from './redis.ts';
 const PATIENT_MS = 60_000;
 
 export class PatientRedis extends SharedRedis {
-  protected override get commandMs(): number {
-    return PATIENT_MS;
-  }
-}
-
-export class PatientOrderStoreRedis extends OrderStoreRedis {
   protected override get commandMs(): number {
     return PATIENT_MS;
   }

@@ -8,7 +8,7 @@ const [url = '', platform = '', run = ''] = process.argv.slice(2);
 const address = parseDatabaseUrl(url);
 if (typeof address === 'string') throw new Error(`the URL ${address}`);
 const database = new Database(
-  { address, ca: undefined, poolMax: 4, init: 'auto', platform },
+  { address, ca: undefined, poolMax: 4, init: 'auto', platform, encryptionKeys: [] },
   createLog('silent'),
 );
 await database.open();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { newEncryptionKey } from './canary.ts';
+import { type EngineName, emptyDatabase } from './database.ts';
 import { type NamedCaller, type Start, TestGateway } from './gateway.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import { type SandboxOptions, TestSandbox } from './sandbox.ts';
@@ -9,8 +10,10 @@ interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Beside `tester`, who may do everything. */
   readonly callers?: readonly NamedCaller[];
-  /** The variables that hold the address of a Redis; none: everything stays in the gateway's memory. */
-  readonly redis?: readonly ('REDIS_URL' | 'ORDER_REDIS_URL')[];
+  /** What must not be lost is kept there; in the gateway's memory if it is not said. */
+  readonly database?: EngineName;
+  /** With a Redis for what may be lost; else that stays in the gateway's memory. */
+  readonly redis?: true;
   readonly sandbox?: SandboxOptions;
   /** How the gateway starts; as a process of the shipped bundle if it is not said. */
   readonly start?: Start;
@@ -21,6 +24,8 @@ interface Stack {
   readonly gateway: TestGateway;
   /** The server of `redis`; throws where there is none. */
   redis(): RunningRedis;
+  /** `DATABASE_URL` of the gateway. */
+  databaseUrl(): string;
 }
 
 /** A sandbox for all tests of a file: it starts before all that the file starts. */
@@ -35,24 +40,34 @@ export function useSandbox(): TestSandbox {
  * A sandbox and the shipped gateway in front of it, for all tests of a file or of a `describe` block. They start before the first test and
  * stop after the last one; the sandbox is reset before each test.
  */
-export function useStack({ environment, callers, redis = [], sandbox, start }: StackOptions = {}): Stack {
+export function useStack({
+  environment,
+  callers,
+  database = 'memory',
+  redis,
+  sandbox,
+  start,
+}: StackOptions = {}): Stack {
   const platform = new TestSandbox();
   const gateway = new TestGateway(callers);
   let server: RunningRedis | undefined;
+  let store: { url: string; remove: () => void } | undefined;
   beforeAll(async () => {
     await platform.open(sandbox);
-    if (redis.length > 0) server = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    const { url = '' } = server ?? {};
-    const store = server && {
-      ...Object.fromEntries(redis.map((name) => [name, url])),
+    if (redis) server = await startRedis();
+    store = await emptyDatabase(database);
+    const stores = {
+      DATABASE_URL: store.url,
       ENCRYPTION_KEYS: newEncryptionKey(),
+      ...(server && { REDIS_URL: server.url }),
     };
-    await gateway.open(platform, { ...store, ...environment }, start);
+    await gateway.open(platform, { ...stores, ...environment }, start);
   });
   beforeEach(() => platform.reset());
   afterAll(async () => {
     await gateway.stop();
     await Promise.all([server?.stop(), platform.close()]);
+    store?.remove();
   });
   return {
     sandbox: platform,
@@ -61,5 +76,6 @@ export function useStack({ environment, callers, redis = [], sandbox, start }: S
       if (!server) throw new Error('this stack has no Redis');
       return server;
     },
+    databaseUrl: () => store?.url ?? '',
   };
 }

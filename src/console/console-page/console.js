@@ -64,7 +64,7 @@ function render() {
   show(byId('live'), isPaused ? `Paused at ${time(lastAnswer)}` : time(lastAnswer));
   show(byId('replica'), replica);
   document.title = `${items.length > 0 ? `(${items.length}) ` : ''}${title}: console`;
-  const isAway = panel('Not known', 'The order store does not answer: see "Attention" for the reason.');
+  const isAway = panel('Not known', 'The database does not respond: see "Attention" for the reason.');
   show(byId('main'), h('h1', title), data === null ? isAway : data && content(state, data, refresh));
 }
 

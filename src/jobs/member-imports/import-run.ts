@@ -9,7 +9,7 @@ import { GONE } from './row-outcomes.ts';
 /** Enough to halve the time of an import, and few enough for the platform to serve other requests too. */
 const CHUNKS_AT_A_TIME = 2;
 
-const LOST = 'The order store has lost rows of this import. What became of them is unknown.';
+const LOST = 'The database has lost rows of this import. What became of them is unknown.';
 
 export class ImportRun {
   #chunks: number;

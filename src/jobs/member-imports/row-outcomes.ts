@@ -59,7 +59,7 @@ export const UNTOLD: RowOutcome = {
 export const GONE = {
   status: 'unknown',
   code: 'outcome-unknown',
-  message: 'The order store has lost this row of the import; it may have been sent.',
+  message: 'The database has lost this row of the import; it may have been sent.',
 } as const satisfies RowOutcome;
 
 /** Throws a failure of the gateway itself: the job is then tried again. */

@@ -70,8 +70,7 @@ export class JobStoreUnavailable extends ProblemException {
 
   constructor(cause: unknown) {
     super('dependency-unavailable', {
-      detail:
-        'The order store of the gateway, which also keeps jobs, does not respond. Nothing was sent to the platform.',
+      detail: 'The database of the gateway does not respond. Nothing was sent to the platform.',
       retryAfter: 1,
       cause,
     });

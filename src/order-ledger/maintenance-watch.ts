@@ -1,10 +1,8 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Maintenance, type MaintenanceWindow, stopWords } from '../control/maintenance.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import type { MaintenanceStore, NewWindow } from '../order-ledger/maintenance-store.ts';
-
-export const MAINTENANCE_STORE = Symbol('MaintenanceStore');
+import { type NewWindow, WindowStore } from './window-store.ts';
 
 /** Sets and ends the maintenance, and follows what other replicas have set. */
 @Injectable()
@@ -12,7 +10,7 @@ export class MaintenanceWatch implements OnModuleInit {
   #told = '';
 
   constructor(
-    @Inject(MAINTENANCE_STORE) private readonly store: MaintenanceStore,
+    private readonly store: WindowStore,
     private readonly maintenance: Maintenance,
     private readonly log: Log,
     private readonly metrics: Metrics,

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from '../control/budgets.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { ObservedOrderLedger } from './observed-order-ledger.ts';
 
 /** A caller with budgets, and what it has used, the newest month first. */
 export interface CallerUse {
@@ -38,7 +38,7 @@ export class BudgetWatch implements OnModuleInit {
     this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
   }
 
-  /** Called every few seconds. Rejects while the order store is away. */
+  /** Called every few seconds. Rejects while the database is away. */
   async measure(): Promise<void> {
     const all = await this.read(1);
     this.#ratios = all.flatMap(({ caller, budgets, months: [now] }) =>

@@ -1,0 +1,45 @@
+import { Module } from '@nestjs/common';
+import { CallerModule } from '../caller/caller.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
+import { BudgetWatch } from './budget-watch.ts';
+import { EventStore } from './event-store.ts';
+import { KeyedWrites } from './keyed-writes.ts';
+import { OrderLedgerKeeper } from './ledger-keeper.ts';
+import { MaintenanceWatch } from './maintenance-watch.ts';
+import { ObservedOrderLedger } from './observed-order-ledger.ts';
+import { OrderLedger } from './order-ledger.service.ts';
+import { WindowStore } from './window-store.ts';
+import { WriteRecorder } from './write-recorder.ts';
+import { WriteRecords } from './write-rows.ts';
+import { WriteStore } from './write-store.ts';
+
+/** Writes that must not run twice, what operators stop, and the feed of what has moved. */
+@Module({
+  imports: [CallerModule, ReadCacheModule],
+  providers: [
+    OrderStoreRedis,
+    WriteRecords,
+    WriteStore,
+    ObservedOrderLedger,
+    EventStore,
+    WindowStore,
+    MaintenanceWatch,
+    BudgetWatch,
+    OrderLedgerKeeper,
+    WriteRecorder,
+    OrderLedger,
+    KeyedWrites,
+  ],
+  exports: [
+    WriteRecords,
+    OrderStoreRedis,
+    EventStore,
+    BudgetWatch,
+    MaintenanceWatch,
+    ObservedOrderLedger,
+    OrderLedger,
+    KeyedWrites,
+  ],
+})
+export class OrderLedgerModule {}
