@@ -77,7 +77,8 @@ COPY --from=build /app/dist/bundle ./dist/bundle
 # V8's compiled code of the bundle: a start takes a fifth less time. It counts for this Node, user and options only; others start as without it.
 # A start without settings makes it, and ends.
 ENV NODE_COMPILE_CACHE=/app/compiled
-RUN install --directory --owner=node compiled
+# The folder is for a volume: DATABASE_URL=sqlite:/var/lib/licensing-gateway/gateway.db
+RUN install --directory --owner=node compiled /var/lib/licensing-gateway
 USER node
 RUN sh dist/bundle/start.sh 2>/dev/null || ls compiled/*/*
 EXPOSE 3000 9464

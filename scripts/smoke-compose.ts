@@ -67,7 +67,7 @@ try {
   await smoke();
 } catch (error) {
   failure = error;
-  for (const service of ['gateway', 'sandbox', 'redis', 'order-redis']) await showLog(service);
+  for (const service of ['gateway', 'sandbox', 'redis', 'database']) await showLog(service);
 }
 const left = await removed();
 rmSync(folder, { recursive: true });
@@ -94,9 +94,9 @@ async function smoke(): Promise<void> {
   const gateway = await idOf('gateway');
 
   const unconfirmed = await place(key);
-  assert(unconfirmed.status === 503, `an order before order-store-init got ${unconfirmed.status}`);
-  await inside(gateway, 'node', 'dist/bundle/order-store-init.js', '--yes');
-  await until('the order store is confirmed', async () => (await place(key)).status !== 503);
+  assert(unconfirmed.status === 503, `an order before database-init got ${unconfirmed.status}`);
+  await inside(gateway, 'node', 'dist/bundle/database-init.js', '--yes');
+  await until('the database is ready', async () => (await place(key)).status !== 503);
   const placed = await place(key);
   assert(
     placed.status === 201 || placed.status === 200,

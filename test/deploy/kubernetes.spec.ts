@@ -155,22 +155,23 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     expect(scaler.maxReplicas).toBeGreaterThanOrEqual(scaler.minReplicas);
   });
 
-  it('has a volume for the order store, which never loses or evicts', () => {
-    const store = find<Workload & { spec: { volumeClaimTemplates: Manifest[] } }>(
-      all,
-      'StatefulSet',
-      'order-store',
-    );
-    expect(store.spec.volumeClaimTemplates).toHaveLength(1);
-    const [redis] = store.spec.template.spec.containers as unknown as { args: string[] }[];
-    const args = redis?.args.join(' ') ?? '';
-    for (const rule of [
-      '--appendonly yes',
-      '--appendfsync always',
-      '--maxmemory-policy noeviction',
-      '--dir /data',
-    ])
-      expect(args).toContain(rule);
+  it('lets the gateway and database-init alone reach the database', () => {
+    const egressOf = (name: string) =>
+      find<Manifest & { spec: { egress: { ports?: { port: number }[]; to: object }[] } }>(
+        all,
+        'NetworkPolicy',
+        name,
+      )
+        .spec.egress.filter(({ ports = [] }) => ports.some(({ port }) => port === 5_432))
+        .map(({ to }) => to);
+    expect(egressOf('gateway')).toHaveLength(1);
+    expect(egressOf('database-init')).toEqual(egressOf('gateway'));
+    const job = find<Workload>(all, 'Job', 'database-init').spec;
+    expect(job).toMatchObject({ suspend: true });
+    expect(job.template.spec.containers[0]).toMatchObject({
+      command: ['node', 'dist/bundle/database-init.js', '--yes'],
+      envFrom: [{ configMapRef: { name: 'gateway' } }],
+    });
   });
 
   it('has images by digest, but for those that the Dockerfile builds', () => {
@@ -190,10 +191,13 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       UPSTREAM_APP_SECRET: 'secret',
       ENCRYPTION_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
       REDIS_URL: 'redis://redis:6379',
-      ORDER_REDIS_URL: 'redis://order-store:6379',
+      DATABASE_URL: 'postgres://gateway:password@database.example.com:5432/gateway?sslmode=verify-full',
     };
     const { ca, good } = await makeCertificates();
-    const files: Record<string, string> = { 'tls.crt': good.cert, 'tls.key': good.key, 'ca.crt': ca };
+    const files: Record<string, string> = {
+      ...{ 'tls.crt': good.cert, 'tls.key': good.key, 'ca.crt': ca },
+      'database-ca.crt': ca,
+    };
     for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, name), pem);
     const environment = Object.fromEntries(
       Object.entries(data).map(([name, value]) => {
@@ -209,7 +213,8 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       managementHost: '0.0.0.0',
       managementPort: 9464,
     });
-    expect(config.orderStore.init).toBe('manual');
+    expect(config.database.init).toBe('manual');
+    expect(config.database.address.kind).toBe('postgres');
   });
 
   it('mounts every secret that a setting names, and probes as the listener speaks', () => {
@@ -243,6 +248,22 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
   });
 });
 
+it('the database of the sandbox keeps its files in a volume that outlives it', () => {
+  const { spec } = find<Workload & { spec: { volumeClaimTemplates: Manifest[] } }>(
+    kustomize(folderOf('sandbox')),
+    'StatefulSet',
+    'database',
+  );
+  const [claim] = spec.volumeClaimTemplates;
+  const [postgres] = spec.template.spec.containers as unknown as {
+    env: { name: string; value: string }[];
+    volumeMounts: { name: string; mountPath: string }[];
+  }[];
+  const mount = postgres?.volumeMounts.find(({ name }) => name === claim?.metadata.name)?.mountPath;
+  expect(postgres?.env).toContainEqual({ name: 'PGDATA', value: `${mount}/postgresql` });
+  expect(spec).toMatchObject({ persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } });
+});
+
 describe('the components', () => {
   const all = kustomize(PRODUCTION);
   const without = kustomize(folderOf('production'));
@@ -261,7 +282,9 @@ describe('the components', () => {
   });
 
   it('G13 let webhooks reach receivers of the cluster, and spans their collector', () => {
-    const [receivers, collector, ...more] = policyOf(all).egress.slice(policyOf(without).egress.length);
+    const before = policyOf(without).egress.map((rule) => JSON.stringify(rule));
+    const added = policyOf(all).egress.filter((rule) => !before.includes(JSON.stringify(rule)));
+    const [receivers, collector, ...more] = added;
     expect(more).toEqual([]);
     expect(receivers).toEqual({
       to: [{ namespaceSelector: { matchLabels: { 'receives-licensing-webhooks': 'true' } } }],

@@ -107,13 +107,13 @@ describe('G7 the containers', () => {
   it('start from images with a digest', () => {
     const defaults = [
       ...dockerfile.matchAll(/^ARG NODE_IMAGE=(\S+)/gm),
-      ...compose.matchAll(/^ *image: \$\{REDIS_IMAGE:-(\S+)\}/gm),
+      ...compose.matchAll(/^ *image: \$\{\w+_IMAGE:-(\S+)\}/gm),
     ].map(([, name = '']) => name);
-    expect(defaults).toHaveLength(2);
+    expect(defaults).toHaveLength(3);
     // With the registry, which not every engine adds.
     for (const name of defaults)
       expect(name).toMatch(/^docker\.io\/library\/[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
-    expect([...compose.matchAll(/^ *image: /gm)]).toHaveLength(1);
+    expect([...compose.matchAll(/^ *image: /gm)]).toHaveLength(2);
     const stages = [...dockerfile.matchAll(/^FROM (\S+) AS (\S+)$/gm)];
     const known = ['${NODE_IMAGE}', 'scratch', ...stages.map(([, , stage = '']) => stage)];
     for (const [, from = ''] of stages) expect(known).toContain(from);
@@ -137,11 +137,11 @@ describe('G7 the containers', () => {
         'mem_limit: ',
       ],
     ],
-    ['x-redis: &redis', ['<<: *hardened', "user: '999:999'"]],
-    ...['redis', 'order-redis'].map((name): [string, string[]] => [
-      `  ${name}:`,
-      ['<<: *redis', '--protected-mode', '--bind', '--dir\n      - /data'],
-    ]),
+    ['  database:', ['<<: *hardened', "user: '999:999'", 'networks: [store]']],
+    [
+      '  redis:',
+      ['<<: *hardened', "user: '999:999'", 'networks: [store]', '--protected-mode', '--dir\n      - /data'],
+    ],
     ...['gateway', 'sandbox'].map((name): [string, string[]] => [
       `  ${name}:`,
       ['<<: *hardened', "user: '${SECRETS_UID:-1000}"],
@@ -159,7 +159,7 @@ describe('G7 the containers', () => {
       "'127.0.0.1:${MANAGEMENT_PORT:-9464}:9464'",
       "'127.0.0.1:${SANDBOX_PORT:-4000}:4000'",
     ]);
-    expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^ORDER_STORE_INIT=manual$/m);
+    expect(readFileSync('config/sandbox.env', 'utf8')).toMatch(/^DATABASE_INIT=manual$/m);
   });
 });
 
