@@ -35,7 +35,7 @@ const buckets = (operation: string, slow: number): Record<string, string> => {
   });
   return { ...le('1', 100 - slow), ...le('2.5', 100 - slow), ...le('5', 100), ...le('+Inf', 100) };
 };
-const stopped = (reason: string) => `gateway_order_store_stopped{reason="${reason}",instance="a"}`;
+const stopped = (reason: string) => `gateway_database_stopped{reason="${reason}",instance="a"}`;
 
 const cases: readonly Case[] = [
   {
@@ -120,24 +120,31 @@ const cases: readonly Case[] = [
     summary: 'The outcome of an order is known and could not be recorded (conflict)',
   },
   {
-    alert: 'OrderStoreAway',
+    alert: 'DatabaseAway',
     fires: { [stopped('away')]: '1x40' },
-    silent: { [stopped('away')]: '0x10 1x2 0x28', [stopped('epoch')]: '1x40' },
-    summary: 'The order store does not respond, so every order is refused',
+    silent: { [stopped('away')]: '0x10 1x2 0x28', [stopped('numbers')]: '1x40' },
+    summary: 'The database does not respond, so every order is refused',
   },
   {
-    alert: 'OrderStoreUnconfirmed',
-    fires: { [stopped('epoch')]: '1x40' },
-    silent: { [stopped('epoch')]: '0x40', [stopped('none')]: '1x40', [stopped('away')]: '1x40' },
-    labels: { reason: 'epoch' },
-    summary: 'The order store was emptied, exchanged or has lost writes (epoch), so every order is refused',
+    alert: 'DatabaseLost',
+    fires: { [stopped('numbers')]: '1x40' },
+    silent: { [stopped('numbers')]: '0x40', [stopped('none')]: '1x40', [stopped('away')]: '1x40' },
+    labels: { reason: 'numbers' },
+    summary: 'The database is empty, is another one or lacks commits (numbers), so every order is refused',
   },
   {
-    alert: 'OrderStoreRefuses',
-    fires: { [stopped('keys')]: '1x40' },
-    silent: { [stopped('keys')]: '0x40', [stopped('none')]: '1x40', [stopped('epoch')]: '1x40' },
-    labels: { reason: 'keys' },
-    summary: 'The order store cannot be used (keys), so every order is refused',
+    alert: 'DatabaseUnfit',
+    fires: { [stopped('writes')]: '1x40' },
+    silent: { [stopped('writes')]: '0x40', [stopped('none')]: '1x40', [stopped('identity')]: '1x40' },
+    labels: { reason: 'writes' },
+    summary: 'The database cannot keep orders (writes), so every order is refused',
+  },
+  {
+    alert: 'DatabaseWeak',
+    fires: { 'gateway_database_weak{instance="a"}': '1x60' },
+    silent: { 'gateway_database_weak{instance="a"}': '1x10 0x50' },
+    at: '10m',
+    summary: 'The database has standbys that are not synchronous, so a failover may lose commits',
   },
   {
     alert: 'OrderRecordsUnreadable',
@@ -147,13 +154,10 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'RedisAway',
-    fires: { 'gateway_redis_up{store="shared",instance="a"}': '0x40' },
-    silent: {
-      'gateway_redis_up{store="shared",instance="a"}': '1x10 0x2 1x28',
-      'gateway_redis_up{store="orders",instance="a"}': '0x40',
-    },
-    labels: { store: 'shared', instance: 'a' },
-    summary: 'a cannot use the shared Redis',
+    fires: { 'gateway_redis_up{instance="a"}': '0x40' },
+    silent: { 'gateway_redis_up{instance="a"}': '1x10 0x2 1x28' },
+    labels: { instance: 'a' },
+    summary: 'a cannot use Redis',
   },
   {
     alert: 'CircuitOpen',
