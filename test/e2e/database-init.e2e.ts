@@ -1,12 +1,21 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { databaseInit, emptyDatabase, initEnvironment, openDatabase } from '../support/database.ts';
+import { newSecret } from '../support/canary.ts';
+import {
+  askDatabase,
+  databaseInit,
+  emptyDatabase,
+  initEnvironment,
+  openDatabase,
+} from '../support/database.ts';
 import { endings } from '../support/endings.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 
 /** database-init, as an operator calls it. */
 
-const { atEnd } = endings();
+const { atEnd, ended } = endings();
 
 describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
   it('An operator makes an empty database ready, once, and a gateway with DATABASE_INIT=manual waits for it', async () => {
@@ -51,4 +60,25 @@ it('There is nothing to make ready in memory, and a server that is away is named
     code: 1,
     output: expect.stringMatching(/server of DATABASE_URL does not answer \(ECONNREFUSED\)/),
   });
+});
+
+it('With the roles of the manual, database-init makes the tables, and a gateway that cannot change them is ready for orders', async () => {
+  const server = ended(await startPostgres());
+  const password = newSecret('c');
+  const manual = readFileSync('docs/operating.md', 'utf8');
+  const [, block = ''] = /^```sql\n(.*?)^```$/ms.exec(manual) ?? [];
+  const statements = block.replaceAll('…', password).trim().split(';\n');
+  const asRole = (role: string, secret: string) =>
+    `postgres://${role}:${secret}@127.0.0.1:${server.port}/gateway`;
+  for (const statement of statements.slice(0, -1)) await server.ask(statement);
+  await askDatabase(asRole('tests', server.password), statements.at(-1) ?? '');
+
+  const url = asRole('gateway', password);
+  const early = await databaseInit(url, '--yes');
+  expect(early).toEqual({ code: 1, output: expect.stringContaining('lacks CREATE on the schema public') });
+  expect(await databaseInit(asRole('gateway_owner', password), '--yes')).toMatchObject({ code: 0 });
+  const { database } = await openDatabase(url, { DATABASE_INIT: 'manual' });
+  atEnd(() => database.close());
+  expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
+  await expect(askDatabase(url, 'DROP TABLE writes')).rejects.toThrow('must be owner of table writes');
 });

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { NODE_PATH } from '../support/gateway-process.ts';
-import { freePort, startRedis } from '../support/redis.ts';
+import { freePort } from '../support/redis.ts';
 
 /**
  * What a newcomer types: the commands of the documents, in the order of the documents, in a fresh clone. Left out are `npm ci`
@@ -132,7 +132,7 @@ describe('G23 the first steps, as the documents have them', () => {
       .join('');
   const users = JSON.stringify({ default: { username: 'admin@harbour', password: app.password } });
 
-  it.each(['start', 'order-store-init', 'conformance', 'check:generated', 'pack:sandbox'])(
+  it.each(['start', 'database-init', 'conformance', 'check:generated', 'pack:sandbox'])(
     'npm run %s says that nothing is built yet',
     async (name) => {
       const { output, code } = type(`npm run -s ${name}`);
@@ -208,18 +208,21 @@ describe('G23 the first steps, as the documents have them', () => {
       ]);
       await interrupt(gateway);
 
-      // The order store comes after the build, and before the start.
+      // The database comes after the build, and before the start.
       const [setUp = ''] = blocksOf('docs/operating.md');
-      const store = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-      atEnd(() => store.stop());
       const [copies = '', rest = ''] = setUp.split(/^(?=set -a)/m);
       await typed(copies);
       edit('.env', (text) =>
-        [text, settings({ ORDER_REDIS_URL: store.url, ENCRYPTION_KEYS: newEncryptionKey() })].join(''),
+        [
+          text,
+          settings({ DATABASE_URL: `sqlite:${at('gateway.db')}`, ENCRYPTION_KEYS: newEncryptionKey() }),
+        ].join(''),
       );
       writeFileSync(at('config/users.json'), users);
-      const operated = type(rest.replace('npm run order-store-init', '$& -- --yes'));
-      expect(await operated.printed('"event":"listening"')).toContain('The order store has no orders.');
+      const operated = type(rest.replace('npm run database-init', '$& -- --yes'));
+      expect(await operated.printed('"event":"listening"')).toContain(
+        'The database has no tables of the gateway.',
+      );
       await interrupt(operated);
       await interrupt(sandbox);
     },
