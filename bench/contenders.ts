@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Fleet } from '../test/support/fleet.ts';
 import type { startGatewayProcess } from '../test/support/gateway-process.ts';
 import { type Container, newContainer } from '../test/support/container.ts';
+import { type RunningPostgres, startPostgres } from '../test/support/postgres.ts';
 import { startNginx } from './nginx.ts';
-import { pidOf, type Running, startPeer } from './processes.ts';
+import { family, pidOf, type Running, startPeer } from './processes.ts';
 import { type Asked, type Dialect, gatewayAsked, platformAsked } from './tasks.ts';
 import type { Tree } from './tree.ts';
 
@@ -40,24 +42,41 @@ export class Platform {
 /** Scopes that older gateways know, too. */
 const SCOPES = ['orders:read', 'orders:write', 'members:read'];
 
-/** As an operator would set it: a log on disk of every order before it is sent, and no eviction. */
+/** As commits before the database kept their orders: a log on disk of every order before it is sent, and no eviction. */
 const ORDER_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 export const SHIPPED = {
   NODE_ENV: 'production',
-  ORDER_STORE_INIT: 'auto',
+  DATABASE_INIT: 'auto',
   CACHE_TTL_MS: '5000',
   LOG_LEVEL: 'info',
 };
-/** The order ledger in the process, without Redis, which production refuses. */
-const EMBEDDED = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '', ENCRYPTION_KEYS: '' };
+/** What such a commit reads too. */
+export const BEFORE = { ...SHIPPED, ORDER_STORE_INIT: 'auto' };
+/** One process with a database of its own, and everything else in memory. */
+const ALONE = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '' };
+const IN_MEMORY = { ...ALONE, DATABASE_URL: 'sqlite::memory:', ENCRYPTION_KEYS: '' };
+/** Their orders may have 256 MiB for each caller. */
+const CALLERS = 20;
 
-/** The parts of a fleet before its processes: a Redis, and a caller whose limit is out of reach. */
-export function openFleet({ url }: Platform, scopes: readonly string[] = SCOPES): Promise<Fleet> {
+/** The parts of a fleet before its processes: PostgreSQL with its files on a disk, a Redis, and callers whose limits are out of reach. */
+export async function openFleet(
+  { url }: Platform,
+  { scopes = SCOPES, redis = [] }: { scopes?: readonly string[]; redis?: readonly string[] } = {},
+): Promise<{ fleet: Fleet; postgres: RunningPostgres; stop: () => Promise<void> }> {
   const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
-  return Fleet.start({ ...platform, seedPassword: secret() }, 0, {
-    redis: ORDER_REDIS,
-    caller: { rateLimit: { requests: 1_000_000_000, perSeconds: 1 }, scopes: [...scopes] },
+  const postgres = await startPostgres([], undefined, tmpdir());
+  const caller = { rateLimit: { requests: 1_000_000_000, perSeconds: 1 }, scopes: [...scopes] };
+  const fleet = await Fleet.start({ ...platform, seedPassword: secret() }, 0, {
+    redis,
+    caller,
+    callers: Array.from({ length: CALLERS - 1 }, (_, index) => ({ name: `caller-${index}`, ...caller })),
+    databaseUrl: await postgres.newUrl(),
   });
+  const stop = async () => {
+    await fleet.stop();
+    await postgres.stop();
+  };
+  return { fleet, postgres, stop };
 }
 
 interface Gateways {
@@ -74,27 +93,38 @@ async function gateways(
   environment: Record<string, string>,
   { count = 1, how = {}, container, dialect, isWatched = false }: Gateways = {},
 ): Promise<Contender> {
-  const fleet = await openFleet(platform, isWatched ? [...SCOPES, 'events:read', 'webhooks:write'] : SCOPES);
+  const { fleet, postgres, stop } = await openFleet(platform, {
+    ...(isWatched && { scopes: [...SCOPES, 'events:read', 'webhooks:write'] }),
+    ...(environment === BEFORE && { redis: ORDER_REDIS }),
+  });
+  const isAlone = environment['REDIS_URL'] === '';
+  const own: Record<string, string> =
+    isAlone && environment !== IN_MEMORY
+      ? { DATABASE_URL: `sqlite:${join(fleet.folder, 'gateway.db')}` }
+      : {};
   try {
     for (let index = 0; index < count; index++)
-      await fleet.launch(environment, {
-        ...how,
-        ...(container && { controlGroup: container.door }),
-        logFile: join(fleet.folder, `gateway-${index}.log`),
-      });
+      await fleet.launch(
+        { ...environment, ...own },
+        {
+          ...how,
+          ...(container && { controlGroup: container.door }),
+          logFile: join(fleet.folder, `gateway-${index}.log`),
+        },
+      );
     if (isWatched) await watch(fleet);
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
-      redisPid: environment === EMBEDDED ? undefined : pidOf(fleet.redis.process),
+      serverPids: () => (isAlone ? [] : [pidOf(fleet.redis.process), ...family(pidOf(postgres.process))]),
       stop: async () => {
-        await fleet.stop();
+        await stop();
         container?.remove();
       },
     };
-    return { running, asked: gatewayAsked(fleet.key, dialect) };
+    return { running, asked: gatewayAsked([fleet.key, ...Object.values(fleet.keys)], dialect) };
   } catch (error) {
-    await fleet.stop();
+    await stop();
     container?.remove();
     throw error;
   }
@@ -137,7 +167,7 @@ async function peer(
 const KEY = secret();
 const KEY_HASH = createHash('sha256').update(KEY).digest('hex');
 
-/** How another commit is started, with the variables under the names that it reads. */
+/** How another commit is started. */
 export function startOf({ folder, start }: Tree): HowToStart {
   return { folder, command: start };
 }
@@ -158,7 +188,7 @@ export const contenders = {
       platform,
       platformAsked((answer) => answer),
     ),
-  /** As shipped, bundle and options of Node included: with callers, request log, metrics, order ledger and Redis. */
+  /** As shipped, bundle and options of Node included: with callers, request log, metrics, PostgreSQL and Redis. */
   gateway: (platform, how) => gateways(platform, SHIPPED, { how }),
   /** With webhooks and streams that wait for other events than those of orders. */
   'gateway, watched': (platform, how) => gateways(platform, WATCHED, { how, isWatched: true }),
@@ -166,23 +196,24 @@ export const contenders = {
   'gateway, before': (platform, how, before) => {
     if (!before) throw new Error('there is no other commit');
     const { dialect } = before;
-    return gateways(platform, before.named(SHIPPED), { how: { ...how, ...startOf(before) }, dialect });
+    return gateways(platform, BEFORE, { how: { ...how, ...startOf(before) }, dialect });
   },
-  /** With everything in the process instead of in Redis. */
-  'gateway, embedded': (platform, how) => gateways(platform, EMBEDDED, { how }),
+  /** With a file of SQLite, and without any other server. */
+  'gateway, file': (platform, how) => gateways(platform, ALONE, { how }),
+  'gateway, in memory': (platform, how) => gateways(platform, IN_MEMORY, { how }),
   'gateway, young 16': (platform, how) =>
     gateways(platform, SHIPPED, { how: { ...how, nodeOptions: YOUNG_SPACE } }),
   'gateway, 512 MiB': (platform, how) =>
     gateways(platform, SHIPPED, { how, container: newContainer(SMALL_MIB) }),
   'two gateways': (platform) => gateways(platform, SHIPPED, { count: 2 }),
-  'naive Nest': (platform) => peer('naive', platform, gatewayAsked('')),
+  'naive Nest': (platform) => peer('naive', platform, gatewayAsked([''])),
   /** With keys, request log and metrics too. */
-  'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked(KEY), { API_KEY_HASH: KEY_HASH }),
+  'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked([KEY]), { API_KEY_HASH: KEY_HASH }),
   'naive Nest, young 16': (platform) =>
-    peer('naive', platform, gatewayAsked(KEY), { API_KEY_HASH: KEY_HASH, NODE_OPTIONS: YOUNG_SPACE }),
+    peer('naive', platform, gatewayAsked([KEY]), { API_KEY_HASH: KEY_HASH, NODE_OPTIONS: YOUNG_SPACE }),
   'nginx + njs': async (platform) => ({
     running: await startNginx(platform.url, KEY_HASH),
-    asked: gatewayAsked(KEY),
+    asked: gatewayAsked([KEY]),
   }),
   /** No gateway in between. */
   direct: ({ running }) =>

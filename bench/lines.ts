@@ -26,7 +26,7 @@ export interface Judged {
 
 const WORDS: Record<Metric, string> = {
   cpuMicros: 'CPU',
-  redisMicros: 'CPU of Redis',
+  serverMicros: 'CPU of PostgreSQL and Redis',
   perSecond: 'requests/s',
   p50Ms: 'p50',
   p99Ms: 'p99',

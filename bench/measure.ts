@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NODE_PATH, START_SCRIPT } from '../test/support/gateway-process.ts';
 import { freePort } from '../test/support/redis.ts';
-import { type Contender, openFleet, type Platform, SHIPPED, startOf } from './contenders.ts';
+import { BEFORE, type Contender, openFleet, type Platform, SHIPPED, startOf } from './contenders.ts';
 import { quantile } from './figures.ts';
 import { type Answered, Connection, flood, openChecked, pace, WrongAnswer } from './generator.ts';
 import { BARE_NEST, cpuSeconds, residentMiB, startPeer } from './processes.ts';
@@ -14,8 +14,8 @@ import type { Tree } from './tree.ts';
 /** The measurements of one round. CPU is that of the processes, over all their threads. */
 export interface Measured {
   readonly cpuMicros: number;
-  /** CPU of its Redis, for each request. */
-  readonly redisMicros: number;
+  /** CPU of its Redis and its PostgreSQL, for each request. */
+  readonly serverMicros: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -32,8 +32,12 @@ export interface Work {
   /** Requests a second; absent: as many as get responses. */
   readonly rate?: number | undefined;
   readonly seconds: number;
+  /** What other callers do meanwhile. */
+  readonly beside?: { readonly task: Task; readonly rate: number } | undefined;
 }
 
+/** Connections for what others do meanwhile. */
+const BESIDE_CONNECTIONS = 16;
 /** The share of a caching contender's responses that may come from the platform: an entry lives 5 s. */
 const MAX_MISSES = 0.05;
 /** The machine is too slow for this load; beyond this the bench measures nothing. */
@@ -46,35 +50,43 @@ const next = () => requests++;
 export async function underLoad(
   name: string,
   { running, asked }: Contender,
-  { task, connections: count, rate, seconds }: Work,
+  { task, connections: count, rate, seconds, beside }: Work,
   platform: Platform,
 ): Promise<Partial<Measured>> {
   const ask = asked(task);
   const askedBefore = await platform.asked();
   let connections: Connection[] = [];
+  let others: Connection[] = [];
   try {
     connections = await openChecked(running.ports, count, ask, next);
-    const redis = running.redisPid === undefined ? [] : [running.redisPid];
+    const askBeside = beside && asked(beside.task);
+    if (askBeside) others = await openChecked(running.ports, BESIDE_CONNECTIONS, askBeside, next);
+    const servers = running.serverPids?.() ?? [];
     const cpuBefore = cpuSeconds(running.pids);
-    const redisBefore = cpuSeconds(redis);
-    const answered: Answered =
+    const serversBefore = cpuSeconds(servers);
+    const [answered]: Answered[] = await Promise.all([
       rate === undefined
-        ? await flood(connections, ask, next, seconds)
-        : await pace(connections, ask, next, seconds, rate);
+        ? flood(connections, ask, next, seconds)
+        : pace(connections, ask, next, seconds, rate),
+      ...(askBeside ? [pace(others, askBeside, next, seconds, beside.rate)] : []),
+    ]);
+    if (!answered) throw new Error('nothing was measured');
     const cpu = cpuSeconds(running.pids) - cpuBefore;
-    const redisCpu = cpuSeconds(redis) - redisBefore;
+    const serverCpu = cpuSeconds(servers) - serversBefore;
     const { latencies } = answered;
     const refused = answered.refused / (latencies.length + answered.refused);
     if (refused > MAX_REFUSED) throw new WrongAnswer(`${(refused * 100).toFixed(0)} % refused`);
-    assertAsked(
-      task,
-      latencies.length + count,
-      (await platform.asked()) - askedBefore,
-      name.includes('gateway'),
-    );
+    // Orders of others drop what is cached.
+    if (!beside)
+      assertAsked(
+        task,
+        latencies.length + count,
+        (await platform.asked()) - askedBefore,
+        name.includes('gateway'),
+      );
     return {
       cpuMicros: (cpu * 1e6) / latencies.length,
-      ...(redis.length > 0 && { redisMicros: (redisCpu * 1e6) / latencies.length }),
+      ...(servers.length > 0 && { serverMicros: (serverCpu * 1e6) / latencies.length }),
       perSecond: latencies.length / answered.seconds,
       refused,
       p50Ms: quantile(latencies, 0.5),
@@ -84,7 +96,7 @@ export async function underLoad(
   } catch (error) {
     throw error instanceof WrongAnswer ? new WrongAnswer(`${name}: ${error.message}`) : error;
   } finally {
-    for (const connection of connections) connection.close();
+    for (const connection of [...connections, ...others]) connection.close();
   }
 }
 
@@ -108,24 +120,24 @@ function compiledCode([program = '', ...args]: readonly string[], cwd?: string):
   return folder;
 }
 
-/** From the start of its process to the first 200 of a read, token included. Redis already runs. */
+/** From the start of its process to the first 200 of a read, token included. Redis and PostgreSQL already run. */
 export async function startOfGateway(platform: Platform, tree?: Tree): Promise<Partial<Measured>> {
   const NODE_COMPILE_CACHE = compiledCode(tree?.start ?? ['sh', START_SCRIPT], tree?.folder);
-  const fleet = await openFleet(platform);
+  const { fleet, stop } = await openFleet(platform);
   try {
     const PORT = String(await freePort());
     const began = performance.now();
-    const environment = { ...SHIPPED, PORT, NODE_COMPILE_CACHE };
-    const launched = fleet.launch(tree?.named(environment) ?? environment, {
+    const environment = { ...(tree ? BEFORE : SHIPPED), PORT, NODE_COMPILE_CACHE };
+    const launched = fleet.launch(environment, {
       ...(tree && startOf(tree)),
       logFile: join(fleet.folder, 'gateway.log'),
     });
     const task: Task = { kind: 'read', what: 'assets', bytes: 1_024, how: 'fresh', changing: false };
-    const request = gatewayAsked(fleet.key, tree?.dialect)(task).request(next(), 0);
+    const request = gatewayAsked([fleet.key], tree?.dialect)(task).request(next(), 0);
     const [startMs] = await Promise.all([firstAnswer(Number(PORT), request, began), launched]);
     return { startMs };
   } finally {
-    await fleet.stop();
+    await stop();
   }
 }
 

@@ -11,8 +11,8 @@ import { BUNDLE_OPTIONS } from '../scripts/bundle-options.ts';
 export interface Running {
   readonly ports: readonly number[];
   readonly pids: readonly number[];
-  /** The CPU of its Redis, if it has one. */
-  readonly redisPid?: number | undefined;
+  /** Processes of its Redis and its PostgreSQL, where it has them. */
+  readonly serverPids?: () => readonly number[];
   stop(): Promise<void>;
 }
 
@@ -78,14 +78,20 @@ export function pidOf({ pid }: ChildProcess): number {
 /** Linux reports in hundredths of a second on every platform that Node runs on. */
 const TICKS_A_SECOND = 100;
 
-/** CPU seconds of all threads so far, in user mode and in the kernel. */
+/** CPU seconds of all threads so far, in user mode and in the kernel, with those of children that have ended. */
 export function cpuSeconds(pids: readonly number[]): number {
   return sum(pids, (pid) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Fields 14 and 15 of proc(5), counted behind the name, which may hold anything.
+    // Fields 14 to 17 of proc(5), counted behind the name, which may hold anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+    return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / TICKS_A_SECOND;
   });
+}
+
+/** The process and its children. */
+export function family(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  return [pid, ...children.split(' ').filter(Boolean).map(Number)];
 }
 
 /** Resident memory in MiB. */

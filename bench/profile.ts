@@ -13,7 +13,7 @@ import { compilePeers } from './processes.ts';
 import { named } from './scenarios.ts';
 
 /**
- * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--embedded]` puts it under that load with
+ * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--memory]` puts it under that load with
  * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
  * `--allocations` prints instead what each request allocates, by package or file and by site; with `--old` only what V8's collections of
  * young objects have left. `npm run profile -- --files` prints the
@@ -24,8 +24,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     allocations: { type: 'boolean', default: false },
-    embedded: { type: 'boolean', default: false },
     files: { type: 'boolean', default: false },
+    memory: { type: 'boolean', default: false },
     old: { type: 'boolean', default: false },
   },
 });
@@ -35,7 +35,7 @@ if (values.files) {
 }
 const WARMUP_SECONDS = 3;
 const SECONDS = 5;
-const name = values.embedded ? 'gateway, embedded' : 'gateway';
+const name = values.memory ? 'gateway, in memory' : 'gateway';
 const run = named(positionals.join(' '))
   .flatMap(({ runs }) => runs)
   .find(({ contender }) => contender === name);

@@ -6,7 +6,7 @@ import type { Metric } from './measure.ts';
 
 const FORMS: readonly (readonly [metric: Metric, heading: string, form: (value: number) => string])[] = [
   ['cpuMicros', 'CPU µs', (value) => value.toFixed(value < 1_000 ? 1 : 0)],
-  ['redisMicros', 'Redis µs', (value) => (Number.isNaN(value) ? '' : value.toFixed(1))],
+  ['serverMicros', 'servers µs', (value) => (Number.isNaN(value) ? '' : value.toFixed(1))],
   ['perSecond', 'requests/s', (value) => value.toFixed(0)],
   ['p50Ms', 'p50 ms', (value) => value.toFixed(2)],
   ['p99Ms', 'p99 ms', (value) => value.toFixed(2)],
@@ -53,13 +53,13 @@ export function capacityTable(results: readonly Result[]): string {
     const rounds =
       runs[0]?.label === 'bare' ? runs.find(({ label }) => label === 'gateway')?.rounds : undefined;
     if (!rounds) return [];
-    const [own, redis] = [
+    const [own, servers] = [
       spread(values(rounds, 'cpuMicros')).median,
-      spread(values(rounds, 'redisMicros')).median,
+      spread(values(rounds, 'serverMicros')).median,
     ];
-    return [[name, (1e6 / own).toFixed(0), cores(own), cores(redis)]];
+    return [[name, (1e6 / own).toFixed(0), cores(own), cores(servers)]];
   });
-  const head = ['for 10,000 requests/s, cores 60 % busy', 'requests/s a core', 'cores', 'of Redis'];
+  const head = ['for 10,000 requests/s, cores 60 % busy', 'requests/s a core', 'cores', 'of servers'];
   return rows.length === 0 ? '' : `\n${table([head, ...rows])}`;
 }
 

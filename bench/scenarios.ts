@@ -12,6 +12,8 @@ export interface Run {
   readonly task: Task;
   readonly connections: number;
   readonly rate?: number;
+  /** What other callers do meanwhile, at a fixed rate. */
+  readonly beside?: { readonly task: Task; readonly rate: number };
 }
 
 /** A limit that the gateway must meet, for the figure of one run beside that of another, round by round. */
@@ -72,7 +74,7 @@ const naive = (limit: number): Line => ({ ...line(limit, 'gateway', 'naive Nest,
 
 const PEERS = ['naive Nest', 'naive Nest, all'] as const;
 const NGINX: readonly ContenderName[] = hasNginx ? ['nginx + njs'] : [];
-/** Two gateways, load, platform and Redis, each on a core of its own. */
+/** Two gateways, load, platform and servers, each on a core of its own. */
 const CORES_FOR_TWO = 5;
 
 const scenarios: readonly Scenario[] = [
@@ -138,17 +140,26 @@ const scenarios: readonly Scenario[] = [
   {
     name: 'batch order of 10',
     metric: 'cpuMicros',
-    note: 'about 8 KB; embedded: the order ledger in the process instead of in Redis',
-    runs: runs(order(10), 'bare', 'gateway', 'gateway, embedded', ...PEERS),
-    lines: [line(5), line(5, 'bare', 'gateway, embedded'), naive(3)],
+    note: 'about 8 KB; with PostgreSQL and Redis, with a file of SQLite, and in memory; files are on a disk',
+    runs: runs(order(10), 'bare', 'gateway', 'gateway, file', 'gateway, in memory', ...PEERS),
+    lines: [line(4.2), line(4.2, 'bare', 'gateway, file'), line(4, 'bare', 'gateway, in memory'), naive(3)],
   },
-  // After the batches of 10: the ledger in the process keeps what was ordered, and orders of 1,000 items fill it.
+  {
+    name: 'cached reads beside 200 orders/s',
+    metric: 'p99Ms',
+    note: 'reads 1 KB of other callers, 500/s; each order drops what is cached, so the first run has the orders too',
+    runs: (['gateway, in memory', 'gateway, file'] as const).map((name) =>
+      run(name, read(1, 'cached'), { rate: 500, beside: { task: order(1), rate: 200 } }),
+    ),
+    lines: [line(1.3, 'gateway, in memory', 'gateway, file')],
+  },
+  // After the batches of 10: a database in memory keeps what was ordered, and orders of 1,000 items fill it.
   {
     name: 'items of an order',
     metric: 'cpuMicros',
-    note: 'the order ledger in the process, since Redis would favour the large ones; one at a time, since 64 of 1,000 items would be 50 MB under way',
+    note: 'in memory, since a commit would favour the large ones; one at a time, since 64 of 1,000 items would be 50 MB under way',
     runs: [10, 100, 1_000].map((items) =>
-      run('gateway, embedded', order(items), { label: `${items}`, connections: 1 }),
+      run('gateway, in memory', order(items), { label: `${items}`, connections: 1 }),
     ),
     lines: [{ ...line(0.3, '10', '1000'), per: [1_000, 10] }],
   },
@@ -169,10 +180,10 @@ const scenarios: readonly Scenario[] = [
     lines: [line(1.2, '64', '1000'), line(1.5, '64', '2400')],
   },
   {
-    name: 'two processes, one Redis',
+    name: 'two processes, one PostgreSQL and Redis',
     metric: 'cpuMicros',
     fresh: true,
-    note: 'as many connections in all; requests/s count where load, platform and Redis have cores of their own',
+    note: 'as many connections in all; requests/s count where load, platform and servers have cores of their own',
     runs: (['gateway', 'two gateways'] as const).map((name) =>
       run(name, read(1, 'miss', CHANGING), { connections: 2 * CONNECTIONS }),
     ),
@@ -239,5 +250,7 @@ export function besideBefore(scenario: Scenario, limit: number): Scenario | unde
   const [only, second] = own;
   if (scenario.runs.length > 0 && (!only || second || only.rate !== undefined)) return undefined;
   const rivals = only ? runs(only.task, 'gateway, before', 'gateway') : [];
-  return { ...scenario, runs: rivals, lines: [line(limit, 'gateway, before')] };
+  const servers: Line = { ...line(1, 'gateway, before'), metric: 'serverMicros' };
+  const lines = [line(limit, 'gateway, before'), ...(only?.task.kind === 'order' ? [servers] : [])];
+  return { ...scenario, runs: rivals, lines };
 }

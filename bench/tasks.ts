@@ -60,14 +60,18 @@ function expectThat(isSo: boolean, body: string): void {
   if (!isSo) throw new WrongAnswer(`not the answer that was asked for: ${body.slice(0, 500)}`);
 }
 
-/** Sends the request as the gateway's callers do. */
-export function gatewayAsked(key: string, { batch: batchOf, pagesAssets } = TODAY): Asked {
+/** Sends the request as the gateway's callers do: orders with each key in turn, since the records of one caller are bounded. */
+export function gatewayAsked(
+  keys: readonly [string, ...string[]],
+  { batch: batchOf, pagesAssets } = TODAY,
+): Asked {
+  const [key] = keys;
   return (task) => {
     if (task.kind === 'order') {
       const order = batchOf(NUMBER_PLACE, task.items);
-      const [before = '', after = ''] = orderRequest('/v1/license-orders', { 'x-api-key': key }, order);
+      const requests = keys.map((each) => orderRequest('/v1/license-orders', { 'x-api-key': each }, order));
       return {
-        request: (index) => before + orderNumber(index) + after,
+        request: (index) => requests[index % keys.length]?.join(orderNumber(index)) ?? '',
         status: 201,
         check: (body) => {
           const { state, items } = JSON.parse(body) as { state: string; items: { licenseOrderId: string }[] };

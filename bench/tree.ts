@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Variable, variables } from '../src/config/variables.ts';
 import type { Dialect } from './tasks.ts';
 
 /** The gateway of another commit, built, to be measured in turns with this one. */
@@ -11,8 +10,6 @@ export interface Tree {
   readonly start: readonly string[];
   /** How its callers ask. */
   readonly dialect: Dialect;
-  /** Variables under the names that this commit reads. */
-  named(environment: Readonly<Record<string, string>>): Record<string, string>;
 }
 
 const ASSETS = '/v1/enterprises/{enterpriseGlobalId}/assets';
@@ -39,21 +36,11 @@ export async function builtTree(commit: string): Promise<Tree> {
   run('npm', ['run', '-s', 'build'], folder);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
   const [program, ...args] = scripts.start.replace(/^exec /, '').split(' ') as [string, ...string[]];
-  const known = read('src/config/variables.ts');
   const { paths } = JSON.parse(read('config/openapi.json')) as Document;
   const { batch } = (await import(join(folder, 'bench/payloads.ts'))) as Pick<Dialect, 'batch'>;
   return {
     folder,
     start: [program === 'node' ? process.execPath : program, ...args],
     dialect: { batch, pagesAssets: JSON.stringify(paths[ASSETS]).includes('pageSize') },
-    named: (environment) =>
-      Object.fromEntries(
-        Object.entries(environment).map(([name, value]) => [nameIn(known, name), value] as const),
-      ),
   };
-}
-
-function nameIn(known: string, name: string): string {
-  const { formerly } = (variables as Readonly<Record<string, Variable | undefined>>)[name] ?? {};
-  return formerly !== undefined && !known.includes(`  ${name}:`) ? formerly : name;
 }

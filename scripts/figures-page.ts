@@ -31,7 +31,7 @@ interface Bench {
 
 const METRICS = {
   cpuMicros: ['CPU, µs', 1],
-  redisMicros: ['CPU of Redis, µs', 1],
+  serverMicros: ['CPU of its servers, µs', 1],
   perSecond: ['requests/s', 0],
   p50Ms: ['p50, ms', 2],
   p99Ms: ['p99, ms', 2],
@@ -56,7 +56,7 @@ and [scaling](scaling.md) what the capacity means. \`npm run bench -- --json doc
 ${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met, verdict])])}
 ## Capacity
 
-${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100} % busy`, 'requests/s a core', 'cores', 'of Redis'], ...scenarios.flatMap(capacity)])}
+${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100} % busy`, 'requests/s a core', 'cores', 'of its servers'], ...scenarios.flatMap(capacity)])}
 ${scenarios.map(scenarioPart).join('\n')}`;
 }
 
@@ -66,7 +66,7 @@ function capacity({ name, runs }: Bench['scenarios'][number]): string[][] {
   if (!own?.cpuMicros) return [];
   const cores = (micros = 0) => ((micros * PER_SECOND) / 1e6 / BUSY).toFixed(1);
   const each = Math.round(1e6 / own.cpuMicros.median).toLocaleString('en');
-  return [[name, each, cores(own.cpuMicros.median), cores(own.redisMicros?.median)]];
+  return [[name, each, cores(own.cpuMicros.median), cores(own.serverMicros?.median)]];
 }
 
 function scenarioPart({ name, runs }: Bench['scenarios'][number]): string {

@@ -20,6 +20,8 @@ interface FleetOptions {
   readonly how?: HowToStart;
   /** Upstream users by alias; else `default` and `anna`. */
   readonly users?: Users;
+  /** Else a schema of its own in the server that all tests share. */
+  readonly databaseUrl?: string;
   /** Further settings of the Redis server. */
   readonly redis?: readonly string[];
   /** Fields of the caller's entry that differ. */
@@ -82,7 +84,12 @@ export class Fleet {
   }
 
   static async start(sandbox: Platform, count: number, options: FleetOptions = {}): Promise<Fleet> {
-    const fleet = new Fleet(sandbox, await startRedis(options.redis), await postgresUrl(), options);
+    const fleet = new Fleet(
+      sandbox,
+      await startRedis(options.redis),
+      options.databaseUrl ?? (await postgresUrl()),
+      options,
+    );
     fleet.writeUsers(
       options.users ?? {
         default: { username: 'admin@harbour', password: sandbox.seedPassword },
