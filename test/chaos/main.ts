@@ -4,7 +4,7 @@ import { optionOf, play, playVariants, type Report } from './engine.ts';
 import { stories } from './stories.ts';
 
 /**
- * `npm run chaos`, `chaos:imports`, `chaos:client`, `topology`, `fuzz` or `night`, with `-- [--seed s] [--act part of a name]…
+ * `npm run chaos`, `chaos:imports`, `chaos:client`, `fuzz` or `night`, with `-- [--seed s] [--act part of a name]…
  * [--variant name | --variants]` and the sizes of the story, such as `--orders 500`. Exits with 1 on a fault; with `--variants`, which
  * plays each deliberate bug, where one is not found. Needs the build and a redis-server.
  */

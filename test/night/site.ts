@@ -1,16 +1,19 @@
+import { type ChildProcess, execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Stage } from '../chaos/stage.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { Collector } from '../support/collector.ts';
 import { Fleet } from '../support/fleet.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { ask, freePort, type RunningRedis, startRedis } from '../support/redis.ts';
+import { followServer, type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import { ask, type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 interface Attention {
@@ -19,51 +22,58 @@ interface Attention {
   readonly alert?: string;
 }
 
-/** One gateway with all that it needs, each part breakable: the platform, both Redis with users of their own, files, a collector. */
+/** One gateway with all that it needs, each part breakable: the platform, PostgreSQL, Redis with a user of its own, files, a collector. */
 export class Site extends Stage {
   readonly folder = mkdtempSync(join(tmpdir(), 'night-'));
   readonly secretFile = join(this.folder, 'app-secret');
   /** The environment that the next start of the gateway gets. */
   environment: Record<string, string> = {};
   readonly firstKeys = newEncryptionKey();
-  shared: RunningRedis;
-  orders: RunningRedis;
+  redis: RunningRedis;
+  readonly postgres: RunningPostgres;
+  /** Of the gateway, which has a role and a schema of one name. */
+  readonly databaseUrl: string;
   /** The status that the receiver of a webhook answers. */
   receiverSays = 204;
   readonly #receiver = createServer((request, response) => {
     request.resume();
     response.writeHead(this.receiverSays).end();
   });
-  #ordersPort = 0;
+  #standby: ChildProcess | undefined;
   #orders = 0;
   #log = '';
   readonly #password = newSecret('r');
 
   readonly collector: Collector;
 
-  private constructor(sandbox: TestSandbox, collector: Collector, fleet: Fleet) {
+  private constructor(
+    sandbox: TestSandbox,
+    fleet: Fleet,
+    { collector, postgres, databaseUrl }: Pick<Site, 'collector' | 'postgres' | 'databaseUrl'>,
+  ) {
     super(sandbox, fleet);
     this.collector = collector;
-    this.shared = fleet.redis;
-    this.orders = fleet.redis;
+    this.postgres = postgres;
+    this.databaseUrl = databaseUrl;
+    this.redis = fleet.redis;
   }
 
   static async open(): Promise<Site> {
-    const [sandbox, collector] = await Promise.all([TestSandbox.start(), Collector.start()]);
-    const site = new Site(sandbox, collector, await Fleet.start(sandbox, 0));
-    const { fleet } = site;
-    site.#ordersPort = await freePort();
-    await site.startOrders();
-    await site.password(site.shared);
+    const [sandbox, collector, postgres] = await Promise.all([
+      TestSandbox.start(),
+      Collector.start(),
+      startPostgres(),
+    ]);
+    const databaseUrl = await postgres.newUrl();
+    const fleet = await Fleet.start(sandbox, 0, { databaseUrl });
+    const site = new Site(sandbox, fleet, { collector, postgres, databaseUrl });
+    await site.password();
     writeFileSync(site.secretFile, sandbox.appSecret);
-    const urlOf = ({ port }: RunningRedis) => `redis://night:${site.#password}@127.0.0.1:${port}`;
     delete fleet.environment['UPSTREAM_APP_SECRET'];
     site.environment = {
       ...collector.environment,
       UPSTREAM_APP_SECRET_FILE: site.secretFile,
-      REDIS_URL: urlOf(site.shared),
-      ORDER_REDIS_URL: urlOf(site.orders),
-      ORDER_STORE_INIT: 'auto',
+      REDIS_URL: `redis://night:${site.#password}@127.0.0.1:${site.redis.port}`,
       ENCRYPTION_KEYS: site.firstKeys,
       WEBHOOK_HOSTS: '127.0.0.1',
     };
@@ -94,32 +104,52 @@ export class Site extends Stage {
     return this.#log + this.gateway(0).output();
   }
 
-  /** Keeps what a gateway has written that did not start. */
-  said(output: string): void {
-    this.#log += output;
-  }
-
-  async startOrders(): Promise<void> {
-    this.orders = await startRedis([
-      ...['--port', String(this.#ordersPort), '--dir', this.folder],
-      ...['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'],
-    ]);
-    await this.password(this.orders);
-  }
-
   /** Empty, in the place of the one that died. */
-  async startShared(): Promise<void> {
-    this.shared = await startRedis(['--port', String(this.shared.port)]);
-    await this.password(this.shared);
+  async startRedis(): Promise<void> {
+    this.redis = await startRedis(['--port', String(this.redis.port)]);
+    await this.password();
   }
 
-  async emptyOrders(): Promise<void> {
-    await ask(this.orders, (client) => client.flushall());
+  /** Runs a statement as the database's administrator; ROLE stands for the gateway's role and schema. */
+  async administer(statement: string): Promise<void> {
+    await this.postgres.ask(statement.replaceAll('ROLE', new URL(this.databaseUrl).username));
   }
 
-  async withKeys(keys: string): Promise<void> {
-    this.environment['ENCRYPTION_KEYS'] = keys;
-    await this.restartGateway();
+  /** The gateway's role gets this password, or the one that the gateway knows. Its connections end. */
+  async databasePassword(password = new URL(this.databaseUrl).password): Promise<void> {
+    await this.administer(`ALTER USER ROLE PASSWORD '${password}'`);
+    await this.administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ROLE'");
+  }
+
+  async readOnly(word: 'on' | 'off'): Promise<void> {
+    await this.administer(`ALTER SYSTEM SET default_transaction_read_only = ${word}`);
+    await this.administer('SELECT pg_reload_conf()');
+  }
+
+  /** An operator confirms the database. */
+  async confirm(): Promise<void> {
+    const env = { PATH: process.env['PATH'], ...this.fleet.environment, ...this.environment };
+    await promisify(execFile)(process.execPath, ['dist/bundle/database-init.js', '--yes'], { env });
+  }
+
+  /** A standby follows for which no commit waits. */
+  async follow(): Promise<void> {
+    this.#standby = followServer(this.postgres, this.folder);
+    await once(this.#standby, 'spawn');
+  }
+
+  async unfollow(): Promise<void> {
+    if (!this.#standby) return;
+    const gone = once(this.#standby, 'exit');
+    this.#standby.kill();
+    await gone;
+    this.#standby = undefined;
+  }
+
+  /** The gateway starts again with these variables. One that is refused says so in the log. */
+  async withVariables(variables: Readonly<Record<string, string>>): Promise<void> {
+    Object.assign(this.environment, variables);
+    await this.restartGateway().catch((error: unknown) => (this.#log += String(error)));
   }
 
   /** Limits the orders of the caller in this month. */
@@ -128,25 +158,16 @@ export class Site extends Stage {
     this.fleet.writeCallers();
   }
 
-  async orderInDoubt(): Promise<void> {
-    await this.sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
-    await this.order();
-  }
-
-  /** The gateway's user gets this password, or the one that the gateway knows. Its connections end. */
-  async password(redis: RunningRedis, password = this.#password): Promise<void> {
-    await ask(redis, async (client) => {
+  /** The gateway's user of Redis gets this password, or the one that the gateway knows. Its connections end. */
+  async password(password = this.#password): Promise<void> {
+    await ask(this.redis, async (client) => {
       await client.call('ACL', 'SETUSER', 'night', 'reset', 'on', `>${password}`, '~*', '&*', '+@all');
       await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     });
   }
 
-  async grant(redis: RunningRedis, right: string): Promise<void> {
-    await ask(redis, (client) => client.call('ACL', 'SETUSER', 'night', right));
-  }
-
-  async set(redis: RunningRedis, name: string, value: string): Promise<void> {
-    await ask(redis, (client) => client.config('SET', name, value));
+  async grant(right: string): Promise<void> {
+    await ask(this.redis, (client) => client.call('ACL', 'SETUSER', 'night', right));
   }
 
   async read(): Promise<void> {
@@ -166,8 +187,9 @@ export class Site extends Stage {
 
   override async clear(): Promise<void> {
     await super.clear();
-    if (this.shared !== this.fleet.redis) await this.shared.stop();
-    await this.orders.stop();
+    if (this.redis !== this.fleet.redis) await this.redis.stop();
+    await this.unfollow();
+    await this.postgres.stop();
     this.collector.close();
     this.#receiver.closeAllConnections();
     this.#receiver.close();

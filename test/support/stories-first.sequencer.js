@@ -1,6 +1,6 @@
 import Sequencer from '@jest/test-sequencer';
 
-const STORIES = /\/test\/(chaos|profiles|topology|fuzz)\//;
+const STORIES = /\/test\/(chaos|profiles|fuzz)\//;
 const isStory = ({ path }) => STORIES.test(path);
 
 /**
