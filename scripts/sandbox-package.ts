@@ -17,7 +17,7 @@ const BESIDE_THE_BUNDLE = [
 /** What the README of the package leads to. */
 const MANUAL = ['sandbox/README.md', 'docs/platform.md', 'docs/readings.md', 'docs/recipes.md'];
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
-const LEFT_OUT = /\.map$|^(order-store-init|conformance)\.js$|^start\.sh$/;
+const LEFT_OUT = /\.map$|^(database-(init|backup)|conformance)\.js$|^start\.sh$/;
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
 

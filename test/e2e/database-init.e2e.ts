@@ -69,14 +69,14 @@ it('With the roles of the manual, database-init makes the tables, and a gateway 
   const [, block = ''] = /^```sql\n(.*?)^```$/ms.exec(manual) ?? [];
   const statements = block.replaceAll('…', password).trim().split(';\n');
   const asRole = (role: string, secret: string) =>
-    `postgres://${role}:${secret}@127.0.0.1:${server.port}/gateway`;
+    `postgres://${role}:${secret}@127.0.0.1:${server.port}/licensing`;
   for (const statement of statements.slice(0, -1)) await server.ask(statement);
   await askDatabase(asRole('tests', server.password), statements.at(-1) ?? '');
 
-  const url = asRole('gateway', password);
+  const url = asRole('licensing', password);
   const early = await databaseInit(url, '--yes');
   expect(early).toEqual({ code: 1, output: expect.stringContaining('lacks CREATE on the schema public') });
-  expect(await databaseInit(asRole('gateway_owner', password), '--yes')).toMatchObject({ code: 0 });
+  expect(await databaseInit(asRole('licensing_owner', password), '--yes')).toMatchObject({ code: 0 });
   const { database } = await openDatabase(url, { DATABASE_INIT: 'manual' });
   atEnd(() => database.close());
   expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
