@@ -1,20 +1,20 @@
 /** Part of database.ts: begins and moves orders in the database of its first argument, and prints what that took as JSON. */
-import { newSecret } from '../test/support/canary.ts';
+import { newEncryptionKey, newSecret } from '../test/support/canary.ts';
 import { begin, install, move } from '../test/support/sample-store.ts';
+import { settings } from '../test/support/settings.ts';
 import { Database } from '../src/database/database.ts';
-import { parseDatabaseUrl } from '../src/config/database-url.ts';
 import { createLog } from '../src/observability/log.ts';
 
 const AT_ONCE = 64;
 const RECORD = newSecret('c', 1_200);
 
 const [url = '', platform = '', count = '0'] = process.argv.slice(2);
-const address = parseDatabaseUrl(url);
-if (typeof address === 'string') throw new Error(`the URL ${address}`);
-const database = new Database(
-  { address, ca: undefined, poolMax: 4, init: 'auto', platform },
-  createLog('warn'),
-);
+const config = settings({
+  DATABASE_URL: url,
+  UPSTREAM_BASE_URL: `http://127.0.0.1/${platform}`,
+  ENCRYPTION_KEYS: newEncryptionKey(),
+});
+const database = new Database(config.database, createLog('warn'));
 await database.open();
 await database.step(install, undefined).catch(() => undefined);
 
