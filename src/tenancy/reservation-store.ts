@@ -1,12 +1,12 @@
-import type { Database } from '../database/database.ts';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.ts';
 import type { Rows } from '../database/engine.ts';
 import { among, FOR_UPDATE, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
-import type { NumberUse } from './reservations.ts';
 
-const KEPT_MS = 30 * 24 * 3_600_000;
+export const KEPT_MS = 30 * 24 * 3_600_000;
 /** The limit for one caller; the numbers that end first are forgotten first. */
-const MAX_KEPT = 100_000;
+export const MAX_KEPT = 100_000;
 /** One transaction deletes this number of rows at most. */
 const MAX_DELETED = 1_000;
 
@@ -52,6 +52,12 @@ const BIND = sql`
 const RELEASE = sql`
   UPDATE reservations SET enterprise = NULL, order_name = NULL, bound_until = 0
   WHERE ${OF_CALLER} AND order_name = :order AND ${IN_NUMBERS}`;
+
+/** A number that an order puts on an asset, and the enterprise that gets it. */
+export interface NumberUse {
+  readonly assetNum: string;
+  readonly enterprise: string;
+}
 
 interface Uses {
   readonly caller: string;
@@ -144,6 +150,7 @@ function boundIn(found: Rows = []): Map<string, { enterprise: string; order: str
 }
 
 /** Reserved asset numbers in the database, and the enterprises to which orders have bound them. Every call rejects with a `DatabaseFault`. */
+@Injectable()
 export class ReservationStore {
   constructor(private readonly database: Database) {}
 

@@ -3,7 +3,7 @@ import { scopes } from '../../src/caller/scopes.ts';
 import { operations, type OperationName } from '../../src/upstream/operations.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** What a bound caller must name, what else it may name, and what lookups cost (docs/api.md, section 2). */
@@ -26,17 +26,17 @@ const entries = [
   entry('fading', { enterprises: BOTH }),
 ];
 
-let redis: RunningRedis;
+let postgres: RunningPostgres;
 let sandbox: TestSandbox;
 /** Keeps everything to itself. */
 let gateway: TestGateway;
-/** Two that share the order store. */
+/** Two that share a database. */
 let one: TestGateway;
 let two: TestGateway;
 
 beforeAll(async () => {
-  [redis, sandbox] = await Promise.all([startRedis(), TestSandbox.start()]);
-  const shared = { ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
+  [postgres, sandbox] = await Promise.all([startPostgres(), TestSandbox.start()]);
+  const shared = { DATABASE_URL: await postgres.newUrl(), ENCRYPTION_KEYS: newEncryptionKey() };
   [gateway, one, two] = (await Promise.all(
     [{}, shared, shared].map((more) =>
       TestGateway.start(sandbox, { CACHE_TTL_MS: '60000', ...more }, entries),
@@ -46,7 +46,7 @@ beforeAll(async () => {
 beforeEach(() => sandbox.reset());
 afterAll(async () => {
   await Promise.all([gateway, one, two].map((each) => each.stop()));
-  await Promise.all([sandbox.close(), redis.stop()]);
+  await Promise.all([sandbox.close(), postgres.stop()]);
 });
 
 /** `tester` is not bound. */
@@ -163,7 +163,7 @@ const onto = (assetNum: string, customer: object = own) =>
 
 describe.each([
   ['in this process', () => [gateway, gateway] as const],
-  ['in Redis', () => [one, two] as const],
+  ['in a database of several', () => [one, two] as const],
 ])('S20 reserved numbers that an order used for one enterprise (%s)', (_, places) => {
   /** What the response says, without the ids of the request. */
   const said = ({ status, body }: TestAnswer, number: string) => [
@@ -288,14 +288,18 @@ describe('S1 lookups', () => {
   });
 });
 
-// The last one: it ends the store.
-it('S1 reserved numbers may be in a purchase, at every process, while their store is there', async () => {
+// The last one: it ends the database.
+it('S1 reserved numbers may be in a purchase, at every process, while their database is there', async () => {
   const number = await reserve(one, 'bound');
   expect((await place([deletion(number)], 'bound', two)).body).toMatchObject({ code: 'asset-not-found' });
   expect(await writes()).toEqual(['obtainAssetNums']);
   expect((await place([onto(number)], 'bound', two)).status).toBe(201);
   const other = await reserve(one, 'bound');
-  await redis.stop();
+  await postgres.kill();
   const answer = await place([onto(other)], 'bound', two);
   expect([answer.status, answer.body['outcome']]).toEqual([503, 'not_processed']);
+  // The platform has used the number up, so the caller gets it all the same.
+  const unshared = one.logged('reservation-not-shared');
+  expect(await reserve(one, 'bound')).toMatch(/^\d+$/);
+  await unshared;
 });
