@@ -3,7 +3,7 @@ import { OrderConfig } from '../config/app-config.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery, WaitingOrders } from '../order-ledger/order-ledger-store.ts';
-import { AttemptHistory } from '../reconciliation/attempt-history.ts';
+import { AttemptStore } from '../reconciliation/attempt-store.ts';
 import { PlatformSearch } from '../upstream/platform-search.ts';
 import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 
@@ -21,7 +21,7 @@ export interface OpenOrders extends WaitingOrders {
 export class DoubtedOrders {
   constructor(
     private readonly ledger: ObservedOrderLedger,
-    private readonly history: AttemptHistory,
+    private readonly history: AttemptStore,
     private readonly times: ReconciliationSchedule,
     private readonly platform: PlatformSearch,
     private readonly config: OrderConfig,

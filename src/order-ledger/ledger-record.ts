@@ -44,6 +44,9 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
 /** The end of the order is not known: its record is kept until it is. */
 export const unsettled: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
 
+/** Nothing is being sent, and the end of the order is not known: reconciliation looks for it. */
+export const SOUGHT: ReadonlySet<State> = new Set(['accepted', 'incomplete', 'in_doubt']);
+
 /** The platform did nothing: the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed'];
 

@@ -1,10 +1,11 @@
 import { among, either, NOW, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
 import { eventWrites, FEED, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
-import { isOrder, keptFor, released, transitions } from './ledger-record.ts';
+import { isOrder, keptFor, released, SOUGHT, transitions } from './ledger-record.ts';
 import { DELETE_NAMED, lockedRows, namedRows, updatedRows, wanted } from './named-row-store.ts';
 import { OrderCounts } from './order-counts-store.ts';
 import type { Move } from './order-ledger-store.ts';
+import { searchesFor } from './search-store.ts';
 import { type Use, usesOf, useWrites } from './use-store.ts';
 import { type KeptRecord, type WriteRow, writeRow } from './write-rows.ts';
 
@@ -92,6 +93,7 @@ function verdictOf(move: MoveOfRow, row: WriteRow, now: number): MovedRow | unde
 class Moving {
   readonly #updated: object[] = [];
   readonly #removed: string[] = [];
+  readonly #sought: string[] = [];
   readonly #events: NewEvent[] = [];
   readonly #uses: Use[] = [];
   readonly #counts = new OrderCounts();
@@ -126,6 +128,7 @@ class Moving {
     this.#uses.push({ caller, period: row.countedOn, kind: 'bytes', amount: size - row.size });
     this.#counts.add(place, row.state, -1);
     this.#counts.add(place, to, 1);
+    if (SOUGHT.has(to)) this.#sought.push(name);
     this.#events.push({
       kind: 'order',
       name,
@@ -142,6 +145,7 @@ class Moving {
         ...(this.#updated.length > 0 ? [UPDATE.with({ moves: this.#updated })] : []),
         ...(this.#removed.length > 0 ? [DELETE_NAMED.with(wanted(this.#removed))] : []),
         ...useWrites(this.#uses),
+        ...(this.#sought.length > 0 ? [searchesFor(this.#sought)] : []),
         ...eventWrites(this.#events),
         ...this.#counts.writes,
       ],

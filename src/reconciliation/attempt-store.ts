@@ -2,8 +2,16 @@ import type { Database } from '../database/database.ts';
 import type { SealedTexts } from '../database/sealed-texts.ts';
 import { sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
+import type { AttemptOutcome } from '../observability/metric-tables.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
-import type { PastAttempt } from './attempt-history.ts';
+
+export interface PastAttempt {
+  /** In ms since the epoch. */
+  readonly at: number;
+  readonly result: AttemptOutcome;
+  readonly licenseOrders: readonly string[];
+  readonly failure?: string;
+}
 
 type Submission = Pick<LedgerRecord, 'name' | 'submittedAt'>;
 
@@ -44,24 +52,28 @@ const add: Step<NewAttempt, undefined> = {
   }),
 };
 
-/** What attempts to find an order found, in the database. After a settlement the same number may be sent again, so the time of submission counts too. */
+/**
+ * What attempts to find an order found, for the operator who has to settle the order. It may be lost: no record of an order depends on it. After
+ * a settlement the same number may be sent again, so the time of submission counts too.
+ */
 export class AttemptStore {
   constructor(
     private readonly database: Database,
     private readonly texts: SealedTexts,
   ) {}
 
-  add({ name, submittedAt }: Submission, attempt: PastAttempt): Promise<undefined> {
+  /** Never fails. */
+  async add({ name, submittedAt }: Submission, attempt: PastAttempt): Promise<void> {
     const sealed = this.texts.seal(JSON.stringify(attempt), `attempt ${name}`);
-    return this.database.step(add, { name, submittedAt, at: attempt.at, sealed });
+    await this.database.step(add, { name, submittedAt, at: attempt.at, sealed }).catch(() => undefined);
   }
 
-  /** The oldest first. */
-  async attemptsFor({ name, submittedAt }: Submission): Promise<readonly PastAttempt[]> {
+  /** The oldest first. Undefined where the database cannot be read. */
+  async attemptsFor({ name, submittedAt }: Submission): Promise<readonly PastAttempt[] | undefined> {
     const query = OF_ORDER.with({ name, submittedAt, most: MAX_READ });
-    const found = await this.database.read<{ attempt: string }>(query);
+    const found = await this.database.read<{ attempt: string }>(query).catch(() => undefined);
     return found
-      .flatMap(({ attempt }) => this.texts.open(attempt, `attempt ${name}`) ?? [])
+      ?.flatMap(({ attempt }) => this.texts.open(attempt, `attempt ${name}`) ?? [])
       .map((text) => JSON.parse(text) as PastAttempt);
   }
 }

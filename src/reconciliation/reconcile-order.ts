@@ -22,7 +22,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { type Holdings, NoUser, PlatformSearch, type SoughtCustomer } from '../upstream/platform-search.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
-import { AttemptHistory, type PastAttempt } from './attempt-history.ts';
+import { AttemptStore, type PastAttempt } from './attempt-store.ts';
 
 type Attempt = Pick<PastAttempt, 'result'> & Partial<PastAttempt>;
 
@@ -40,22 +40,26 @@ export class OrderReconciler {
   constructor(
     private readonly ledger: ObservedOrderLedger,
     private readonly platform: PlatformSearch,
-    private readonly history: AttemptHistory,
+    private readonly history: AttemptStore,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
 
-  /** Never fails. `write` is the name of the record. A wait that the platform names postpones the attempt, and is no attempt. */
-  async reconcile(write: string, abandon: AbortSignal): Promise<void> {
+  /**
+   * Never fails. `write` is the name of the record. Resolves to whether the order is settled now. A wait that the platform names postpones the
+   * attempt, and is no attempt.
+   */
+  async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
-      const waitS = await this.#try(write, abandon);
-      if (waitS === 0) return;
+      const { result, waitS } = await this.#try(write, abandon);
+      if (waitS === 0) return result === 'settled';
       await sleep(waitS * 1_000, undefined, { signal: abandon, ref: false }).catch(() => undefined);
     }
+    return false;
   }
 
-  /** Returns for how many seconds the platform wants to be left alone. */
-  async #try(write: string, abandon: AbortSignal): Promise<number> {
+  /** `waitS`: for how many seconds the platform wants to be left alone. */
+  async #try(write: string, abandon: AbortSignal): Promise<{ result: AttemptOutcome; waitS: number }> {
     let waitS = 0;
     let before: LedgerRecord | undefined;
     let attempt: Attempt;
@@ -77,7 +81,7 @@ export class OrderReconciler {
     this.metrics.count('gateway_order_reconciliation_attempts_total', { result });
     if (before && result !== 'not_needed' && !abandon.aborted)
       await this.history.add(before, { at: Date.now(), licenseOrders: [], ...attempt });
-    return waitS;
+    return { result, waitS };
   }
 
   async #attempt(before: LedgerRecord, abandon: AbortSignal): Promise<Attempt> {

@@ -1,109 +1,87 @@
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { OrderStoreConfig } from '../config/app-config.ts';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Maintenance } from '../control/maintenance.ts';
-import { Log } from '../observability/log.ts';
+import { Database } from '../database/database.ts';
+import { isSought, SOUGHT } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
-import { taskQueue } from '../redis/job-queue.ts';
-import { ReconciliationSchedule } from './schedule.ts';
-import { OrderReconciler } from './reconcile-order.ts';
+import { OrderLedgerUnavailable } from '../order-ledger/order-ledger-store.ts';
+import { ordersWithoutSearch, SEARCH } from '../order-ledger/search-store.ts';
 import { edge } from '../shared/edge.ts';
-import type { QueuedTask, TaskQueue } from '../kit/task-queue/task-queue.ts';
+import { add } from '../tasks/task-store.ts';
+import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
+import { OrderReconciler } from './reconcile-order.ts';
+import { ReconciliationSchedule } from './schedule.ts';
 
-/** One attempt to find the order of the record of this name. */
-interface Attempt {
-  readonly write: string;
-}
-
-const PAGE = 100;
-/**
- * The queue remembers an attempt for this time. Every replica reads the list meanwhile, so that none queues the attempt a second time. A
- * replica that starts later may do so: that costs one search.
- */
-const REMEMBERED_S = 2 * 3_600;
+/** When a record is read again that could not be read. */
+const UNREAD_MS = 60_000;
 
 /**
- * Starts reconciliation attempts at their times for orders that are in doubt, or that the platform places later, for as long as they
- * are. It reads the order ledger's list instead of listening to moves, because the list is complete also when a replica died. The queue
- * makes each attempt once, in one of the replicas.
+ * Searches the platform at the scheduled times for orders that are in doubt, incomplete or accepted for later, for as long as they are. The step
+ * that moves an order into such a state adds its task, and one replica at a time has the task.
  */
 @Injectable()
-export class ReconciliationJob implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** The last attempt of each order, by the name of its record. */
-  #queued = new Map<string, string>();
-  readonly #queue: TaskQueue<Attempt>;
-  #scannedAllAt = -Infinity;
-  #scanning = false;
+export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #worker: TaskWorker;
   #timer: NodeJS.Timeout | undefined;
+  #scannedAt = -Infinity;
+  #isScanning = false;
 
   constructor(
+    private readonly database: Database,
     private readonly ledger: ObservedOrderLedger,
-    reconciler: OrderReconciler,
+    private readonly reconciler: OrderReconciler,
     private readonly times: ReconciliationSchedule,
-    config: OrderStoreConfig,
-    log: Log,
-    private readonly maintenance: Maintenance,
+    maintenance: Maintenance,
   ) {
-    const settings = { room: 'reconciliation', name: 'attempts', concurrency: 1, rememberedS: REMEMBERED_S };
-    this.#queue = taskQueue<Attempt>(config, log, settings, async ({ write }, { over }) => {
-      if (maintenance.stops('all')) return false;
-      await reconciler.reconcile(write, over);
-      return !over.aborted;
+    this.#worker = new TaskWorker(database, {
+      kind: SEARCH,
+      concurrency: 1,
+      run: (hold) => this.#run(hold),
+      isPaused: () => maintenance.stops('all'),
     });
   }
 
   onApplicationBootstrap(): void {
+    this.#worker.start();
     this.#timer = setInterval(
       edge('reconciliation', () => this.#tick()),
       this.times.scan,
     ).unref();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#queue.close();
+    await this.#worker.close();
   }
 
-  /** One scan at a time. A failure means that the store or the queue is away, which the log says already. */
+  /** Resolves to the ms until the next attempt; undefined: the order is settled, or being sent again. */
+  async #run({ name, over }: TaskHold): Promise<number | undefined> {
+    try {
+      const record = await this.ledger.read(name);
+      if (!record || !SOUGHT.has(record.state)) return undefined;
+      const { submittedAt } = record;
+      // A task is due at once when it is added, which is earlier than the first attempt.
+      const isDue = this.times.due(Date.now() - submittedAt) >= 0;
+      if (isDue && isSought(record) && (await this.reconciler.reconcile(name, over))) return undefined;
+      const now = Date.now();
+      return this.times.next(submittedAt, now) - now;
+    } catch (error) {
+      if (!(error instanceof OrderLedgerUnavailable)) throw error;
+      return UNREAD_MS;
+    }
+  }
+
+  /** One scan at a time. A failure means that the database is away, which the log says already, and the next tick scans. */
   async #tick(): Promise<void> {
-    if (this.#scanning) return;
-    // Afterwards each attempt that was due is queued, once: the queue knows those that it has had.
-    if (this.maintenance.stops('all')) return this.#queued.clear();
-    this.#scanning = true;
-    await this.#queueDue().catch(() => undefined);
-    this.#scanning = false;
+    if (this.#isScanning || performance.now() - this.#scannedAt < this.times.scanOfAll) return;
+    this.#isScanning = true;
+    await this.#scan().catch(() => undefined);
+    this.#isScanning = false;
   }
 
-  async #queueDue(): Promise<void> {
-    const at = performance.now();
-    const isOfAll = at - this.#scannedAllAt >= this.times.scanOfOlder;
-    const young = Date.now() - this.times.listed - this.times.scanOfOlder;
-    // An order that the scan leaves out keeps its attempt.
-    const due = new Map(isOfAll ? [] : this.#queued);
-    for (const record of await this.#open(isOfAll ? undefined : young)) {
-      const attempt = this.times.due(Date.now() - record.submittedAt);
-      // The id has the time of submission: after a settlement the same number may be sent again.
-      if (attempt >= 0) due.set(record.name, `${record.name}@${record.submittedAt}@${attempt}`);
-    }
-    const attempts: QueuedTask<Attempt>[] = [];
-    for (const [write, id] of due) if (this.#queued.get(write) !== id) attempts.push({ id, data: { write } });
-    await this.#queue.add(attempts);
-    this.#queued = due;
-    if (isOfAll) this.#scannedAllAt = at;
-  }
-
-  /** Orders in doubt, incomplete or accepted, submitted at this time or later, for which the platform can be searched. */
-  async #open(from: number | undefined): Promise<LedgerRecord[]> {
-    const query = {
-      states: ['in_doubt', 'incomplete', 'accepted'],
-      ...(from !== undefined && { from }),
-    } as const;
-    const found: LedgerRecord[] = [];
-    for (let offset = 0, total = 1; offset < total; offset += PAGE) {
-      const page = await this.ledger.list(query, offset, PAGE);
-      found.push(...page.records.filter(isSought));
-      total = page.total;
-    }
-    return found;
+  /** Adds the tasks that are missing, as after a restored backup or a mistake by hand. */
+  async #scan(): Promise<void> {
+    const found = await this.database.read<{ name: string }>(ordersWithoutSearch());
+    await Promise.all(found.map(({ name }) => this.database.step(add, { kind: SEARCH, name, inMs: 0 })));
+    this.#scannedAt = performance.now();
   }
 }

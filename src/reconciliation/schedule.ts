@@ -19,9 +19,10 @@ export class ReconciliationSchedule {
     15 * MINUTE,
     ...Array.from({ length: 24 }, (_, index) => (index + 1) * HOUR),
   ];
-  /** How often the job reads the young orders; and how often the older ones, which may be many, and whose attempts are rare. */
+  /** How often the gateway asks whether it is time for a scan. */
   readonly scan: number = 2 * SECOND;
-  readonly scanOfOlder: number = 5 * MINUTE;
+  /** How often it reads all orders of a kind: they may be many, and a scan rarely finds something to do. */
+  readonly scanOfAll: number = 5 * MINUTE;
 
   /** The number of the attempt that is due at this age of an order; -1: none yet. Only the last of several missed attempts is made. */
   due(ageMs: number): number {

@@ -5,7 +5,7 @@ import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { endOfDoubt } from '../order-ledger/write-outcome.ts';
 import { edge } from '../shared/edge.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
-import { AttemptHistory } from './attempt-history.ts';
+import { AttemptStore } from './attempt-store.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 
 const PAGE = 100;
@@ -25,7 +25,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
-    private readonly history: AttemptHistory,
+    private readonly history: AttemptStore,
     private readonly readings: PlatformReadings,
     private readonly times: ReconciliationSchedule,
     private readonly log: Log,
@@ -47,7 +47,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     const { codes } = this.readings;
     const at = performance.now();
     // A replica that has not read the profile yet may still leave an order in doubt.
-    const isDue = codes !== this.#lookedWith || at - this.#lookedAt >= this.times.scanOfOlder;
+    const isDue = codes !== this.#lookedWith || at - this.#lookedAt >= this.times.scanOfAll;
     if (this.#isLooking || !isDue || Object.keys(codes.order ?? {}).length === 0) return;
     this.#isLooking = true;
     try {

@@ -103,6 +103,23 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     return write;
   }
 
+  it('The step that leaves the end of an order open adds the task that searches for the order', async () => {
+    const searched: State[] = [];
+    const keyed = newWrite();
+    await store.begin(keyed);
+    await store.move(byOwner(keyed, 'in_doubt'));
+    for (const state of states) {
+      const { name } = await inState(state);
+      const tasks = await database.read<{ name: string }>(
+        sql`SELECT name FROM tasks WHERE platform = :platform AND kind = 'reconciliation'`.with(),
+      );
+      if (tasks.some((task) => task.name === name)) searched.push(state);
+      expect(tasks.map((task) => task.name)).not.toContain(keyed.name);
+    }
+    // An order that is settled after it was in doubt keeps its task until the next attempt.
+    expect(searched).toEqual(['accepted', 'incomplete', 'in_doubt', 'not_placed']);
+  });
+
   it('begins a write once, also of fifty at once, and gives its record to every further attempt', async () => {
     const write = newOrder();
     const first = await store.begin(write);

@@ -3,6 +3,7 @@ import { DoubtedOrders } from '../../src/console/doubts.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { orderName } from '../../src/order-ledger/ledger-record.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { askDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { type GatewayInProcess, startInProcess } from '../support/gateway-in-process.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
@@ -10,42 +11,39 @@ import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { AGAIN, quick } from '../support/quick-reconciliation.ts';
+import { postgresUrl, startPostgres } from '../support/postgres.ts';
 import { attemptsOf } from '../support/reconciliation-attempts.ts';
-import { ask, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
+import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Orders with a lost response, which the gateway looks for at the platform. */
 
 const ORDERS = '/v1/license-orders';
-const MEMBERS = '/v1/enterprises/ent-harbour/members';
 const LOST = { operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } };
+const HOUR_MS = 3_600_000;
 const ENCRYPTION_KEYS = newEncryptionKey();
 /** So long that no asynchronous order ends before a test says so. */
 const ASYNC_ORDER_MS = 60_000;
 let sandbox: TestSandbox;
-let redis: RunningRedis;
 let elsewhere: GatewayInProcess;
 const { ended } = endings();
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start({ asyncOrderMs: ASYNC_ORDER_MS });
-  redis = await startRedis();
   elsewhere = await startInProcess(sandbox);
 });
 beforeEach(async () => {
   quick.times = AGAIN;
   await sandbox.reset();
-  // A gateway looks for every order in doubt, also for those of an earlier test.
-  await ask(redis, (client) => client.flushall());
 });
 afterAll(async () => {
   await elsewhere.stop();
-  await redis.stop();
   await sandbox.close();
 });
 
-const newGateway = async (url = redis.url) =>
-  ended(await startInProcess(sandbox, url ? { ORDER_REDIS_URL: url, ENCRYPTION_KEYS } : {}));
+/** Without a URL it keeps its orders in memory. */
+const newGateway = async (url?: string) =>
+  ended(await startInProcess(sandbox, url ? { DATABASE_URL: url, ENCRYPTION_KEYS } : {}));
 
 let last = 7_000;
 
@@ -90,23 +88,18 @@ async function callsOf(operation: string): Promise<number> {
   return (await sandbox.journal(operation)).length;
 }
 
-/** Makes an order in doubt look so much older. */
-async function age({ url }: { url: string }, body: Body, ms: number): Promise<void> {
-  await ask({ url }, async (client) => {
-    const name = orderName('crm', body.channelOrderId);
-    const [key = ''] = await client.keys(`{*}:${name}`);
-    const sent = Number(await client.hget(key, 'submittedAt')) - ms;
-    await client.hset(key, 'submittedAt', sent);
-    const indexes = await client.keys(`${key.slice(0, -name.length)}orders*:in_doubt`);
-    expect(indexes.length).toBeGreaterThan(1);
-    for (const index of indexes) await client.zadd(index, 'XX', sent * 1_000, key);
+/** Makes an order look so much older, and its next attempt come so much earlier. */
+async function age(url: string, body: Body, ms: number): Promise<void> {
+  const name = orderName('crm', body.channelOrderId);
+  await askDatabase(url, 'UPDATE writes SET submitted_at = submitted_at - $2 WHERE name = $1', name, ms);
+  const EARLIER = 'UPDATE tasks SET due_at = due_at - $2 WHERE name = $1 AND lease_until = 0 RETURNING name';
+  await until('no attempt is under way', async () => {
+    const changed = await askDatabase(url, EARLIER, name, ms);
+    return changed.length > 0;
   });
 }
 
 describe('the reconciliation of an order', () => {
-  /** Its record is in the process, and its attempts are on a timer; otherwise both are in Redis. */
-  const alone = () => newGateway('');
-
   it('U35 a rate limit that names its waits postpones the attempt, and uses up none', async () => {
     quick.times = [1, 3_600_000];
     const gateway = await newGateway();
@@ -135,7 +128,6 @@ describe('the reconciliation of an order', () => {
         items: [item],
         ordered: [{ sequence: 3, orderType: 'new_buy', enterpriseGlobalId: 'ent-harbour' }],
         reason: 'found at the platform',
-        search: { purchases: { 3: [{ names: ['draft.pro'], nodes: 2, count: 1 }] } },
       },
     });
     expect(record?.settledAt).toBeGreaterThanOrEqual(record?.submittedAt as number);
@@ -147,7 +139,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('raises an alarm and leaves the order in doubt when the platform placed it twice', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const unseen = await sandbox.fault({ operation: 'listAssets', action: { code: '500' } });
     const body = await lose(gateway, 'after');
     const alarm = gateway.logged('order-placed-twice');
@@ -165,7 +157,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('U33 does not confuse it with one that the platform had under its number before the send', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const body = await lose(gateway, 'before');
     await sandbox.advance(-2 * 60_000);
     await again(body);
@@ -177,7 +169,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it("U33 finds it when the platform's clock is a little behind", async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const body = await lose(gateway, 'before');
     await sandbox.advance(-20_000);
     await again(body);
@@ -188,7 +180,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('does not look for one that deletes, or names no enterprise', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const [item] = purchaseOf([1]).items;
     const deletion = {
       ...item,
@@ -204,7 +196,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('marks an order that the platform accepted for later as succeeded', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const body = purchaseOf([1], { syncMode: 'async' });
     const accepted = await onceServed(() => gateway.post(ORDERS, body));
     expect([accepted.status, accepted.body['state'], accepted.body['settledAt']]).toEqual([
@@ -268,7 +260,7 @@ describe('the reconciliation of an order', () => {
     ['names its customer only', () => [{ ...purchase, customer: { customerId: 'cus-harbour-default' } }]],
     ['buys and deletes', () => [{ ...purchase, sequence: 1 }, deletion('delete_asset', {}, { sequence: 2 })]],
   ])('marks an accepted order as succeeded that %s', async (_, items) => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const body = purchaseOf([1], { syncMode: 'async', items: items() });
     const accepted = await onceServed(() => gateway.post(ORDERS, body));
     expect([accepted.status, accepted.body['state']]).toEqual([202, 'accepted']);
@@ -281,7 +273,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('leaves an order accepted whose end the platform does not show', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     await sandbox.control('PUT', '/profile', { asyncOrders: 'never' });
     const items = [{ ...purchase, sequence: 1 }, deletion('delete_asset', {}, { sequence: 2 })];
     const body = purchaseOf([1], { syncMode: 'async', items });
@@ -292,7 +284,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('finds every item of a batch, and names the licence orders when it cannot match them to items', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     const body = await lose(gateway, 'after', purchaseOf([1, 2]));
     await isFound(gateway, body);
     const [commit] = await sandbox.commits();
@@ -302,7 +294,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('continues at the next time when the platform does not respond, and only reads', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     await sandbox.fault({ operation: 'listAssetProducts', times: 2, action: { code: '500' } });
     const body = await lose(gateway, 'after');
     await until('an attempt failed', async () => ((await attemptsOf(gateway))['failed'] ?? 0) >= 1);
@@ -312,7 +304,7 @@ describe('the reconciliation of an order', () => {
   });
 
   it('finds it although the platform refuses to show another asset', async () => {
-    const gateway = await alone();
+    const gateway = await newGateway();
     await sandbox.fault({
       operation: 'listAssetProducts',
       match: { path: 'ast-1001/' },
@@ -324,84 +316,82 @@ describe('the reconciliation of an order', () => {
 
   it('O12 finds an order also days after it was sent', async () => {
     quick.times = [60_000];
-    const body = await lose(await newGateway(), 'after');
-    await age(redis, body, 3 * 24 * 3_600_000);
-    // A gateway that starts reads the older orders at once.
-    await isFound(await newGateway(), body);
+    const url = await postgresUrl();
+    const body = await lose(await newGateway(url), 'after');
+    await age(url, body, 3 * 24 * HOUR_MS);
+    await isFound(await newGateway(url), body);
     expect(await callsOf('batchOrder')).toBe(1);
   });
 
-  it("is done once for all replicas at each time, and the queue has only the record's name", async () => {
-    const HOUR_MS = 3_600_000;
+  it('is done once for all replicas at each time', async () => {
     quick.times = [1, HOUR_MS];
-    const gateways = [await newGateway(), await newGateway(), await newGateway()];
+    const url = await postgresUrl();
+    const gateways = [await newGateway(url), await newGateway(url), await newGateway(url)];
     const body = await lose(gateways[0] as GatewayInProcess, 'before');
     for (const count of [1, 2]) {
       await until('it was looked for', async () => (await attemptsOf(...gateways))['not_found'] === count);
-      if (count === 1) await age(redis, body, HOUR_MS);
+      if (count === 1) await age(url, body, HOUR_MS);
     }
     expect(await callsOf('listAssets')).toBe(2);
     expect(await attemptsOf(...gateways)).toEqual({ not_found: 2 });
-    const write = orderName('crm', body.channelOrderId);
-    const kept = await ask(redis, async (client) => {
-      const keys = await client.keys(`*:reconciliation}:attempts:${write}@*`);
-      return Promise.all(keys.map((key) => client.hget(key, 'data')));
-    });
-    expect(kept).toEqual([JSON.stringify({ write }), JSON.stringify({ write })]);
   });
 
-  it('works on a cluster, beside sessions and a cache for all replicas', async () => {
-    const { url } = ended(await startCluster());
-    const environment = { ORDER_REDIS_URL: url, REDIS_URL: url, ENCRYPTION_KEYS, CACHE_TTL_MS: '60000' };
-    const gateway = ended(await startInProcess(sandbox, environment));
-    const other = ended(await startInProcess(sandbox, environment));
+  it('goes on in another replica at once when the one that searches ends', async () => {
+    quick.times = [1, HOUR_MS];
+    const url = await postgresUrl();
+    const slow = await sandbox.fault({ operation: 'listAssets', action: { delayMs: HOUR_MS } });
+    const first = await newGateway(url);
+    const body = await lose(first, 'after');
+    await until('it is looked for', async () => (await callsOf('listAssets')) > 0);
+    const second = await newGateway(url);
+    await first.stop();
+    await sandbox.heal(slow);
+    await isFound(second, body);
+    expect(await callsOf('listAssets')).toBe(2);
+  });
+
+  it('goes on for an order whose task is missing', async () => {
+    quick.times = [HOUR_MS];
+    const url = await postgresUrl();
+    const body = await lose(await newGateway(url), 'after');
+    await age(url, body, HOUR_MS / 2);
+    await askDatabase(url, 'DELETE FROM tasks');
+    await askDatabase(url, 'UPDATE writes SET submitted_at = submitted_at - $1', HOUR_MS / 2);
+    await isFound(await newGateway(url), body);
+    expect(await callsOf('listAssets')).toBe(1);
+  });
+
+  it('waits while an operator has stopped everything', async () => {
+    quick.times = [HOUR_MS];
+    const url = await postgresUrl();
+    const gateway = await newGateway(url);
     const body = await lose(gateway, 'after');
+    const end = Date.now() + 3_000;
+    const stop = { stops: 'all', until: new Date(end).toISOString(), reason: 'the platform is updated' };
+    const stopped = await onceServed(() => gateway.request('PUT', '/v1/maintenance', { body: stop }));
+    expect(stopped.status).toBe(200);
+    await age(url, body, HOUR_MS);
     await isFound(gateway, body);
-    expect(await callsOf('batchOrder')).toBe(1);
-    const user = { username: 'anna@harbour', password: sandbox.seedPassword };
-    let sessionId: unknown;
-    await until('a session opens', async () => {
-      const { status, body: session } = await gateway.post('/v1/sessions', user);
-      sessionId = session['sessionId'];
-      return status === 201;
-    });
-    const headers = { 'x-session-id': String(sessionId) };
-    await until('the other one serves it, from the cache', async () => {
-      await gateway.get(MEMBERS, { headers });
-      const { status, headers: said } = await other.get(MEMBERS, { headers });
-      return status === 200 && said.has('age');
-    });
+    const [search] = await sandbox.journal('listAssets');
+    expect(Date.parse(String(search?.at))).toBeGreaterThanOrEqual(end);
   });
 });
 
-it('the process opens the queue only when needed, and with it ends by itself, also during an outage of Redis', async () => {
-  const own = ended(await startRedis());
-  const ends: GatewayProcess['ended'][] = [];
-  const start = async () => {
-    const environment = { ORDER_REDIS_URL: own.url, ENCRYPTION_KEYS };
-    const gateway = await TestGateway.start(sandbox, environment, [], async (all) => {
-      const started = await startGatewayProcess(all);
-      ends.push(started.ended);
-      return started;
-    });
-    return ended(gateway);
-  };
-  const atWork = () =>
-    ask(own, async (client) => String(await client.client('LIST')).includes('cmd=bzpopmin'));
-  const there = await start();
-  expect(await ask(own, (client) => client.keys('*:reconciliation}*'))).toEqual([]);
-  const body = await lose(there, 'before');
-  await age(own, body, 20_000);
-  await until('it is looked for', async () => (await callsOf('listAssets')) > 0);
-  await until('its worker waits for more', atWork);
-  await there.stop();
-  const lost = await start();
-  await until('its worker waits for more', atWork);
-  expect(await stateOf(lost, body)).toBe('in_doubt');
-  await own.kill9();
-  await lost.stop();
-  expect(await Promise.all(ends)).toEqual([0, 0]);
+it('A process that searches for orders ends by itself, also while the database is away', async () => {
+  const postgres = ended(await startPostgres());
+  let process: GatewayProcess | undefined;
+  const environment = { DATABASE_URL: await postgres.newUrl(), ENCRYPTION_KEYS };
+  const gateway = await TestGateway.start(
+    sandbox,
+    environment,
+    [],
+    async (all) => (process = await startGatewayProcess(all)),
+  );
+  const body = await lose(gateway, 'before');
+  expect(await stateOf(gateway, body)).toBe('in_doubt');
+  await postgres.kill();
+  await gateway.stop();
+  expect(await process?.ended).toBe(0);
   // All output goes through the log.
-  for (const line of [...there.logLines, ...lost.logLines])
-    expect(() => JSON.parse(line) as unknown).not.toThrow();
+  for (const line of gateway.logLines) expect(() => JSON.parse(line) as unknown).not.toThrow();
 });

@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
 /** Sessions and acting users, on two processes of one fleet. */
@@ -248,4 +248,32 @@ describe('G5 a session is used on a replica whose clock is wrong', () => {
     expect((await there(MEMBERS, opened)).status).toBe(200);
     expect((await gateway.get(MEMBERS, { headers: opened })).status).toBe(200);
   });
+});
+
+it('Sessions and the read cache of all replicas work on a cluster of Redis', async () => {
+  const cluster = await startCluster();
+  const shared = { REDIS_URL: cluster.url, ENCRYPTION_KEYS: newEncryptionKey(), CACHE_TTL_MS: '60000' };
+  const files = { CALLERS_FILE: gateway.callersFile, UPSTREAM_USERS_FILE: gateway.usersFile };
+  const both = await Promise.all([1, 2].map(() => TestGateway.start(sandbox, { ...shared, ...files })));
+  const [one, two] = both as [TestGateway, TestGateway];
+  try {
+    let headers = {};
+    const { key } = gateway;
+    await until('a session opens', async () => {
+      const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+      const { status, body } = await one.post('/v1/sessions', login, { key });
+      headers = { 'x-session-id': String(body['sessionId']) };
+      return status === 201;
+    });
+    await until('it serves members', async () => (await one.get(MEMBERS, { key, headers })).status === 200);
+    let cached: TestAnswer | undefined;
+    await until('the other one serves them from the cache', async () => {
+      cached = await two.get(MEMBERS, { key, headers });
+      return cached.headers.has('age');
+    });
+    expect(cached?.status).toBe(200);
+  } finally {
+    await Promise.all(both.map((each) => each.stop()));
+    await cluster.stop();
+  }
 });
