@@ -14,6 +14,7 @@ import { Trust } from './trust.ts';
 export class Database {
   readonly trust: Trust;
   readonly #engine: Engine;
+  readonly #memory: SeenMemory | undefined;
   readonly #steps: GroupCommit;
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -22,7 +23,8 @@ export class Database {
     const { address } = config;
     const init = address.kind === 'memory' ? 'auto' : config.init;
     const beside = address.kind === 'file' ? new SeenFile(address.path, config.platform) : undefined;
-    this.trust = new Trust(this.#engine, init, memory ?? beside, log);
+    this.#memory = memory ?? beside;
+    this.trust = new Trust(this.#engine, init, this.#memory, log);
     this.#steps = new GroupCommit(this.#engine, this.trust, (channels) => this.#wake(channels));
     this.#engine.listen((channel) => this.#wake([channel]));
   }
@@ -40,6 +42,7 @@ export class Database {
   async close(): Promise<void> {
     this.trust.stop();
     await this.#engine.close();
+    await this.#memory?.flush();
   }
 
   /** One statement that changes nothing, on a connection of its own. Its rows have to be bounded by the statement, in number and in bytes. */

@@ -22,6 +22,8 @@ export interface SeenMemory {
   recall(): Promise<Seen | undefined>;
   /** Returns at once. Within one identity the numbers never fall. */
   keep(seen: Seen): void;
+  /** Resolves when all that was given to `keep` is kept. */
+  flush(): Promise<void>;
 }
 
 /** Changes within this time are written together. */
@@ -37,7 +39,9 @@ const schema = z.object({
 export class SeenFile implements SeenMemory {
   readonly #path: string;
   #seen: Seen | undefined;
-  #isPlanned = false;
+  #written: Seen | undefined;
+  #planned: NodeJS.Timeout | undefined;
+  #writing = Promise.resolve();
 
   constructor(database: string, platform: string) {
     this.#path = `${database}.seen-${createHash('sha256').update(platform).digest('hex').slice(0, 8)}`;
@@ -53,25 +57,32 @@ export class SeenFile implements SeenMemory {
 
   keep(seen: Seen): void {
     this.#seen = seen;
-    if (this.#isPlanned) return;
-    this.#isPlanned = true;
-    setTimeout(
-      edge('file beside the database', () => this.#write()),
+    this.#planned ??= setTimeout(
+      edge('file beside the database', () => this.flush()),
       COLLECT_MS,
     );
   }
 
+  flush(): Promise<void> {
+    clearTimeout(this.#planned);
+    this.#planned = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
   async #write(): Promise<void> {
-    const written = this.#seen;
+    const seen = this.#seen;
+    if (!seen || seen === this.#written) return;
     const before = await this.recall();
     // Another process may have seen more.
-    const numbers = highest(before?.identity === written?.identity ? before?.numbers : {}, written?.numbers);
+    const numbers = highest(before?.identity === seen.identity ? before.numbers : {}, seen.numbers);
     const part = `${this.#path}.${process.pid}`;
-    // What could not be written is written with the next commit.
-    await writeFile(part, JSON.stringify({ ...written, numbers }))
-      .then(() => rename(part, this.#path))
-      .catch(() => undefined);
-    this.#isPlanned = false;
-    if (written && this.#seen !== written && this.#seen) this.keep(this.#seen);
+    try {
+      await writeFile(part, JSON.stringify({ ...seen, numbers }));
+      await rename(part, this.#path);
+      this.#written = seen;
+    } catch {
+      // It is written with the next commit.
+    }
   }
 }
