@@ -20,6 +20,7 @@ const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-
 const PROGRAMS = {
   gateway: 'dist/main.js',
   'database-init': 'dist/database/init.js',
+  'database-backup': 'dist/database/backup.js',
   // A thread of the gateway, which finds it beside itself.
   'sqlite-worker': 'dist/database/sqlite-worker.js',
   conformance: 'dist/conformance/main.js',

@@ -1,5 +1,6 @@
-import type { Database } from '../database/database.ts';
-import type { SealedTexts } from '../database/sealed-texts.ts';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
 import { sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import type { AttemptOutcome } from '../observability/metric-tables.ts';
@@ -56,6 +57,7 @@ const add: Step<NewAttempt, undefined> = {
  * What attempts to find an order found, for the operator who has to settle the order. It may be lost: no record of an order depends on it. After
  * a settlement the same number may be sent again, so the time of submission counts too.
  */
+@Injectable()
 export class AttemptStore {
   constructor(
     private readonly database: Database,

@@ -130,6 +130,8 @@ describe('P19 the shipped bundle', () => {
         'order-store-init.js.map',
         'database-init.js',
         'database-init.js.map',
+        'database-backup.js',
+        'database-backup.js.map',
         'sqlite-worker.js',
         'sqlite-worker.js.map',
         'conformance.js',
@@ -283,7 +285,14 @@ describe('the bundled gateway', () => {
     );
     const named = new Set(components.map(({ name }) => name));
     const inside = new Set(['swagger-ui-dist']);
-    for (const file of ['gateway', 'order-store-init', 'database-init', 'sqlite-worker', 'conformance'])
+    for (const file of [
+      'gateway',
+      'order-store-init',
+      'database-init',
+      'database-backup',
+      'sqlite-worker',
+      'conformance',
+    ])
       for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
         const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
         if (name !== undefined) inside.add(name);

@@ -68,16 +68,21 @@ export function initEnvironment(url: string): Record<string, string> {
   };
 }
 
-/** Runs `database-init` as an operator does. */
-export async function databaseInit(
-  url: string,
+/** Runs a program of the build as an operator does. */
+export async function runProgram(
+  name: 'database-init' | 'database-backup',
+  environment: Readonly<Record<string, string>>,
   ...options: readonly string[]
 ): Promise<{ code: number; output: string }> {
   const { PATH = '' } = process.env;
   return new Promise((resolve) => {
-    const program = ['--enable-source-maps', 'dist/bundle/database-init.js', ...options];
-    execFile(process.execPath, program, { env: { PATH, ...initEnvironment(url) } }, (error, stdout, stderr) =>
+    const program = ['--no-warnings', '--enable-source-maps', `dist/bundle/${name}.js`, ...options];
+    execFile(process.execPath, program, { env: { PATH, ...environment } }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
     );
   });
+}
+
+export function databaseInit(url: string, ...options: readonly string[]) {
+  return runProgram('database-init', initEnvironment(url), ...options);
 }
