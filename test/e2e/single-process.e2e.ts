@@ -1,5 +1,9 @@
+import { once } from 'node:events';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { initEnvironment, runProgram } from '../support/database.ts';
@@ -16,6 +20,7 @@ import { useSandbox } from '../support/stack.ts';
 
 const ORDERS = '/v1/license-orders';
 const IMPORTS = '/v1/enterprises/ent-harbour/member-imports';
+const WEBHOOKS = '/v1/webhooks';
 const ENCRYPTION_KEYS = newEncryptionKey();
 const sandbox = useSandbox();
 const { ended, atEnd } = endings();
@@ -31,6 +36,8 @@ function newPlace() {
     ENCRYPTION_KEYS,
     // The lease of an order ends five seconds later.
     UPSTREAM_ORDER_DEADLINE_MS: '2000',
+    WEBHOOK_HOSTS: '127.0.0.1',
+    ALLOW_INSECURE_WEBHOOKS: 'true',
   };
   async function start() {
     let running: GatewayProcess | undefined;
@@ -117,6 +124,31 @@ describe('after a kill and a restart', () => {
       .map((line) => JSON.parse(line) as { status: string; account: string });
     expect(new Set(results.map(({ account }) => account)).size).toBe(rows.length);
     expect(Map.groupBy(results, (row) => row.status).get('added')).toHaveLength(rows.length);
+  });
+
+  it('a webhook is there, and its receiver gets what happens next', async () => {
+    const { gateway, kill, restart } = await newPlace().start();
+    const received: unknown[] = [];
+    const server = createServer((request, response) => {
+      void json(request).then((event) => {
+        received.push((event as { subject: string }).subject);
+        response.writeHead(204).end();
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const made = await onceServed(() => gateway.post(WEBHOOKS, { url, types: ['*'] }));
+    expect(made.status).toBe(201);
+    const shown = async () =>
+      (await onceServed(() => gateway.get(`${WEBHOOKS}/${String(made.body['webhookId'])}`))).body;
+    const before = await shown();
+    await kill();
+    await restart();
+    expect(await shown()).toEqual(before);
+    const order = newOrder();
+    expect((await place(gateway, order)).status).toBe(201);
+    await until('its receiver has the order', () => received.includes(`crm/${order.channelOrderId}`));
   });
 });
 
