@@ -107,6 +107,17 @@ export default {
       to: { path: '^src/redis/job-queue\\.ts$' },
     },
     {
+      name: 'who-has-tasks',
+      comment:
+        'A task runs again when its process died: reading may be repeated, sending an order may not. Reconciliation reads, jobs look up their rows, and webhooks may deliver twice. The order ledger adds the tasks of reconciliation.',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot: '^src/(tasks|jobs|webhooks|reconciliation)/|^src/order-ledger/search-store\\.ts$',
+      },
+      to: { path: '^src/tasks/' },
+    },
+    {
       name: 'jobs-place-no-order',
       comment: 'Members can be found by their account after a lost response; orders cannot.',
       severity: 'error',
