@@ -5,7 +5,7 @@ export type Table = Readonly<
 /** A label whose words are not listed. */
 const words = <Word extends string = string>(): readonly Word[] => [];
 
-export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'attempts' | 'words';
+export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'words';
 
 /**
  * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
