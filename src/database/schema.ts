@@ -88,6 +88,23 @@ const migrations: readonly Migration[] = [
       sql`CREATE INDEX job_chunks_waiting ON job_chunks (platform, job_id) WHERE waiting IS NOT NULL`,
     ],
   },
+  {
+    number: 5,
+    statements: [
+      // webhooks/store: a receiver of events, and how far its deliveries are.
+      sql`CREATE TABLE webhooks (platform text NOT NULL, webhook_id text NOT NULL, caller text NOT NULL, definition text NOT NULL,
+        version bigint NOT NULL, cursor text NOT NULL, last_delivered_at bigint, failing_since bigint, pending bigint NOT NULL,
+        PRIMARY KEY (platform, webhook_id))`,
+      sql`CREATE INDEX webhooks_by_caller ON webhooks (platform, caller)`,
+      // One event for one webhook. Its content stays in the feed.
+      sql`CREATE TABLE deliveries (platform text NOT NULL, webhook_id text NOT NULL, event_id text NOT NULL, type text NOT NULL,
+        lane text NOT NULL, state text NOT NULL, attempts bigint NOT NULL, postponed bigint NOT NULL, last_status bigint,
+        last_error text, first_attempt_at bigint, last_attempt_at bigint, next_attempt_at bigint, made_at bigint NOT NULL,
+        PRIMARY KEY (platform, webhook_id, event_id))`,
+      sql`CREATE INDEX deliveries_pending ON deliveries (platform, webhook_id, event_id) WHERE state = 'pending'`,
+      sql`CREATE INDEX deliveries_by_time ON deliveries (platform, made_at)`,
+    ],
+  },
 ];
 
 /** The version that this build needs. */

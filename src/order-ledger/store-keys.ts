@@ -27,8 +27,6 @@ export function storeKeys(environment: string) {
     /** Jobs are in the same slot, since their end is a move. */
     jobs: `${prefix}jobs:`,
     importSlots: `${prefix}jobs:slots`,
-    /** Webhooks, how far they are, and their deliveries (`webhooks/store`). */
-    webhooks: `${prefix}webhooks`,
     /** The set of all orders in that state, by the time of their submission. */
     ordersIn: (state: State) => `${prefix}orders:${state}`,
   } as const;

@@ -1,15 +1,16 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
+import { DatabaseConfig, RedisConfig } from '../config/app-config.ts';
+import { Database } from '../database/database.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
 import { EventsModule } from '../events/events.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
-import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
 import { Destinations } from './delivery/destinations.ts';
+import { DueWebhooks } from './delivery/due-webhooks.ts';
 import { Receivers } from './delivery/receivers.ts';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher.ts';
 import { WebhookTurns } from './delivery/webhook-turns.ts';
-import { MemoryWebhookStore } from './store/memory-webhook-store.ts';
-import { RedisWebhookStore } from './store/redis-webhook-store.ts';
-import { WEBHOOK_STORE, type WebhookStore } from './store/webhook-store.ts';
+import { WebhookStore } from './store/webhook-store.ts';
 import { WebhooksController } from './webhooks.controller.ts';
 import { WebhooksService } from './webhooks.service.ts';
 
@@ -19,17 +20,21 @@ import { WebhooksService } from './webhooks.service.ts';
   controllers: [WebhooksController],
   providers: [
     Destinations,
+    DueWebhooks,
     Receivers,
     WebhookDispatcher,
     WebhooksService,
     WebhookTurns,
     {
-      provide: WEBHOOK_STORE,
-      inject: [OrderStoreRedis],
-      useFactory: (redis: OrderStoreRedis): WebhookStore =>
-        redis.configured ? new RedisWebhookStore(redis, redis.environment) : new MemoryWebhookStore(),
+      provide: WebhookStore,
+      inject: [Database, DatabaseConfig, RedisConfig],
+      useFactory: (
+        database: Database,
+        { platform }: DatabaseConfig,
+        { encryptionKeys }: RedisConfig,
+      ): WebhookStore => new WebhookStore(database, new SealedTexts(encryptionKeys, platform)),
     },
   ],
-  exports: [WEBHOOK_STORE],
+  exports: [WebhookStore],
 })
 export class WebhooksModule {}

@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { CallContext } from '../upstream/call-context.ts';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { EventsService } from '../events/events.service.ts';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { onBehalfOf, sentAgain } from './delivery/delivery-rules.ts';
+import { onBehalfOf } from './delivery/delivery-rules.ts';
 import { Destinations } from './delivery/destinations.ts';
 import { LimitPerKey } from './delivery/limit-per-key.ts';
 import { MAX_TO_ONE, Receivers } from './delivery/receivers.ts';
@@ -24,12 +24,12 @@ import {
   type WebhookPageDto,
   type WebhookWithSecretDto,
 } from './dto/webhook.dto.ts';
-import type { Webhook } from './store/webhook-record.ts';
-import { WEBHOOK_STORE, type WebhookStore } from './store/webhook-store.ts';
+import { deliveryStates, type StoredWebhook, type Webhook } from './store/webhook-record.ts';
+import { WebhookStore } from './store/webhook-store.ts';
 
 type Caller = CallContext['caller'];
 
-const MOST_OF_CALLER = 20;
+const MAX_OF_CALLER = 20;
 const TESTED = { detail: `${MAX_TO_ONE} tests of this webhook have no answer yet.`, retryAfter: 1 };
 /** A receiver has this time to learn a new secret. */
 const FORMER_SECRET_MS = 24 * 3_600_000;
@@ -42,7 +42,7 @@ export class WebhooksService {
   readonly #tests = new LimitPerKey(MAX_TO_ONE);
 
   constructor(
-    @Inject(WEBHOOK_STORE) private readonly store: WebhookStore,
+    private readonly store: WebhookStore,
     private readonly events: EventsService,
     private readonly destinations: Destinations,
     private readonly receivers: Receivers,
@@ -64,23 +64,22 @@ export class WebhooksService {
       ...{ url, types, enterprises, description, offReason: null },
       ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
     };
-    if (!(await this.store.add(webhook, await this.events.newest(), MOST_OF_CALLER)))
+    if (!(await this.store.add(webhook, await this.events.newest(), MAX_OF_CALLER)))
       throw new ProblemException('too-many-webhooks');
     return { ...toWebhook(webhook, undefined), secret: webhook.secret };
   }
 
   async list({ name }: Caller, query: PageQuery): Promise<WebhookPageDto> {
-    const own = (await this.store.list()).filter(({ caller }) => caller === name);
+    const own = await this.store.ofCaller(name);
     const page = pageOf(
-      own.toSorted((one, other) => other.createdAt - one.createdAt),
+      own.toSorted((one, other) => other.webhook.createdAt - one.webhook.createdAt),
       query,
     );
-    const places = await this.store.places();
-    return { ...page, items: page.items.map((webhook) => toWebhook(webhook, places.get(webhook.webhookId))) };
+    return { ...page, items: page.items.map(shown) };
   }
 
   async get(caller: Caller, webhookId: string): Promise<WebhookDto> {
-    return this.#shown(await this.#own(caller, webhookId));
+    return shown(await this.#own(caller, webhookId));
   }
 
   async update(
@@ -90,7 +89,7 @@ export class WebhooksService {
   ): Promise<WebhookDto> {
     const { enabled, ...terms } = change;
     if (terms.url !== undefined) this.#assertCallable(terms.url);
-    const before = await this.#own(caller, webhookId);
+    const { webhook: before } = await this.#own(caller, webhookId);
     const isSwitchedOn = enabled === true && before.offReason !== null;
     if (isSwitchedOn) this.#assertOn();
     dryRun?.stop();
@@ -105,8 +104,7 @@ export class WebhooksService {
       ...(isSwitchedOn && { offReason: null, enabledAt: Date.now() }),
     }));
     if (!after) throw new ProblemException('webhook-not-found');
-    await (isSwitchedOn ? this.#sendAgain(webhookId) : this.store.call(webhookId));
-    return this.#shown(after);
+    return shown(after);
   }
 
   async rotateSecret({ caller, dryRun }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
@@ -119,13 +117,13 @@ export class WebhooksService {
       return { ...webhook, secret: newWebhookSecret(), former, earlier };
     });
     if (!after) throw new ProblemException('webhook-not-found');
-    return { ...(await this.#shown(after)), secret: after.secret };
+    return { ...shown(after), secret: after.webhook.secret };
   }
 
   /** Sends one event of its own type, now, whatever the state of the webhook is. */
   async test({ caller, dryRun }: CallContext, webhookId: string): Promise<TestDeliveryDto> {
     this.#assertOn();
-    const webhook = await this.#own(caller, webhookId);
+    const { webhook } = await this.#own(caller, webhookId);
     this.#assertCallable(webhook.url);
     dryRun?.stop();
     const now = Date.now();
@@ -144,27 +142,31 @@ export class WebhooksService {
 
   async deliveries(caller: Caller, webhookId: string, query: ListDeliveriesQuery): Promise<DeliveryPageDto> {
     await this.#own(caller, webhookId);
-    const all = [...(await this.store.deliveries(webhookId))]
-      .filter(([, { state }]) => query.state === undefined || state === query.state)
-      .toSorted(([one], [other]) => (one < other ? 1 : -1));
-    const page = pageOf(all, query);
-    const items = page.items.map(async ([eventId, delivery]) => {
+    const { page, pageSize, state } = query;
+    const states = state === undefined ? deliveryStates.words : [state];
+    const { found, total } = await this.store.deliveries(webhookId, states, (page - 1) * pageSize, pageSize);
+    const items = [...found].map(async ([eventId, delivery]) => {
       const event = await this.events.one(eventId, { grants: caller.grants });
       return toDelivery(eventId, event?.subject ?? null, delivery);
     });
-    return { ...page, items: await Promise.all(items) };
+    return {
+      items: await Promise.all(items),
+      page,
+      pageSize,
+      total,
+      totalPages: Math.ceil(total / pageSize),
+    };
   }
 
   async redeliver({ caller, dryRun }: CallContext, webhookId: string, eventId: string): Promise<void> {
     this.#assertOn();
     await this.#own(caller, webhookId);
-    const delivery = (await this.store.deliveries(webhookId)).get(eventId);
-    if (!delivery)
+    if (!(await this.store.delivery(webhookId, eventId)))
       throw new ProblemException('webhook-not-found', {
         detail: 'The webhook has no delivery of this event.',
       });
     dryRun?.stop();
-    await this.store.put(webhookId, eventId, sentAgain(delivery, Date.now()));
+    await this.store.redeliver(webhookId, eventId);
   }
 
   async remove({ caller, dryRun }: CallContext, webhookId: string): Promise<void> {
@@ -173,22 +175,10 @@ export class WebhooksService {
     await this.store.remove(webhookId);
   }
 
-  async #own({ name }: Caller, webhookId: string): Promise<Webhook> {
-    const webhook = await this.store.read(webhookId);
-    if (webhook?.caller !== name) throw new ProblemException('webhook-not-found');
-    return webhook;
-  }
-
-  async #shown(webhook: Webhook): Promise<WebhookDto> {
-    return toWebhook(webhook, (await this.store.places()).get(webhook.webhookId));
-  }
-
-  /** Also what was given up while it was off. */
-  async #sendAgain(webhookId: string): Promise<void> {
-    const now = Date.now();
-    for (const [eventId, delivery] of await this.store.deliveries(webhookId))
-      if (delivery.state !== 'delivered') await this.store.put(webhookId, eventId, sentAgain(delivery, now));
-    await this.store.call(webhookId);
+  async #own({ name }: Caller, webhookId: string): Promise<StoredWebhook> {
+    const found = await this.store.read(webhookId);
+    if (found?.webhook.caller !== name) throw new ProblemException('webhook-not-found');
+    return found;
   }
 
   #assertOn(): void {
@@ -200,4 +190,8 @@ export class WebhooksService {
     if (detail !== undefined)
       throw new ProblemException('validation-failed', { errors: [{ pointer: '/url', detail }] });
   }
+}
+
+function shown({ webhook, progress }: StoredWebhook): WebhookDto {
+  return toWebhook(webhook, progress);
 }

@@ -1,20 +1,18 @@
 import type { OnBehalf } from '../../caller/standing.ts';
 import type { EventType } from '../../events/event-types.ts';
 import type {
+  Deliveries,
   Delivery,
   WantedEvents,
   WebhookProgress,
   Webhook,
   WebhookState,
 } from '../store/webhook-record.ts';
-import type { Deliveries } from '../store/webhook-store.ts';
 import type { Sent } from './receivers.ts';
 import { SCHEDULE_MS, waitAfter } from './schedule.ts';
 
-/** So many deliveries wait at most. */
-const MOST_WAITING = 1_000;
-/** So many deliveries that have ended are shown. */
-const MOST_SHOWN = 1_000;
+/** A webhook with this number of deliveries that wait gets no further ones. */
+const MAX_WAITING = 1_000;
 
 export const ALL_TYPES = '*';
 /** The owner of a webhook needs this scope for as long as events are sent. */
@@ -62,23 +60,13 @@ export function newDelivery(type: string, lane: string, now: number): Delivery {
   };
 }
 
-/** What is to be sent again from the beginning, whatever became of it. */
-export function sentAgain({ type, lane, ...before }: Delivery, now: number): Delivery {
-  return {
-    ...before,
-    ...newDelivery(type, lane, now),
-    lastStatus: before.lastStatus,
-    lastError: before.lastError,
-  };
-}
-
 /** A wait that the receiver names is no step of the schedule, or a rate limit of a minute would use up all of them. */
 export function afterAttempt(delivery: Delivery, sent: Sent, now: number): Delivery {
   const firstAttemptAt = delivery.firstAttemptAt ?? now;
   const waitedMs = (sent.retryAfterS ?? 0) * 1_000;
   const isPostponed = !isTaken(sent) && waitedMs > 0 && now - firstAttemptAt < SCHEDULE_MS;
   const attempts = delivery.attempts + 1;
-  const postponed = (delivery.postponed ?? 0) + Number(isPostponed);
+  const postponed = delivery.postponed + Number(isPostponed);
   const last = { attempts, postponed, lastStatus: sent.status, lastError: errorOf(sent) };
   const after = { ...delivery, ...last, firstAttemptAt, lastAttemptAt: now };
   if (isTaken(sent)) return { ...after, state: 'delivered', nextAttemptAt: null };
@@ -99,30 +87,19 @@ export function progressAfter(progress: WebhookProgress, sent: Sent, now: number
   return { ...progress, failingSince: progress.failingSince ?? now };
 }
 
-/** The ids of the deliveries that wait, those of one record together, in the order of their events. */
-export function lanesOf(deliveries: Deliveries): readonly (readonly string[])[] {
-  const waiting = [...deliveries].filter(([, { state }]) => state === 'pending');
-  const inOrder = waiting.toSorted(([one], [other]) => (one < other ? -1 : 1));
+/** The ids of deliveries that wait, those of one record together, in the order of their events. */
+export function lanesOf(waiting: Deliveries): readonly (readonly string[])[] {
+  const inOrder = [...waiting].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return [...Map.groupBy(inOrder, ([, { lane }]) => lane).values()].map((lane) => lane.map(([id]) => id));
 }
 
 /** When the first of a lane is to be sent next; null where nothing waits. */
-export function nextAttemptIn(deliveries: Deliveries): number | null {
-  const times = lanesOf(deliveries).map(([first = '']) => deliveries.get(first)?.nextAttemptAt ?? Infinity);
+export function nextAttemptIn(waiting: Deliveries): number | null {
+  const times = lanesOf(waiting).map(([first = '']) => waiting.get(first)?.nextAttemptAt ?? Infinity);
   return times.length === 0 ? null : Math.min(...times);
 }
 
 /** Then the moves after the cursor stay in the log. */
 export function isFull({ pending }: Pick<WebhookProgress, 'pending'>): boolean {
-  return pending >= MOST_WAITING;
-}
-
-export function waitingIn(deliveries: Deliveries): number {
-  return deliveries.values().reduce((sum, { state }) => sum + Number(state === 'pending'), 0);
-}
-
-/** The oldest that have ended, where there are too many. */
-export function surplusOf(deliveries: Deliveries): readonly string[] {
-  const ended = [...deliveries].flatMap(([id, { state }]) => (state === 'pending' ? [] : [id]));
-  return ended.length <= MOST_SHOWN ? [] : ended.toSorted().slice(0, ended.length - MOST_SHOWN);
+  return pending >= MAX_WAITING;
 }

@@ -41,8 +41,10 @@ export class Receivers implements OnApplicationShutdown {
 
   constructor(private readonly destinations: Destinations) {}
 
-  /** Never rejects. The URL may be called: `Destinations.refusalOf` has nothing against it. `over` ends it before its time. */
-  post(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
+  /** Never rejects. The lists of the operator may have changed since the webhook was made. `over` ends it before its time. */
+  async post(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
+    if (this.destinations.refusalOf(webhook.url) !== undefined)
+      return { status: null, failure: 'address-refused', durationMs: 0 };
     const send = () => this.#limit(() => this.#send(webhook, event, over));
     return this.#toOne.run(webhook.webhookId, () => this.#ofCallers.run(webhook.caller, send));
   }

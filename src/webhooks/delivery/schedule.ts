@@ -19,5 +19,5 @@ export const OFF_AFTER_MS = 72 * HOUR;
 /** How long to wait after this many steps of the schedule, in ms; undefined: the schedule is over. */
 export function waitAfter(steps: number): number | undefined {
   const wait = WAITS_MS[steps - 1];
-  return wait === undefined ? undefined : wait * (1 + JITTER * Math.random());
+  return wait === undefined ? undefined : Math.round(wait * (1 + JITTER * Math.random()));
 }

@@ -1,135 +1,104 @@
-import {
-  type BeforeApplicationShutdown,
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
-import { CallerRegistry } from '../../caller/caller.registry.ts';
-import { OrderStoreConfig } from '../../config/app-config.ts';
-import { EventsService } from '../../events/events.service.ts';
-import type { TaskQueue } from '../../kit/task-queue/task-queue.ts';
-import { Log } from '../../observability/log.ts';
-import { Metrics } from '../../observability/metrics.ts';
-import { taskQueue } from '../../redis/job-queue.ts';
-import { edge } from '../../shared/edge.ts';
-import type { Webhook, WebhookState } from '../store/webhook-record.ts';
-import { type Place, WEBHOOK_STORE, type WebhookStore } from '../store/webhook-store.ts';
-import { isFull, onBehalfOf, stateOf, typesOf, wants } from './delivery-rules.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Database } from '../../database/database.ts';
+import { DatabaseFault } from '../../database/engine.ts';
+import { FEED } from '../../order-ledger/event-store.ts';
+import { OrderLedgerUnavailable } from '../../order-ledger/order-ledger-store.ts';
+import { inBackground, reportFault } from '../../shared/edge.ts';
+import { type TaskHold, TaskWorker } from '../../tasks/task-worker.ts';
+import { WebhookStore } from '../store/webhook-store.ts';
+import { WEBHOOK } from '../store/webhook-steps-store.ts';
 import { Destinations } from './destinations.ts';
+import { DueWebhooks } from './due-webhooks.ts';
 import { WebhookTurns } from './webhook-turns.ts';
 
+/** Between two looks for new events there is this time at least. */
 const LOOK_MS = 250;
-/** Webhooks are read again, and their states counted, at each of so many looks. */
-const READ_EACH = 20;
+const SWEEP_MS = 60_000;
 /** A receiver that hangs costs its webhook a turn, and no other one. */
-const TURNS_AT_ONCE = 64;
-
-interface Turn {
-  readonly webhookId: string;
-}
+const MAX_TURNS = 64;
+/** A turn that the database cut short comes again after this time. */
+const AGAIN_MS = 1_000;
 
 /**
- * Puts each webhook for which there is something to do on the queue, which gives it to one process at a time. All that is to do is in the
- * store and in the log of moves, so nothing is lost if a process died, or if the queue was lost.
+ * Adds a task for each webhook that has something new, and works on the tasks of webhooks. One process has a task at a time. All that is to do
+ * is in the store and in the feed, so nothing is lost if a process dies.
  */
 @Injectable()
 export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #queue: TaskQueue<Turn>;
-  #timer: NodeJS.Timeout | undefined;
-  #looking = false;
-  #looks = 0;
-  #webhooks: ReadonlyMap<string, Webhook> = new Map();
-  /** Up to where this process has looked for each of them, and found nothing: a turn that only moves the cursor costs more than it is worth. */
-  readonly #passed = new Map<string, string>();
+  readonly #worker: TaskWorker;
+  readonly #closing = new AbortController();
+  #loop = Promise.resolve();
+  #sweptAt = 0;
 
   constructor(
-    @Inject(WEBHOOK_STORE) private readonly store: WebhookStore,
-    private readonly events: EventsService,
-    private readonly callers: CallerRegistry,
+    private readonly database: Database,
+    private readonly store: WebhookStore,
+    private readonly turns: WebhookTurns,
+    private readonly webhooks: DueWebhooks,
     private readonly destinations: Destinations,
-    turns: WebhookTurns,
-    config: OrderStoreConfig,
-    log: Log,
-    private readonly metrics: Metrics,
   ) {
-    const settings = { room: 'guard', name: 'webhook-turns', concurrency: TURNS_AT_ONCE, rememberedS: 0 };
-    this.#queue = taskQueue<Turn>(config, log, settings, async ({ webhookId }, hold) => {
-      await turns.run(webhookId, hold);
-      // What is left is found by the next look.
-      return true;
-    });
+    const run = (hold: TaskHold) => this.#run(hold);
+    this.#worker = new TaskWorker(database, { kind: WEBHOOK, concurrency: MAX_TURNS, run });
   }
 
   onApplicationBootstrap(): void {
-    // What is recorded meanwhile stays in the log.
+    // What is recorded meanwhile stays in the feed.
     if (this.destinations.isOff) return;
-    this.#timer = setInterval(
-      edge('webhooks', () => this.#look()),
-      LOOK_MS,
-    ).unref();
+    this.#worker.start();
+    this.#loop = this.#lookAgain();
+    inBackground('webhooks', () => this.#loop);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#queue.close();
+    this.#closing.abort();
+    await this.#loop;
+    await this.#worker.close();
   }
 
-  /** One look at a time. A failure means that the store is away, which the log says already. */
-  async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
+  async #run(hold: TaskHold): Promise<number | undefined> {
     try {
-      const places = await this.store.places();
-      const isNew = [...places.keys()].some((id) => !this.#webhooks.has(id));
-      if (this.#looks++ % READ_EACH === 0 || isNew) await this.#read(places);
-      if (places.size === 0) return;
-      const newest = await this.events.newest();
-      const due = await Promise.all(
-        [...places].map(async ([webhookId, place]) =>
-          (await this.#isDue(webhookId, place, newest)) ? [{ id: webhookId, data: { webhookId } }] : [],
-        ),
-      );
-      await this.#queue.add(due.flat());
-    } catch {
-      // The next look comes soon.
-    } finally {
-      this.#looking = false;
+      return await this.turns.run(hold);
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      return AGAIN_MS;
     }
   }
 
-  /** A caller without the rights gets nothing, also later: a turn passes over what happens meanwhile. */
-  async #isDue(webhookId: string, place: Place, newest: string): Promise<boolean> {
-    const webhook = this.#webhooks.get(webhookId);
-    const standing = webhook && this.callers.standingOf(onBehalfOf(webhook));
-    const isRead = this.#looks % READ_EACH === 0;
-    if (!standing)
-      return webhook !== undefined && isRead && place.cursor < newest && this.#hasLostRights(webhook);
-    if (place.isCalled || (place.nextAt !== null && place.nextAt <= Date.now())) return true;
-    const passed = this.#passed.get(webhookId) ?? '';
-    const from = passed > place.cursor ? passed : place.cursor;
-    if (isFull(place) || from >= newest) return false;
-    const { moves, next } = await this.events.after(from, {
-      ...{ ...standing, enterprises: webhook.enterprises, types: typesOf(webhook) },
-    });
-    if (moves.some(({ event }) => event && wants(webhook, event.type))) return true;
-    this.#passed.set(webhookId, next);
-    // At times the cursor is moved, so that another process has not everything to look through.
-    return isRead;
+  /** Wakes with the feed. */
+  async #lookAgain(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const woken = this.database.woken(FEED, signal);
+      const pause = sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      const isBehind = await this.#look();
+      await pause;
+      if (!isBehind) await woken;
+    }
   }
 
-  #hasLostRights(webhook: Webhook): boolean {
-    return this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt);
+  /** Resolves to whether to look again soon. While the database is away, which the log says already, that is when it is time to ask. */
+  async #look(): Promise<boolean> {
+    try {
+      const { due, isBehind } = await this.webhooks.find();
+      await this.store.call(due);
+      await this.#sweep();
+      return isBehind;
+    } catch (error) {
+      if (!isAway(error)) reportFault('webhooks', error);
+      return false;
+    }
   }
 
-  async #read(places: ReadonlyMap<string, Place>): Promise<void> {
-    const all = places.size === 0 ? [] : await this.store.list();
-    this.#webhooks = new Map(all.map((webhook) => [webhook.webhookId, webhook]));
-    for (const id of this.#passed.keys()) if (!places.has(id)) this.#passed.delete(id);
-    const states = all.map((webhook) => stateOf(webhook, places.get(webhook.webhookId)));
-    const count = (wanted: WebhookState) => states.filter((state) => state === wanted).length;
-    const byRequest = all.filter(({ offReason }) => offReason === 'by-request').length;
-    this.metrics.set('gateway_webhooks', { state: 'ok' }, count('ok'));
-    this.metrics.set('gateway_webhooks', { state: 'failing' }, count('failing'));
-    this.metrics.set('gateway_webhooks', { state: 'switched_off' }, count('off') - byRequest);
+  async #sweep(): Promise<void> {
+    if (performance.now() - this.#sweptAt < SWEEP_MS) return;
+    await this.store.sweep();
+    this.#sweptAt = performance.now();
   }
+}
+
+/** Not where a statement fails because of its values: that is a fault of the gateway. */
+function isAway(error: unknown): boolean {
+  if (!(error instanceof OrderLedgerUnavailable)) return false;
+  return !(error.cause instanceof DatabaseFault && error.cause.reason === 'broken');
 }

@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { CallerRegistry } from '../../caller/caller.registry.ts';
 import type { EventDto } from '../../events/dto/event.dto.ts';
 import { EventsService, type SeenMove } from '../../events/events.service.ts';
-import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
 import { Log } from '../../observability/log.ts';
 import { Metrics } from '../../observability/metrics.ts';
+import type { TaskHold } from '../../tasks/task-worker.ts';
 import type { Grants } from '../../upstream/call-context.ts';
-import type { Delivery, OffReason, WantedEvents, Webhook, WebhookProgress } from '../store/webhook-record.ts';
-import { type Deliveries, WEBHOOK_STORE, type WebhookStore } from '../store/webhook-store.ts';
-import { Destinations } from './destinations.ts';
+import type {
+  Deliveries,
+  Delivery,
+  OffReason,
+  WantedEvents,
+  Webhook,
+  WebhookProgress,
+} from '../store/webhook-record.ts';
+import { WebhookStore } from '../store/webhook-store.ts';
 import { MAX_TO_ONE, Receivers, type Sent } from './receivers.ts';
 import {
   afterAttempt,
@@ -22,9 +28,7 @@ import {
   nextAttemptIn,
   onBehalfOf,
   progressAfter,
-  surplusOf,
   typesOf,
-  waitingIn,
   wants,
 } from './delivery-rules.ts';
 import { OFF_AFTER_MS } from './schedule.ts';
@@ -33,12 +37,15 @@ import { OFF_AFTER_MS } from './schedule.ts';
 const TURN_MS = 10_000;
 /** While deliveries are under way, new events are looked for so often: those of other records do not wait for one that hangs. */
 const ROUND_MS = 250;
+/** What waits for a caller without the rights is looked at again after this time. */
+const WITHOUT_RIGHTS_MS = 5_000;
 
 /** What one turn knows. Nobody else changes it while this process holds the task. */
 interface Turn {
   webhook: Webhook;
   readonly hold: TaskHold;
   readonly until: number;
+  /** What waits. */
   readonly deliveries: Deliveries;
   /** What of the moves this turn has read, by the ids of events, and the grants with which it was read. */
   readonly read: Map<string, { readonly event: EventDto; readonly grants: Grants }>;
@@ -46,6 +53,8 @@ interface Turn {
   readonly sending: Map<string, Promise<void>>;
   readonly limit: LimitFunction;
   progress: WebhookProgress;
+  /** One of the deliveries has ended. */
+  hasEnded: boolean;
   /** The webhook is off, or another process has it. */
   isOver: boolean;
   /** The writes so far. */
@@ -58,53 +67,54 @@ interface Turn {
 @Injectable()
 export class WebhookTurns {
   constructor(
-    @Inject(WEBHOOK_STORE) private readonly store: WebhookStore,
+    private readonly store: WebhookStore,
     private readonly events: EventsService,
     private readonly callers: CallerRegistry,
-    private readonly destinations: Destinations,
     private readonly receivers: Receivers,
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
 
-  async run(webhookId: string, hold: TaskHold): Promise<void> {
-    const begun = await this.store.begin(webhookId);
-    const webhook = begun && (await this.store.read(webhookId));
-    if (!begun || !webhook) return;
-    const { deliveries, progress } = begun;
+  /** Resolves to the ms after which there is something to do again; undefined: not before something happens. */
+  async run(hold: TaskHold): Promise<number | undefined> {
+    const found = await this.store.read(hold.name);
+    if (!found) return undefined;
+    const { webhook, progress } = found;
     const turn: Turn = {
-      ...{ webhook, hold, deliveries, until: performance.now() + TURN_MS, isOver: false },
-      ...{
-        read: new Map(),
-        sending: new Map(),
-        limit: pLimit(MAX_TO_ONE),
-        failure: undefined,
-        written: Promise.resolve(),
-      },
+      ...{ webhook, hold, until: performance.now() + TURN_MS, isOver: false, hasEnded: false },
+      ...{ deliveries: await this.store.waiting(hold.name), read: new Map(), sending: new Map() },
+      ...{ limit: pLimit(MAX_TO_ONE), failure: undefined, written: Promise.resolve() },
       progress: { ...progress, failingSince: failingSinceOf(webhook, progress) },
     };
+    let hasMore = true;
     try {
-      await this.#rounds(turn);
+      hasMore = await this.#rounds(turn);
     } finally {
       await Promise.all(turn.sending.values());
     }
     if (turn.failure) throw turn.failure;
-    const isSending = turn.webhook.offReason === null;
-    // Nothing is due of what is not sent: its owner calls it when it is switched on.
-    const nextAt = isSending && !turn.isOver ? nextAttemptIn(turn.deliveries) : null;
-    await this.#keep(turn, { ...turn.progress, nextAt });
+    if (turn.hasEnded) await this.store.trim(hold.name);
+    return hasMore ? 0 : this.#nextIn(turn);
   }
 
-  /** Until nothing is left to do, or the time is over. */
-  async #rounds(turn: Turn): Promise<void> {
+  /** Nothing is due of what is not sent: the change that switches it on calls the webhook. */
+  #nextIn({ webhook, deliveries }: Turn): number | undefined {
+    const nextAt = nextAttemptIn(deliveries);
+    if (nextAt === null || webhook.offReason !== null) return undefined;
+    const isAllowed = this.callers.standingOf(onBehalfOf(webhook)) !== undefined;
+    return Math.max(nextAt - Date.now(), isAllowed ? 0 : WITHOUT_RIGHTS_MS);
+  }
+
+  /** Until nothing is left to do, or the time is over. Resolves to whether there may be moves that the webhook has not had. */
+  async #rounds(turn: Turn): Promise<boolean> {
     for (;;) {
       const hasMore = await this.#collect(turn);
       this.#send(turn);
-      if (isAtEnd(turn) || (!hasMore && turn.sending.size === 0)) return;
+      if (isAtEnd(turn) || (!hasMore && turn.sending.size === 0)) return hasMore;
       await Promise.race([Promise.all(turn.sending.values()), sleep(ROUND_MS, undefined, { ref: false })]);
-      const webhook = await this.store.read(turn.webhook.webhookId);
-      if (!webhook) return;
-      turn.webhook = webhook;
+      const found = await this.store.read(turn.webhook.webhookId);
+      if (!found) return false;
+      turn.webhook = found.webhook;
     }
   }
 
@@ -140,7 +150,7 @@ export class WebhookTurns {
       ...earlier.filter(isEarlier).flatMap((move) => deliveryOf(move, before ?? webhook)),
       ...moves.filter((move) => !isEarlier(move)).flatMap((move) => deliveryOf(move, webhook)),
     ];
-    await this.#keep(turn, { ...turn.progress, cursor: next, nextAt: now }, new Map(made));
+    await this.#keep(turn, { ...turn.progress, cursor: next }, new Map(made));
     return true;
   }
 
@@ -173,7 +183,7 @@ export class WebhookTurns {
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
       if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
       const event = await this.#event(turn, eventId, grants);
-      const sent = event && (await this.#post(turn, event));
+      const sent = event && (await this.receivers.post(turn.webhook, event, turn.hold.over));
       if (turn.hold.over.aborted) return;
       const now = Date.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
@@ -201,37 +211,29 @@ export class WebhookTurns {
     const reason: OffReason | undefined =
       status === 410 ? 'gone' : failure === 'address-refused' ? failure : isHopeless ? 'failing' : undefined;
     if (reason === undefined) return;
-    await this.store.change(webhookId, (webhook) => ({ ...webhook, offReason: reason }));
+    const changed = await this.store.change(webhookId, (webhook) => ({ ...webhook, offReason: reason }));
+    turn.webhook = changed?.webhook ?? turn.webhook;
     this.log.warn({ event: 'webhook-off', webhook: webhookId, reason }, 'A webhook was switched off');
     turn.isOver = true;
-  }
-
-  #post({ webhook, hold }: Turn, event: EventDto): Promise<Sent> {
-    // The lists of the operator may have changed since the webhook was made.
-    if (this.destinations.refusalOf(webhook.url) !== undefined)
-      return Promise.resolve({ status: null, failure: 'address-refused', durationMs: 0 });
-    return this.receivers.post(webhook, event, hold.over);
   }
 
   async #keep(
     turn: Turn,
     progress: WebhookProgress,
-    changed = new Map<string, Delivery | undefined>(),
+    changed: ReadonlyMap<string, Delivery | undefined> = new Map(),
   ): Promise<void> {
     for (const [id, delivery] of changed)
-      if (delivery) turn.deliveries.set(id, delivery);
-      else turn.deliveries.delete(id);
-    for (const id of surplusOf(turn.deliveries)) {
-      turn.deliveries.delete(id);
-      changed.set(id, undefined);
-    }
-    turn.progress = { ...progress, pending: waitingIn(turn.deliveries) };
-    const { webhook, hold } = turn;
-    const now = turn.progress;
+      if (delivery?.state === 'pending') turn.deliveries.set(id, delivery);
+      else {
+        turn.deliveries.delete(id);
+        turn.hasEnded = true;
+      }
+    turn.progress = { ...progress, pending: turn.deliveries.size };
+    const { hold } = turn;
     // One after the other, and none after one that failed: the cursor must not get there without the deliveries before it.
     turn.written = turn.written.then(async () => {
       // Not written: another process has the webhook now.
-      if (!(await this.store.keep(webhook.webhookId, hold, now, changed))) turn.isOver = true;
+      if (!(await this.store.keep(hold.name, hold.attempt, progress, changed))) turn.isOver = true;
     });
     await turn.written;
   }

@@ -28,7 +28,7 @@ export interface WantedEvents {
   readonly enterprises?: readonly string[] | undefined;
 }
 
-/** What its owner decided, and whether it is on. Sealed in Redis. */
+/** What its owner decided, and whether it is on. The store seals it. */
 export interface Webhook extends WantedEvents {
   readonly webhookId: string;
   /** The name of its owner: a delivery has what that caller may see. */
@@ -58,16 +58,12 @@ export interface FormerSecret {
 
 /** How far the deliveries of a webhook are. */
 export interface WebhookProgress {
-  /** The name of its owner. */
-  readonly caller: string;
   /** Every move up to this one is a delivery, or is of no interest. */
   readonly cursor: string;
   readonly lastDeliveredAt: number | null;
   /** The first failure after the last success. */
   readonly failingSince: number | null;
-  /** When a delivery is to be sent next; null where none is. */
-  readonly nextAt: number | null;
-  /** How many wait. */
+  /** The number of deliveries that wait. */
   readonly pending: number;
 }
 
@@ -78,12 +74,19 @@ export interface Delivery {
   readonly lane: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** How many of the attempts are no steps of the schedule, because the receiver named a wait. Records of 0.2 lack it. */
-  readonly postponed?: number;
+  /** How many of the attempts are no steps of the schedule, because the receiver named a wait. */
+  readonly postponed: number;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
-  /** Records of 0.2 lack it. */
-  readonly firstAttemptAt?: number | null;
+  readonly firstAttemptAt: number | null;
   readonly lastAttemptAt: number | null;
   readonly nextAttemptAt: number | null;
+}
+
+/** By the ids of their events. */
+export type Deliveries = Map<string, Delivery>;
+
+export interface StoredWebhook {
+  readonly webhook: Webhook;
+  readonly progress: WebhookProgress;
 }

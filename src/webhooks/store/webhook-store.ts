@@ -1,46 +1,194 @@
-import type { TaskHold } from '../../kit/task-queue/task-queue.ts';
-import type { Delivery, Webhook, WebhookProgress } from './webhook-record.ts';
+import type { Database } from '../../database/database.ts';
+import type { SealedTexts } from '../../database/sealed-texts.ts';
+import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { askedOfStore } from '../../order-ledger/ledger-fault.ts';
+import { add } from '../../tasks/task-store.ts';
+import type {
+  Deliveries,
+  Delivery,
+  DeliveryState,
+  StoredWebhook,
+  Webhook,
+  WebhookProgress,
+} from './webhook-record.ts';
+import {
+  deliveriesIn,
+  DELIVERY_COLUMNS,
+  type DeliveryRow,
+  OF_WEBHOOK,
+  progressIn,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+  WebhookSeal,
+} from './webhook-rows-store.ts';
+import * as steps from './webhook-steps-store.ts';
 
-export const WEBHOOK_STORE = Symbol('WebhookStore');
+/** The most that one read has. */
+const MAX_READ = 100;
+const MAX_PLACES = 1_000;
+/** More than the deliveries of one webhook that are kept. */
+const MAX_WAITING = 5_000;
 
-/** How far each webhook is, and whether somebody wants it to be looked at now. */
+const ONE = sql`SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE ${OF_WEBHOOK}`;
+const ALL = sql`
+  SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
+const OF_CALLER = sql`
+  SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE platform = :platform AND caller = :caller LIMIT :most`;
+const PLACES = sql`
+  SELECT webhook_id, version, cursor, last_delivered_at, failing_since, pending,
+    CASE WHEN lease_until > (SELECT ${NOW}) THEN 1 ELSE 0 END AS held
+  FROM webhooks LEFT JOIN tasks
+    ON tasks.platform = webhooks.platform AND tasks.kind = :kind AND tasks.name = webhooks.webhook_id
+  WHERE webhooks.platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
+
+const OF_STATES = sql`
+  ${OF_WEBHOOK} AND ${among(sql`state`, sql`SELECT state FROM ${rows('states', { state: 'text' })}`)}`;
+const PAGE = sql`
+  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
+const TOTAL = sql`SELECT count(*) AS total FROM deliveries WHERE ${OF_STATES}`;
+const DELIVERY = sql`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
+const WAITING = sql`
+  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending' ORDER BY event_id LIMIT :most`;
+const LAST_ERROR = sql`
+  SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
+
+/** How far a webhook is, whether a process works on it, and a number that grows with every change of what it is. */
 export interface Place extends WebhookProgress {
-  readonly isCalled: boolean;
+  readonly version: number;
+  readonly isHeld: boolean;
 }
 
-/** The deliveries of a webhook by the ids of their events. */
-export type Deliveries = Map<string, Delivery>;
+/** The webhooks and their deliveries in the database. Rejects with `OrderLedgerUnavailable` while the database cannot do it. */
+export class WebhookStore {
+  readonly #seal: WebhookSeal;
 
-/** Rejects with `OrderLedgerUnavailable` while the store is away. */
-export interface WebhookStore {
+  constructor(
+    private readonly database: Database,
+    texts: SealedTexts,
+  ) {
+    this.#seal = new WebhookSeal(texts);
+  }
+
   /** Of all callers; without those sealed under a key that this gateway does not have. */
-  list(): Promise<readonly Webhook[]>;
-  read(webhookId: string): Promise<Webhook | undefined>;
+  async all(): Promise<readonly StoredWebhook[]> {
+    const found: StoredWebhook[] = [];
+    for (let after = ''; ;) {
+      const part = await this.#read<WebhookRow>(ALL.with({ after, most: MAX_READ }));
+      found.push(...part.flatMap((row) => this.#seal.open(row) ?? []));
+      if (part.length < MAX_READ) return found;
+      after = part.at(-1)?.webhook_id ?? '';
+    }
+  }
+
+  async ofCaller(caller: string): Promise<readonly StoredWebhook[]> {
+    const found = await this.#read<WebhookRow>(OF_CALLER.with({ caller, most: MAX_READ }));
+    return found.flatMap((row) => this.#seal.open(row) ?? []);
+  }
+
+  async read(webhookId: string): Promise<StoredWebhook | undefined> {
+    const [row] = await this.#read<WebhookRow>(ONE.with({ webhook_id: webhookId }));
+    return row && this.#seal.open(row);
+  }
+
   /** Resolves to whether it was added: not where the caller has as many. Its deliveries begin after the cursor. */
-  add(webhook: Webhook, cursor: string, mostOfCaller: number): Promise<boolean>;
-  /** Changes what is there at this moment; undefined where it is gone. */
-  change(webhookId: string, changed: (webhook: Webhook) => Webhook): Promise<Webhook | undefined>;
-  remove(webhookId: string): Promise<void>;
+  async add(webhook: Webhook, cursor: string, maxOfCaller: number): Promise<boolean> {
+    const { webhookId, caller } = webhook;
+    const definition = this.#seal.definition(webhook);
+    const added = { webhookId, caller, definition, cursor, maxOfCaller };
+    return askedOfStore(() => this.database.step(steps.addWebhook, added));
+  }
 
-  places(): Promise<ReadonlyMap<string, Place>>;
-  deliveries(webhookId: string): Promise<Deliveries>;
-  /** Writes one delivery, and calls the webhook. */
-  put(webhookId: string, eventId: string, delivery: Delivery): Promise<void>;
-  call(webhookId: string): Promise<void>;
+  /** Changes what is there at this moment, and calls the webhook. `changed` may be called more than once. Undefined where it is gone. */
+  change(webhookId: string, changed: (webhook: Webhook) => Webhook): Promise<StoredWebhook | undefined> {
+    const change = { webhookId, seal: this.#seal, changed };
+    return askedOfStore(() => this.database.step(steps.changeWebhook, change));
+  }
 
-  /** What a turn begins with. The webhook is called no more. Undefined where it is gone. */
-  begin(
+  async remove(webhookId: string): Promise<void> {
+    await askedOfStore(() => this.database.step(steps.removeWebhook, webhookId));
+  }
+
+  /** Has a process work on each of them soon. One that is worked on is worked on once more. */
+  async call(webhookIds: readonly string[]): Promise<void> {
+    const tasks = webhookIds.map((name) => ({ kind: steps.WEBHOOK, name, inMs: 0 }));
+    await askedOfStore(() => Promise.all(tasks.map((task) => this.database.step(add, task))));
+  }
+
+  async places(): Promise<ReadonlyMap<string, Place>> {
+    type PlaceRow = Omit<WebhookRow, 'definition'> & { readonly version: number; readonly held: 0 | 1 };
+    const found = new Map<string, Place>();
+    for (let after = ''; ;) {
+      const query = PLACES.with({ kind: steps.WEBHOOK, after, most: MAX_PLACES });
+      const part = await this.#read<PlaceRow>(query);
+      for (const row of part)
+        found.set(row.webhook_id, { ...progressIn(row), version: row.version, isHeld: row.held === 1 });
+      if (part.length < MAX_PLACES) return found;
+      after = part.at(-1)?.webhook_id ?? '';
+    }
+  }
+
+  /** Newest events first. */
+  async deliveries(
     webhookId: string,
-  ): Promise<{ readonly progress: WebhookProgress; readonly deliveries: Deliveries } | undefined>;
-  /** One step. An undefined delivery is dropped. Resolves to whether this process still has the webhook: if not, nothing was written. */
+    states: readonly DeliveryState[],
+    offset: number,
+    count: number,
+  ): Promise<{ readonly found: Deliveries; readonly total: number }> {
+    const wanted = { webhook_id: webhookId, states: states.map((state) => ({ state })) };
+    const [page, [counted]] = await Promise.all([
+      this.#read<DeliveryRow>(PAGE.with({ ...wanted, offset, count })),
+      this.#read<{ total: number }>(TOTAL.with(wanted)),
+    ]);
+    return { found: deliveriesIn(page), total: counted?.total ?? 0 };
+  }
+
+  async delivery(webhookId: string, eventId: string): Promise<Delivery | undefined> {
+    const query = DELIVERY.with({ webhook_id: webhookId, event_id: eventId });
+    return deliveriesIn(await this.#read<DeliveryRow>(query)).get(eventId);
+  }
+
+  /** Those that wait, in the order of their events. */
+  async waiting(webhookId: string): Promise<Deliveries> {
+    const query = WAITING.with({ webhook_id: webhookId, most: MAX_WAITING });
+    return deliveriesIn(await this.#read<DeliveryRow>(query));
+  }
+
+  /** Of the newest event that was not taken. */
+  async lastError(webhookId: string): Promise<string | null> {
+    const [row] = await this.#read<{ last_error: string }>(LAST_ERROR.with({ webhook_id: webhookId }));
+    return row?.last_error ?? null;
+  }
+
+  /** Sends one again from the beginning, and calls the webhook. */
+  async redeliver(webhookId: string, eventId: string): Promise<void> {
+    await askedOfStore(() => this.database.step(steps.redeliverEvent, { webhookId, eventId }));
+  }
+
+  /**
+   * One step of the process that has the webhook's task under this attempt. An undefined delivery is dropped. Resolves to whether it still has
+   * the task: if not, nothing was written.
+   */
   keep(
     webhookId: string,
-    hold: TaskHold,
-    progress: WebhookProgress,
+    attempt: string,
+    progress: Omit<WebhookProgress, 'pending'>,
     changed: ReadonlyMap<string, Delivery | undefined>,
-  ): Promise<boolean>;
-}
+  ): Promise<boolean> {
+    const kept = { webhookId, attempt, progress, changed };
+    return askedOfStore(() => this.database.step(steps.keepDeliveries, kept));
+  }
 
-export function firstProgress(caller: string, cursor: string): WebhookProgress {
-  return { caller, cursor, lastDeliveredAt: null, failingSince: null, nextAt: null, pending: 0 };
+  /** Drops the oldest deliveries that have ended, where the webhook has too many. */
+  async trim(webhookId: string): Promise<void> {
+    await askedOfStore(() => this.database.step(steps.trimDeliveries, webhookId));
+  }
+
+  /** Drops deliveries that are kept no longer. */
+  async sweep(): Promise<void> {
+    while (await askedOfStore(() => this.database.step(steps.sweepDeliveries, undefined)));
+  }
+
+  #read<R>(query: Query): Promise<readonly R[]> {
+    return askedOfStore(() => this.database.read<R>(query));
+  }
 }

@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { CallerRegistry } from '../../caller/caller.registry.ts';
+import { EventsService } from '../../events/events.service.ts';
+import { Metrics } from '../../observability/metrics.ts';
+import type { Webhook, WebhookState } from '../store/webhook-record.ts';
+import { type Place, WebhookStore } from '../store/webhook-store.ts';
+import { isFull, onBehalfOf, stateOf, typesOf, wants } from './delivery-rules.ts';
+
+/** A cursor is moved this often over events of no interest, so that another process has not everything to look through. */
+const MOVE_MS = 5_000;
+
+/** What this process knows of a webhook. Another version of it is another one. */
+interface Known {
+  readonly version: number;
+  /** Undefined where it is sealed under a key that this gateway does not have. */
+  readonly webhook: Webhook | undefined;
+  /** Up to where there was nothing for it: a task that only moves the cursor costs more than it is worth. */
+  passed: string;
+}
+
+/** `behind`: it has not had some events, and this look did not tell whether it wants them. */
+type Found = 'due' | 'behind' | 'idle';
+
+/** Finds webhooks that have something new in the feed. When a delivery is to be tried again is in the task of its webhook. */
+@Injectable()
+export class DueWebhooks {
+  #known = new Map<string, Known>();
+  #movedAt = 0;
+
+  constructor(
+    private readonly store: WebhookStore,
+    private readonly events: EventsService,
+    private readonly callers: CallerRegistry,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** `isBehind`: it is worth to look again soon. */
+  async find(): Promise<{ readonly due: readonly string[]; readonly isBehind: boolean }> {
+    const places = await this.store.places();
+    await this.#know(places);
+    this.#measure(places);
+    if (places.size === 0) return { due: [], isBehind: false };
+    const newest = await this.events.newest();
+    const isTimeToMove = performance.now() - this.#movedAt >= MOVE_MS;
+    if (isTimeToMove) this.#movedAt = performance.now();
+    const found = await Promise.all(
+      [...places].map(async ([id, place]) => ({
+        id,
+        is: await this.#lookAt(id, place, newest, isTimeToMove),
+      })),
+    );
+    return {
+      due: found.flatMap(({ id, is }) => (is === 'due' ? [id] : [])),
+      isBehind: found.some(({ is }) => is === 'behind'),
+    };
+  }
+
+  /** A caller without the rights gets nothing, also later: a turn passes over what happens meanwhile. */
+  async #lookAt(id: string, place: Place, newest: string, isTimeToMove: boolean): Promise<Found> {
+    const known = this.#known.get(id);
+    if (!known?.webhook || place.cursor >= newest) return 'idle';
+    if (place.isHeld) return 'behind';
+    const { webhook } = known;
+    const standing = this.callers.standingOf(onBehalfOf(webhook));
+    const isToMove =
+      isTimeToMove && (standing || this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt));
+    if (standing && isFull(place)) return 'idle';
+    const from = known.passed > place.cursor ? known.passed : place.cursor;
+    if (!standing || from >= newest) return isToMove ? 'due' : 'idle';
+    const { moves, next } = await this.events.after(from, {
+      ...{ ...standing, enterprises: webhook.enterprises, types: typesOf(webhook) },
+    });
+    if (isToMove || moves.some(({ event }) => event && wants(webhook, event.type))) return 'due';
+    known.passed = next;
+    return next < newest ? 'behind' : 'idle';
+  }
+
+  async #know(places: ReadonlyMap<string, Place>): Promise<void> {
+    const isKnown = ([id, { version }]: readonly [string, Place]) => this.#known.get(id)?.version === version;
+    const all = [...places].every(isKnown) ? [] : await this.store.all();
+    const read = new Map(all.map(({ webhook }) => [webhook.webhookId, webhook]));
+    this.#known = new Map(
+      [...places].map(([id, place]) => [
+        id,
+        (isKnown([id, place]) && this.#known.get(id)) || {
+          version: place.version,
+          webhook: read.get(id),
+          passed: '',
+        },
+      ]),
+    );
+  }
+
+  #measure(places: ReadonlyMap<string, Place>): void {
+    const webhooks = [...this.#known].flatMap(([id, { webhook }]) => (webhook ? [{ id, webhook }] : []));
+    const states = webhooks.map(({ id, webhook }) => stateOf(webhook, places.get(id)));
+    const count = (wanted: WebhookState) => states.filter((state) => state === wanted).length;
+    const byRequest = webhooks.filter(({ webhook }) => webhook.offReason === 'by-request').length;
+    this.metrics.set('gateway_webhooks', { state: 'ok' }, count('ok'));
+    this.metrics.set('gateway_webhooks', { state: 'failing' }, count('failing'));
+    this.metrics.set('gateway_webhooks', { state: 'switched_off' }, count('off') - byRequest);
+  }
+}

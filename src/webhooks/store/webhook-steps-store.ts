@@ -1,0 +1,259 @@
+import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { locked, type Step } from '../../database/step.ts';
+import { MOVES_KEPT_MS } from '../../order-ledger/move-log.ts';
+import { addTasks, channelOf, heldTasks, holdIn } from '../../tasks/task-store.ts';
+import type { Delivery, StoredWebhook, Webhook, WebhookProgress } from './webhook-record.ts';
+import {
+  DELIVERY_COLUMNS,
+  deliveryRow,
+  IN_DELIVERIES,
+  lockWebhooks,
+  OF_WEBHOOK,
+  webhookRowIn,
+  type WebhookSeal,
+} from './webhook-rows-store.ts';
+
+/** The kind of the tasks of webhooks, each of which has the id of its webhook. */
+export const WEBHOOK = 'webhook';
+/** The most deliveries of one webhook that are kept after they have ended. */
+export const MAX_ENDED = 1_000;
+/** One transaction forgets the old deliveries of this number of webhooks at most. */
+const MAX_SWEPT = 20;
+/** About what a delivery takes. */
+const DELIVERY_BYTES = 300;
+
+const OF_CALLERS = sql`
+  SELECT caller, webhook_id FROM webhooks
+  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}`;
+const ADD = sql`
+  INSERT INTO webhooks (platform, webhook_id, caller, definition, version, cursor, pending)
+  VALUES (:platform, :webhook_id, :caller, :definition, 1, :cursor, 0)`;
+
+interface NewWebhook {
+  readonly webhookId: string;
+  readonly caller: string;
+  /** Sealed. */
+  readonly definition: string;
+  readonly cursor: string;
+  readonly maxOfCaller: number;
+}
+
+/** Two requests for the last place of a caller do not both get it. */
+export const addWebhook: Step<NewWebhook, boolean> = {
+  name: 'add a webhook',
+  key: ({ caller }) => caller,
+  bytes: ({ definition }) => definition.length,
+  repeatable: true,
+  look: (given) => [
+    ...given.map(({ caller }) => locked(`webhooks of ${caller}`, 'alone')),
+    OF_CALLERS.with({ callers: given.map(({ caller }) => ({ caller })) }),
+  ],
+  decide: (given, found) => {
+    const known = found.at(-1) ?? [];
+    const isThere = ({ webhookId }: NewWebhook) => known.some((row) => row['webhook_id'] === webhookId);
+    const added = given.filter(
+      (each) =>
+        !isThere(each) && known.filter((row) => row['caller'] === each.caller).length < each.maxOfCaller,
+    );
+    return {
+      writes: added.map(({ webhookId, caller, definition, cursor }) =>
+        ADD.with({ webhook_id: webhookId, caller, definition, cursor }),
+      ),
+      results: () => given.map((each) => added.includes(each) || isThere(each)),
+    };
+  },
+};
+
+function lockAll(given: readonly { readonly webhookId: string }[]): Query[] {
+  return [lockWebhooks(given.map(({ webhookId }) => webhookId))];
+}
+
+function called(webhookIds: readonly string[]) {
+  if (webhookIds.length === 0) return { writes: [], wakes: [] };
+  return {
+    writes: [addTasks(webhookIds.map((name) => ({ kind: WEBHOOK, name, inMs: 0 })))],
+    wakes: [channelOf(WEBHOOK)],
+  };
+}
+
+const PENDING = sql`(SELECT count(*) FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending')`;
+const COUNT = sql`UPDATE webhooks SET pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
+const CHANGE = sql`
+  UPDATE webhooks SET definition = :definition, version = version + 1, pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
+/** From the beginning, whatever became of it. What the receiver answered last is still shown. */
+const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_at = NULL, last_attempt_at = NULL, next_attempt_at = :now`;
+const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
+const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
+
+interface Change {
+  readonly webhookId: string;
+  readonly seal: WebhookSeal;
+  /** May be called more than once. */
+  readonly changed: (webhook: Webhook) => Webhook;
+}
+
+/** Changes what is there at this moment. A webhook that is switched on is sent all that was not taken, also what was given up. */
+export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
+  name: 'change a webhook',
+  key: ({ webhookId }) => webhookId,
+  look: lockAll,
+  decide: (given, [found], now) => {
+    const changes = given.map(({ webhookId, seal, changed }) => {
+      const row = webhookRowIn(found, webhookId);
+      const before = row && seal.open(row);
+      if (!before) return undefined;
+      const webhook = changed(before.webhook);
+      const isSwitchedOn = before.webhook.offReason !== null && webhook.offReason === null;
+      const named = { webhook_id: webhookId };
+      const writes = [
+        ...(isSwitchedOn ? [ALL_AGAIN.with({ ...named, now })] : []),
+        CHANGE.with({ ...named, definition: seal.definition(webhook) }),
+      ];
+      return { webhookId, writes, after: { ...before, webhook } };
+    });
+    const made = changes.filter((each) => each !== undefined);
+    const { writes, wakes } = called(made.map(({ webhookId }) => webhookId));
+    return {
+      writes: [...made.flatMap((each) => each.writes), ...writes],
+      results: () => changes.map((each) => each?.after),
+      wakes,
+    };
+  },
+};
+
+interface OfEvent {
+  readonly webhookId: string;
+  readonly eventId: string;
+}
+
+export const redeliverEvent: Step<OfEvent, undefined> = {
+  name: 'send an event again',
+  key: ({ webhookId }) => webhookId,
+  repeatable: true,
+  look: lockAll,
+  decide: (given, [found], now) => {
+    const there = given.filter(({ webhookId }) => webhookRowIn(found, webhookId));
+    const { writes, wakes } = called(there.map(({ webhookId }) => webhookId));
+    const again = there.flatMap(({ webhookId, eventId }) => {
+      const named = { webhook_id: webhookId };
+      return [ONE_AGAIN.with({ ...named, event_id: eventId, now }), COUNT.with(named)];
+    });
+    return { writes: [...again, ...writes], results: () => given.map(() => undefined), wakes };
+  },
+};
+
+const DROP_ALL = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK}`;
+const DROP = sql`DELETE FROM webhooks WHERE ${OF_WEBHOOK}`;
+
+/** Its task finds nothing, and ends. */
+export const removeWebhook: Step<string, undefined> = {
+  name: 'remove a webhook',
+  key: (webhookId) => webhookId,
+  repeatable: true,
+  look: (webhookIds) => [lockWebhooks(webhookIds)],
+  decide: (webhookIds) => ({
+    writes: webhookIds.flatMap((webhook_id) => [DROP_ALL.with({ webhook_id }), DROP.with({ webhook_id })]),
+    results: () => webhookIds.map(() => undefined),
+  }),
+};
+
+const KEEP = sql`
+  INSERT INTO deliveries (platform, webhook_id, made_at, ${DELIVERY_COLUMNS})
+  SELECT CAST(:platform AS text), webhook_id, CAST(:now AS bigint), ${DELIVERY_COLUMNS} FROM ${IN_DELIVERIES} WHERE true
+  ON CONFLICT (platform, webhook_id, event_id) DO UPDATE SET state = excluded.state, attempts = excluded.attempts,
+    postponed = excluded.postponed, last_status = excluded.last_status, last_error = excluded.last_error,
+    first_attempt_at = excluded.first_attempt_at, last_attempt_at = excluded.last_attempt_at, next_attempt_at = excluded.next_attempt_at`;
+const DROP_ONE = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
+const PROGRESS = sql`
+  UPDATE webhooks SET cursor = :cursor, last_delivered_at = :last_delivered_at, failing_since = :failing_since, pending = ${PENDING}
+  WHERE ${OF_WEBHOOK}`;
+
+interface Kept {
+  readonly webhookId: string;
+  /** Of its task. */
+  readonly attempt: string;
+  readonly progress: Omit<WebhookProgress, 'pending'>;
+  /** An undefined delivery is dropped. */
+  readonly changed: ReadonlyMap<string, Delivery | undefined>;
+}
+
+/** A process whose task was given to another one, or whose webhook was removed, writes nothing: it gets false. */
+export const keepDeliveries: Step<Kept, boolean> = {
+  name: 'keep deliveries',
+  key: ({ webhookId }) => webhookId,
+  bytes: ({ changed }) => changed.size * DELIVERY_BYTES,
+  repeatable: true,
+  // The webhook first, then its task, as in a step that adds the task: so no two steps wait for each other.
+  look: (given) => [
+    ...lockAll(given),
+    heldTasks(
+      WEBHOOK,
+      given.map(({ webhookId, attempt }) => ({ name: webhookId, attempt })),
+    ),
+  ],
+  decide: (given, [webhooks, tasks], now) => {
+    const held = given.filter(
+      ({ webhookId, attempt }) =>
+        holdIn(tasks, { name: webhookId, attempt }) !== 'lost' && webhookRowIn(webhooks, webhookId),
+    );
+    const kept = held.flatMap(({ webhookId, changed }) =>
+      [...changed].flatMap(([id, each]) =>
+        each ? [{ webhook_id: webhookId, ...deliveryRow(id, each) }] : [],
+      ),
+    );
+    const dropped = held.flatMap(({ webhookId, changed }) =>
+      [...changed].flatMap(([id, each]) =>
+        each ? [] : [DROP_ONE.with({ webhook_id: webhookId, event_id: id })],
+      ),
+    );
+    const progress = held.map(({ webhookId, progress: { cursor, lastDeliveredAt, failingSince } }) =>
+      PROGRESS.with({
+        ...{ webhook_id: webhookId, cursor },
+        ...{ last_delivered_at: lastDeliveredAt, failing_since: failingSince },
+      }),
+    );
+    return {
+      writes: [...(kept.length > 0 ? [KEEP.with({ kept, now })] : []), ...dropped, ...progress],
+      results: () => given.map((each) => held.includes(each)),
+    };
+  },
+};
+
+const TRIM = sql`
+  DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND state <> 'pending' AND event_id <= (
+    SELECT event_id FROM deliveries WHERE ${OF_WEBHOOK} AND state <> 'pending' ORDER BY event_id DESC LIMIT 1 OFFSET :most)`;
+
+/** Drops the oldest that have ended, where there are too many. */
+export const trimDeliveries: Step<string, undefined> = {
+  name: 'trim deliveries',
+  key: (webhookId) => webhookId,
+  repeatable: true,
+  decide: (webhookIds) => ({
+    writes: webhookIds.map((webhook_id) => TRIM.with({ webhook_id, most: MAX_ENDED })),
+    results: () => webhookIds.map(() => undefined),
+  }),
+};
+
+const OLD = sql`
+  SELECT webhook_id FROM deliveries WHERE platform = :platform AND made_at <= (SELECT ${NOW}) - CAST(:kept_ms AS bigint) LIMIT 1000`;
+const DROP_OLD = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND made_at <= :until`;
+
+/** In pieces: drops what is kept no longer. Resolves to whether there may be more. */
+export const sweepDeliveries: Step<undefined, boolean> = {
+  name: 'sweep deliveries',
+  key: () => '',
+  look: () => [OLD.with({ kept_ms: MOVES_KEPT_MS })],
+  decide: (_, [found = []], now) => {
+    const ids = [...new Set(found.map((row) => String(row['webhook_id'])))].toSorted().slice(0, MAX_SWEPT);
+    return {
+      writes: [
+        lockWebhooks(ids),
+        ...ids.flatMap((webhook_id) => [
+          DROP_OLD.with({ webhook_id, until: now - MOVES_KEPT_MS }),
+          COUNT.with({ webhook_id }),
+        ]),
+      ],
+      results: () => [ids.length > 0],
+    };
+  },
+};

@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/database/database.ts';
+import { SealedTexts } from '../../src/database/sealed-texts.ts';
+import { sql } from '../../src/database/sql.ts';
+import type { Step } from '../../src/database/step.ts';
+import { MOVES_KEPT_MS } from '../../src/order-ledger/move-log.ts';
+import { end, take, type TakenTask } from '../../src/tasks/task-store.ts';
+import { newDelivery } from '../../src/webhooks/delivery/delivery-rules.ts';
+import type { Delivery, Webhook } from '../../src/webhooks/store/webhook-record.ts';
+import { WebhookStore } from '../../src/webhooks/store/webhook-store.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { until } from '../support/redis.ts';
+import { settings } from '../support/settings.ts';
+
+const LONG_MS = 600_000;
+const MAX_OF_CALLER = 3;
+const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
+
+describe.each(engines)('the contract of webhooks: %s', (engine) => {
+  let database: Database;
+  let store: WebhookStore;
+  /** The same webhooks as another process has them. */
+  let other: WebhookStore;
+  const ends: (() => unknown)[] = [];
+  let made = 0;
+  let attempts = 0;
+
+  beforeAll(async () => {
+    const { url, remove } = await emptyDatabase(engine);
+    ({ database } = await openDatabase(url));
+    const second = engine === 'memory' ? database : (await openDatabase(url)).database;
+    const storeOn = (on: Database) => new WebhookStore(on, new SealedTexts(encryptionKeys, 'platform'));
+    [store, other] = [storeOn(database), storeOn(second)];
+    ends.push(
+      () => database.close(),
+      () => second.close(),
+      remove,
+    );
+  });
+
+  afterAll(async () => {
+    for (const each of ends) await each();
+  });
+
+  const secret = newSecret('m');
+  const newWebhook = (given: Partial<Webhook> = {}): Webhook => {
+    const webhookId = `webhook-${++made}`;
+    return {
+      ...{ webhookId, caller: `caller of ${webhookId}`, types: ['*'], enterprises: undefined },
+      ...{ url: 'https://hook.example/of-the-shop', description: null, offReason: null, secret },
+      ...{ createdAt: made, enabledAt: made },
+      ...given,
+    };
+  };
+  const cursorOf = (number: number) => String(number).padStart(15, '0');
+  const added = async (given: Partial<Webhook> = {}) => {
+    const webhook = newWebhook(given);
+    expect(await store.add(webhook, cursorOf(0), MAX_OF_CALLER)).toBe(true);
+    return webhook.webhookId;
+  };
+  /** Takes the task of a webhook, as a worker does. */
+  const taken = async (webhookId: string, leaseMs = LONG_MS) => {
+    let found: TakenTask | undefined;
+    await until('the task is taken', async () => {
+      const taking = { kind: 'webhook', attempt: `attempt-${++attempts}`, count: 100, leaseMs };
+      found = (await database.step(take, taking)).find(({ name }) => name === webhookId);
+      return found !== undefined;
+    });
+    return found as TakenTask;
+  };
+  const called = async (webhookId: string, leaseMs?: number) => {
+    await store.call([webhookId]);
+    return taken(webhookId, leaseMs);
+  };
+  const ended = (task: TakenTask) => database.step(end, { ...task, inMs: undefined });
+  const progressAt = (number: number) => ({
+    ...{ cursor: cursorOf(number), lastDeliveredAt: null, failingSince: null },
+  });
+  const waits = (lane = 'crm/SO-1'): Delivery => newDelivery('job.failed', lane, 1);
+  const delivered: Delivery = {
+    ...waits(),
+    state: 'delivered',
+    attempts: 1,
+    lastStatus: 204,
+    nextAttemptAt: null,
+  };
+  const failed: Delivery = {
+    ...{ ...waits(), state: 'failed', attempts: 9, postponed: 2, lastStatus: 500, lastError: 'status-500' },
+    ...{ firstAttemptAt: 5, lastAttemptAt: 9, nextAttemptAt: null },
+  };
+  /** By numbers of events. */
+  const keep = (
+    by: WebhookStore,
+    task: TakenTask,
+    progress: number,
+    changed: Record<number, Delivery | undefined>,
+  ) =>
+    by.keep(
+      task.name,
+      task.attempt,
+      progressAt(progress),
+      new Map(Object.entries(changed).map(([number, each]) => [cursorOf(Number(number)), each])),
+    );
+  const all = async (webhookId: string) =>
+    (await other.deliveries(webhookId, ['delivered', 'pending', 'failed'], 0, 1_000)).found;
+  const pendingOf = async (webhookId: string) => (await other.read(webhookId))?.progress.pending;
+  const change = (text: ReturnType<typeof sql>, parameters: Record<string, string | number>) => {
+    const step: Step<undefined, undefined> = {
+      name: 'change',
+      key: () => '',
+      decide: () => ({ writes: [text.with(parameters)], results: () => [undefined] }),
+    };
+    return database.step(step, undefined);
+  };
+
+  it('A caller has its number of webhooks, also where two processes add at once', async () => {
+    const caller = 'many';
+    const wanted = Array.from({ length: 10 }, () => newWebhook({ caller }));
+    const results = await Promise.all(
+      wanted.map((each, at) => (at % 2 === 0 ? store : other).add(each, cursorOf(0), MAX_OF_CALLER)),
+    );
+    expect(results.filter(Boolean)).toHaveLength(MAX_OF_CALLER);
+    const own = await other.ofCaller(caller);
+    expect(own.map(({ webhook }) => webhook)).toEqual(
+      expect.arrayContaining(wanted.filter((_, at) => results[at])),
+    );
+    // A repeat whose reply was lost changes nothing.
+    const [first] = wanted.filter((_, at) => results[at]) as [Webhook];
+    expect(await store.add(first, cursorOf(9), MAX_OF_CALLER)).toBe(true);
+    expect((await store.read(first.webhookId))?.progress).toMatchObject({ cursor: cursorOf(0) });
+    await store.remove(first.webhookId);
+    expect(await store.add(newWebhook({ caller }), cursorOf(0), MAX_OF_CALLER)).toBe(true);
+    expect(await store.ofCaller(caller)).toHaveLength(MAX_OF_CALLER);
+  });
+
+  it('A webhook is read as it was made, and its URL and secret are sealed', async () => {
+    const webhook = newWebhook({ description: 'of the shop', enterprises: ['ent-harbour'] });
+    await store.add(webhook, cursorOf(7), MAX_OF_CALLER);
+    const { webhookId } = webhook;
+    const progress = { ...progressAt(7), pending: 0 };
+    expect(await other.read(webhookId)).toEqual({ webhook, progress });
+    expect(await other.all()).toContainEqual({ webhook, progress });
+    expect((await other.places()).get(webhookId)).toEqual({ ...progress, version: 1, isHeld: false });
+    const rows = await database.read<object>(sql`SELECT * FROM webhooks WHERE platform = :platform`.with());
+    const text = JSON.stringify(rows);
+    expect([webhookId, secret, 'hook.example', 'of the shop'].map((word) => text.includes(word))).toEqual([
+      ...[true, false, false, false],
+    ]);
+    const keys = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys;
+    const stranger = new WebhookStore(database, new SealedTexts(keys, 'platform'));
+    expect([await stranger.read(webhookId), await stranger.all()]).toEqual([undefined, []]);
+  });
+
+  it('The cursor and the deliveries up to it are one step, and what waits is counted', async () => {
+    const webhookId = await added();
+    const task = await called(webhookId);
+    expect((await other.places()).get(webhookId)?.isHeld).toBe(true);
+    expect(await keep(store, task, 3, { 1: waits(), 2: waits('job-1'), 3: delivered })).toBe(true);
+    expect((await other.read(webhookId))?.progress).toEqual({ ...progressAt(3), pending: 2 });
+    expect([...(await other.waiting(webhookId))]).toEqual([
+      [cursorOf(1), waits()],
+      [cursorOf(2), waits('job-1')],
+    ]);
+    expect(await keep(store, task, 3, { 1: undefined, 2: failed })).toBe(true);
+    expect([...(await all(webhookId))]).toEqual([
+      [cursorOf(3), delivered],
+      [cursorOf(2), { ...failed, lane: 'job-1' }],
+    ]);
+    expect(await other.lastError(webhookId)).toBe('status-500');
+    const page = await other.deliveries(webhookId, ['delivered', 'failed'], 1, 1);
+    expect([[...page.found.keys()], page.total]).toEqual([[cursorOf(2)], 2]);
+    expect(await pendingOf(webhookId)).toBe(0);
+    await ended(task);
+  });
+
+  it('Only the attempt that has the task keeps anything, and what it had not kept is there for the next one', async () => {
+    const webhookId = await added();
+    const first = await called(webhookId, 1);
+    // Nobody has taken the task yet, so what was sent is kept, although the lease has ended.
+    expect(await keep(store, first, 1, { 1: waits() })).toBe(true);
+    // It is killed after it has sent the event, and before it has kept that.
+    const second = await taken(webhookId);
+    expect([...(await other.waiting(webhookId))]).toEqual([[cursorOf(1), waits()]]);
+    expect(await keep(store, first, 9, { 1: failed, 9: waits() })).toBe(false);
+    expect(await keep(other, second, 2, { 1: delivered })).toBe(true);
+    expect([...(await all(webhookId))]).toEqual([[cursorOf(1), delivered]]);
+    expect((await store.read(webhookId))?.progress.cursor).toBe(cursorOf(2));
+    await ended(second);
+    expect(await keep(other, second, 9, {})).toBe(false);
+  });
+
+  it('Of a webhook that is removed while it is worked on nothing is left', async () => {
+    const webhookId = await added();
+    const task = await called(webhookId);
+    await keep(store, task, 1, { 1: waits() });
+    await other.remove(webhookId);
+    expect(await keep(store, task, 2, { 1: delivered, 2: waits() })).toBe(false);
+    await store.redeliver(webhookId, cursorOf(1));
+    expect(await store.change(webhookId, (webhook) => webhook)).toBeUndefined();
+    expect([await store.read(webhookId), (await all(webhookId)).size]).toEqual([undefined, 0]);
+    await ended(task);
+  });
+
+  it('Changes that two processes make at once are all made, and each calls the webhook', async () => {
+    const webhookId = await added({ types: [] });
+    const types = Array.from({ length: 12 }, (_, at) => `type-${at}`);
+    await Promise.all(
+      types.map((type, at) =>
+        (at % 2 === 0 ? store : other).change(webhookId, (webhook) => ({
+          ...webhook,
+          types: [...webhook.types, type],
+        })),
+      ),
+    );
+    const after = await store.read(webhookId);
+    expect(after?.webhook.types.toSorted()).toEqual(types.toSorted());
+    expect((await other.places()).get(webhookId)?.version).toBe(1 + types.length);
+    const task = await taken(webhookId);
+    await store.change(webhookId, (webhook) => webhook);
+    // It was called meanwhile, so it is due again.
+    await ended(task);
+    await ended(await taken(webhookId));
+  });
+
+  it('A webhook that is switched on is sent all that was not taken, from the beginning', async () => {
+    const webhookId = await added();
+    const task = await called(webhookId);
+    await keep(store, task, 3, { 1: failed, 2: { ...waits(), attempts: 3, postponed: 1 }, 3: delivered });
+    await ended(task);
+    await store.change(webhookId, (webhook) => ({ ...webhook, offReason: 'gone' as const }));
+    expect(await pendingOf(webhookId)).toBe(1);
+    await store.change(webhookId, (webhook) => ({ ...webhook, offReason: null }));
+    const found = await all(webhookId);
+    const again = { ...waits(), nextAttemptAt: expect.any(Number) };
+    expect([1, 2, 3].map((number) => found.get(cursorOf(number)))).toEqual([
+      { ...again, lastStatus: 500, lastError: 'status-500' },
+      again,
+      delivered,
+    ]);
+    expect(await pendingOf(webhookId)).toBe(2);
+    await ended(await taken(webhookId));
+  });
+
+  it('An event that is sent again has all its attempts, and the webhook is called', async () => {
+    const webhookId = await added();
+    const task = await called(webhookId);
+    await keep(store, task, 2, { 1: failed, 2: delivered });
+    await other.redeliver(webhookId, cursorOf(1));
+    await other.redeliver(webhookId, cursorOf(8));
+    expect([...(await store.waiting(webhookId))]).toEqual([
+      [
+        cursorOf(1),
+        { ...waits(), lastStatus: 500, lastError: 'status-500', nextAttemptAt: expect.any(Number) },
+      ],
+    ]);
+    expect([await store.delivery(webhookId, cursorOf(8)), await pendingOf(webhookId)]).toEqual([
+      ...[undefined, 1],
+    ]);
+    await ended(task);
+    await ended(await taken(webhookId));
+  });
+
+  it('The last thousand that have ended are kept, and all that wait', async () => {
+    const webhookId = await added();
+    const task = await called(webhookId);
+    const numbers = Array.from({ length: 1_005 }, (_, at) => at + 1);
+    await keep(
+      store,
+      task,
+      1_005,
+      Object.fromEntries(numbers.map((each) => [each, each === 3 ? waits() : delivered])),
+    );
+    await store.trim(webhookId);
+    const { total } = await other.deliveries(webhookId, ['delivered'], 0, 1);
+    expect([total, [...(await other.waiting(webhookId)).keys()]]).toEqual([1_000, [cursorOf(3)]]);
+    const oldest = [1, 2, 4, 5].map((number) => other.delivery(webhookId, cursorOf(number)));
+    expect(await Promise.all(oldest)).toEqual([undefined, undefined, undefined, undefined]);
+    await ended(task);
+  });
+
+  it('Deliveries of a week ago are dropped, and no others', async () => {
+    const ids = [await added(), await added()] as const;
+    for (const webhookId of ids) {
+      const task = await called(webhookId);
+      await keep(store, task, 2, { 1: waits(), 2: delivered });
+      await change(
+        sql`UPDATE deliveries SET made_at = made_at - :ms WHERE platform = :platform AND webhook_id = :id AND event_id = :event`,
+        { ms: MOVES_KEPT_MS, id: webhookId, event: cursorOf(1) },
+      );
+      await ended(task);
+    }
+    await Promise.all([store.sweep(), other.sweep()]);
+    for (const webhookId of ids)
+      expect([[...(await all(webhookId)).keys()], await pendingOf(webhookId)]).toEqual([[cursorOf(2)], 0]);
+  });
+});
