@@ -1,8 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
-import { DatabaseConfig, RedisConfig } from '../config/app-config.ts';
-import { Database } from '../database/database.ts';
-import { SealedTexts } from '../database/sealed-texts.ts';
 import { EventsModule } from '../events/events.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { Destinations } from './delivery/destinations.ts';
@@ -25,15 +22,7 @@ import { WebhooksService } from './webhooks.service.ts';
     WebhookDispatcher,
     WebhooksService,
     WebhookTurns,
-    {
-      provide: WebhookStore,
-      inject: [Database, DatabaseConfig, RedisConfig],
-      useFactory: (
-        database: Database,
-        { platform }: DatabaseConfig,
-        { encryptionKeys }: RedisConfig,
-      ): WebhookStore => new WebhookStore(database, new SealedTexts(encryptionKeys, platform)),
-    },
+    WebhookStore,
   ],
   exports: [WebhookStore],
 })

@@ -1,5 +1,6 @@
-import type { Database } from '../../database/database.ts';
-import type { SealedTexts } from '../../database/sealed-texts.ts';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database.ts';
+import { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
 import { askedOfStore } from '../../order-ledger/ledger-fault.ts';
 import { add } from '../../tasks/task-store.ts';
@@ -59,6 +60,7 @@ export interface Place extends WebhookProgress {
 }
 
 /** The webhooks and their deliveries in the database. Rejects with `OrderLedgerUnavailable` while the database cannot do it. */
+@Injectable()
 export class WebhookStore {
   readonly #seal: WebhookSeal;
 
