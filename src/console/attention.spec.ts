@@ -227,7 +227,7 @@ it('G12 the runbook has a section for every alert, where its link leads, with al
   expect(html).toContain('<strong>Do:</strong> Look for the order in the platform&#39;s own list');
   expect(html).toContain('rate(gateway_requests_total{status=~&quot;5..&quot;}[5m])');
   const links = [...html.matchAll(/href="#(\w+)"/g)].map(([, id]) => id);
-  expect(links).toContain('orderstoreunconfirmed');
+  expect(links).toContain('databaselost');
   expect(links.filter((id) => !ids.includes(id ?? ''))).toEqual([]);
   expect(html.replaceAll(/<code>.*?<\/code>/g, '')).not.toMatch(/\*\*|`|\]\(|^- /m);
 });
