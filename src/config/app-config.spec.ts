@@ -294,7 +294,7 @@ describe('the way to the platform', () => {
 describe('in production', () => {
   const production = {
     NODE_ENV: 'production',
-    REDIS_URL: 'redis://localhost',
+    DATABASE_URL: 'sqlite:/var/lib/gateway/gateway.db',
     ENCRYPTION_KEYS: `k1:${key()}`,
   };
 
@@ -310,8 +310,8 @@ describe('in production', () => {
   it('P21 every switch refuses an unknown word, and words with a blank or another case', () => {
     const switches = Object.entries(variables).filter(([, { schema }]) => words(schema).length > 0);
     expect(switches.map(([name]) => name).toSorted()).toEqual([
-      ...['ALLOW_INSECURE_UPSTREAM', 'ALLOW_INSECURE_WEBHOOKS', 'DOCS', 'LOG_LEVEL', 'NODE_ENV'],
-      ...['ORDER_STORE_INIT', 'UPSTREAM_TIMESTAMP_UNIT', 'UPSTREAM_TOKEN_AUTH'],
+      ...['ALLOW_INSECURE_UPSTREAM', 'ALLOW_INSECURE_WEBHOOKS', 'DATABASE_INIT', 'DOCS', 'LOG_LEVEL'],
+      ...['NODE_ENV', 'UPSTREAM_TIMESTAMP_UNIT', 'UPSTREAM_TOKEN_AUTH'],
     ]);
     for (const [name, { schema }] of switches)
       for (const word of words(schema))
@@ -321,19 +321,36 @@ describe('in production', () => {
           ]);
   });
 
-  it('Redis is required, and the documentation pages are off unless asked for', () => {
+  it('a database that outlives the process is required, and Redis beside a PostgreSQL', () => {
     expect(faultsWith({ NODE_ENV: 'production' })).toEqual([
-      expect.stringMatching(/^REDIS_URL is required in production/),
+      expect.stringMatching(/^DATABASE_URL is required in production: postgres:/),
     ]);
+    expect(faultsWith({ ...production, DATABASE_URL: 'sqlite::memory:' })).toEqual([
+      expect.stringMatching(/^DATABASE_URL must not be sqlite::memory: in production.*name a file or a/),
+    ]);
+    const shared = { ...production, DATABASE_URL: 'postgres://gateway@localhost/orders' };
+    expect(faultsWith(shared)).toEqual([
+      expect.stringMatching(/^REDIS_URL is required in production with a PostgreSQL/),
+    ]);
+    expect(load({ ...shared, REDIS_URL: 'redis://localhost' }).database.init).toBe('manual');
+    expect(load({ ...production, DATABASE_INIT: 'auto' }).database.init).toBe('auto');
+  });
+
+  it('the documentation pages are off unless asked for', () => {
     expect(load(production).listen.docs).toBe(false);
     expect(load({ ...production, DOCS: 'on' }).listen.docs).toBe(true);
   });
 });
 
-it('Redis asks for encryption keys everywhere', () => {
-  expect(faultsWith({ REDIS_URL: 'redis://localhost' })).toEqual([
-    expect.stringMatching(/^ENCRYPTION_KEYS is required with REDIS_URL/),
+it.each([
+  { REDIS_URL: 'redis://localhost' },
+  { DATABASE_URL: 'sqlite:gateway.db' },
+  { DATABASE_URL: 'postgres://gateway@localhost/orders' },
+])('encryption keys are required with what outlives the process: %j', (environment) => {
+  expect(faultsWith(environment)).toEqual([
+    expect.stringMatching(/^ENCRYPTION_KEYS is required with REDIS_URL, and with a DATABASE_URL other than/),
   ]);
+  expect(faultsWith({ ...environment, ENCRYPTION_KEYS: `k1:${key()}` })).toEqual([]);
 });
 
 describe('the certificates for Redis', () => {
@@ -346,19 +363,18 @@ describe('the certificates for Redis', () => {
     for (const [name, pem] of Object.entries(files)) writeFileSync(pemFile(name), pem);
   });
 
-  it('are for both Redis', () => {
-    const own = {
-      REDIS_URL: 'rediss://localhost',
-      ENCRYPTION_KEYS: `k1:${key()}`,
+  it('are read from their files', () => {
+    const files = {
       REDIS_TLS_CA_FILE: pemFile('ca'),
       REDIS_TLS_CERT_FILE: pemFile('cert'),
       REDIS_TLS_KEY_FILE: pemFile('key'),
     };
-    const shared = load(own);
-    expect(Object.keys(shared.redis.certificates)).toEqual(['ca', 'cert', 'key']);
-    expect(shared.orderStore.certificates).toBe(shared.redis.certificates);
-    const apart = load({ ...own, REDIS_URL: 'redis://localhost', ORDER_REDIS_URL: 'rediss://other' });
-    expect(apart.orderStore.certificates).toEqual(shared.redis.certificates);
+    const { redis } = load({
+      REDIS_URL: 'rediss://localhost',
+      ENCRYPTION_KEYS: `k1:${key()}`,
+      ...files,
+    });
+    expect(Object.keys(redis.certificates)).toEqual(['ca', 'cert', 'key']);
   });
 
   const pem = 'must be the path of a readable certificate in PEM';
@@ -380,9 +396,9 @@ describe('the certificates for Redis', () => {
     expect(faultsOfTls(Object.fromEntries(named) as Environment)).toEqual([fault]);
   });
 
-  it('are refused where no URL has TLS', () => {
+  it('are refused where the URL has no TLS', () => {
     expect(faultsOfTls({ REDIS_URL: 'redis://localhost', REDIS_TLS_CA_FILE: pemFile('ca') })).toEqual([
-      'REDIS_TLS_CA_FILE must go with a REDIS_URL or ORDER_REDIS_URL that begins with rediss',
+      'REDIS_TLS_CA_FILE must go with a REDIS_URL that begins with rediss',
     ]);
   });
 });
