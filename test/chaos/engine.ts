@@ -81,7 +81,7 @@ export async function play<S extends Stage, Z extends Sizes>(
       if (variant === undefined || faults.length === 0) faults.push(...(await stage.atLast()));
     } finally {
       await stage.clear();
-      Object.assign(figures, stage.figures);
+      for (const [name, value] of Object.entries(stage.figures)) figures[name] = (figures[name] ?? 0) + value;
     }
   }
   const some = faults.length > 0 ? [...faults.slice(0, 20), `${faults.length} in all; ${repeat}`] : [];

@@ -1,78 +1,15 @@
-import { cpSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { SteppedClock } from '../support/clock-shim.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { freePort, type RunningRedis, serverFolder, startRedis } from '../support/redis.ts';
+import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { changeableGateway } from './changeable.ts';
+import type { ChaosServer } from './server.ts';
 
-/** Where Redis keeps its log. */
-const LOG = 'appendonlydir';
-
-/** A Redis that keeps each write over a kill, and comes back at the same address. */
-export class DurableStore {
-  readonly folder = serverFolder('order-store-');
-  running!: RunningRedis;
-  readonly #clock = SteppedClock.make();
-  #aheadMs = 0;
-  #port = 0;
-  readonly #isLogged: boolean;
-
-  private constructor(isLogged: boolean) {
-    this.#isLogged = isLogged;
-  }
-
-  static async start(isLogged = true): Promise<DurableStore> {
-    const store = new DurableStore(isLogged);
-    store.#port = await freePort();
-    await store.restart();
-    return store;
-  }
-
-  get url(): string {
-    return this.running.url;
-  }
-
-  async kill(): Promise<void> {
-    await this.running.kill9();
-  }
-
-  async restart(): Promise<void> {
-    const log = this.#isLogged ? ['yes', 'always'] : ['no', 'no'];
-    const settings = [
-      ...['--port', String(this.#port), '--dir', this.folder],
-      ...['--appendonly', log[0] as string, '--appendfsync', log[1] as string],
-    ];
-    this.running = await startRedis(settings, undefined, this.#clock.environment);
-  }
-
-  /** For the store, whose clock all leases go by, this time passes at once. */
-  pass(ms: number): void {
-    this.#aheadMs += ms;
-    this.#clock.step(this.#aheadMs);
-  }
-
-  /** As a copy of the folder is made while Redis runs. */
-  copy(): void {
-    cpSync(join(this.folder, LOG), join(this.folder, 'copy'), { recursive: true });
-  }
-
-  /** It is killed, and comes back as it was when it was copied. */
-  async restore(): Promise<void> {
-    await this.kill();
-    rmSync(join(this.folder, LOG), { recursive: true });
-    cpSync(join(this.folder, 'copy'), join(this.folder, LOG), { recursive: true });
-    await this.restart();
-  }
-
-  async stop(): Promise<void> {
-    await this.running.stop();
-    this.#clock.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
+/** Callers see that the server is away: they retry for as long. */
+const AWAY_MS = 400;
 
 export interface Setting {
   readonly processes: number;
@@ -82,27 +19,23 @@ export interface Setting {
   /** A deliberate bug, and the file that has it. */
   readonly variant?: string | undefined;
   readonly variantsFile?: string;
-  readonly isLogged?: boolean;
   readonly platform?: Parameters<typeof TestSandbox.start>[0];
 }
 
 export interface Parts {
   readonly sandbox: TestSandbox;
   readonly fleet: Fleet;
-  readonly store: DurableStore;
   readonly environment: Readonly<Record<string, string>>;
   readonly launch: (more?: Readonly<Record<string, string>>) => Promise<GatewayProcess>;
 }
 
 /** The gateways are the shipped bundle, except where a deliberate bug changes their modules. */
 export async function partsOf(setting: Setting): Promise<Parts> {
-  const { processes, seed, variant, variantsFile = '', isLogged } = setting;
+  const { processes, seed, variant, variantsFile = '' } = setting;
   const sandbox = await TestSandbox.start({ ...(seed !== undefined && { seed }), ...setting.platform });
-  const store = await DurableStore.start(isLogged);
   const fleet = await Fleet.start(sandbox, 0);
   const environment = {
     ...fleet.environment,
-    ORDER_REDIS_URL: store.url,
     ...setting.environment,
     ...(variant && { CHAOS_VARIANT: variant }),
   };
@@ -114,7 +47,7 @@ export async function partsOf(setting: Setting): Promise<Parts> {
       file === undefined ? {} : { file, nodeOptions: preload },
     );
   fleet.gateways = await Promise.all(Array.from({ length: processes }, () => launch()));
-  return { sandbox, fleet, store, environment, launch };
+  return { sandbox, fleet, environment, launch };
 }
 
 /** A platform and gateways. */
@@ -154,19 +87,37 @@ export class Stage {
   }
 }
 
-/** With a store that survives kills. */
+/** Where gateways are killed, and their database and Redis too. */
 export class ChaosStage extends Stage {
-  readonly store: DurableStore;
+  readonly #server: ChaosServer | undefined;
+  /** In the place of the fleet's Redis, once that was killed. */
+  #redis: RunningRedis | undefined;
   protected readonly environment: Readonly<Record<string, string>>;
   protected readonly launch: Parts['launch'];
   /** Gateways that were killed, and when. */
   protected readonly killed = new Map<GatewayProcess, number>();
 
-  constructor({ sandbox, fleet, store, environment, launch }: Parts) {
+  /** `server`: the database of the gateways, if it is one that may be broken. */
+  constructor({ sandbox, fleet, environment, launch }: Parts, server?: ChaosServer) {
     super(sandbox, fleet);
-    this.store = store;
+    this.#server = server;
     this.environment = environment;
     this.launch = launch;
+  }
+
+  get hasServer(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** The database. */
+  get server(): ChaosServer {
+    if (!this.#server) throw new Error('this stage has no server of its own');
+    return this.#server;
+  }
+
+  /** Leads to the database, or to that server of it which takes writes. */
+  get databaseUrl(): string {
+    return this.#server?.urlOfPrimary ?? String(this.environment['DATABASE_URL']);
   }
 
   /** kill -9, and a new one in its place. */
@@ -176,9 +127,22 @@ export class ChaosStage extends Stage {
     this.count('gateways killed');
   }
 
-  async killStore(): Promise<void> {
-    await this.store.kill();
-    this.count('stores killed');
+  /** The database crashes, and is away for a moment. Something may happen meanwhile. */
+  async killDatabase(meanwhile: () => Promise<unknown> = () => sleep(AWAY_MS)): Promise<void> {
+    await this.server.kill();
+    this.count('databases killed');
+    await meanwhile();
+    await this.server.start();
+  }
+
+  /** It comes back empty, at the same port. */
+  async killRedis(): Promise<void> {
+    const { port } = this.fleet.redis;
+    await (this.#redis ?? this.fleet.redis).kill9();
+    await this.#redis?.stop();
+    await sleep(AWAY_MS);
+    this.#redis = await startRedis(['--port', String(port)]);
+    this.count('Redis killed');
   }
 
   override async end(gateway: GatewayProcess): Promise<void> {
@@ -193,6 +157,7 @@ export class ChaosStage extends Stage {
 
   override async clear(): Promise<void> {
     await super.clear();
-    await this.store.stop();
+    await this.#redis?.stop();
+    await this.#server?.stop();
   }
 }

@@ -3,11 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
-import { askDatabase, emptyDatabase } from '../support/database.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { converse } from '../support/raw-client.ts';
-import { postgresUrl } from '../support/postgres.ts';
+import { askDatabase, postgresUrl } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 

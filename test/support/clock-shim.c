@@ -1,5 +1,5 @@
 /*
- * Preloaded (LD_PRELOAD) into a redis-server: its wall clock is ahead of the true one by as many ms as the file named in CLOCK_SHIM_FILE
+ * Preloaded (LD_PRELOAD) into a server: its wall clock is ahead of the true one by as many ms as the file named in CLOCK_SHIM_FILE
  * says, a number of 8 bytes in the machine's order, which may be changed at any time. The monotonic clock stays true. It asks
  * the kernel itself, so that it needs nothing before the C library is ready.
  */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { endianness, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -14,6 +14,8 @@ export class SteppedClock {
   /** Starts at the true time. Fails without a C compiler. */
   static make(): SteppedClock {
     const clock = new SteppedClock();
+    // A server of another user reads it.
+    chmodSync(clock.#folder, 0o755);
     clock.step(0);
     const source = resolve('test/support/clock-shim.c');
     const options = ['-shared', '-fPIC', '-O1', '-Wall', '-Werror', '-o', clock.#library, source];

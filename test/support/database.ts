@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { Database } from '../../src/database/database.ts';
 import { newEncryptionKey } from './canary.ts';
 import { postgresUrl } from './postgres.ts';
@@ -38,21 +37,6 @@ export async function openDatabase(
   const database = new Database(config.database, log.log);
   await database.open();
   return { database, log };
-}
-
-/** What the statement finds in a PostgreSQL, as its gateway's role sees it. */
-export async function askDatabase(
-  url: string,
-  statement: string,
-  ...values: readonly unknown[]
-): Promise<readonly Record<string, unknown>[]> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    return (await client.query(statement, [...values])).rows as Record<string, unknown>[];
-  } finally {
-    await client.end();
-  }
 }
 
 /** All that `database-init` needs. */

@@ -10,7 +10,7 @@ import { whenClosed } from './socket.ts';
 export type Direction = 'upstream' | 'downstream';
 
 /**
- * The faults of a connection: some of Toxiproxy's toxics, and `cut_reply`. Those with a direction are `downstream` by default; they apply
+ * The faults of a connection: some of Toxiproxy's toxics, `cut_reply` and `lose_reply`. Those with a direction are `downstream` by default; they apply
  * to open connections too. Times are in ms.
  */
 export type Toxic =
@@ -25,7 +25,12 @@ export type Toxic =
   /** HTTP only: passes the head of the response and the first line of its body, and holds the rest until it is removed. */
   | { toxic: 'hold_rest' }
   /** HTTP only: the server carries the request out. Once its whole response is at the proxy, the client is cut off without it. */
-  | { toxic: 'cut_reply'; by: 'rst' | 'fin' };
+  | { toxic: 'cut_reply'; by: 'rst' | 'fin' }
+  /**
+   * Once only: the server carries out the request that has these texts. From then on nothing reaches the client, who is cut off when the reply
+   * with that text has come.
+   */
+  | { toxic: 'lose_reply'; request: readonly string[]; reply: string };
 
 /** A TCP proxy on a free port that damages its traffic as the test says. */
 export class FaultProxy {
@@ -35,10 +40,13 @@ export class FaultProxy {
   #server: Server | undefined;
   #port = 0;
 
-  private constructor(
-    private readonly targetPort: number,
-    private readonly targetHost: string,
-  ) {}
+  private readonly targetPort: number;
+  private readonly targetHost: string;
+
+  private constructor(targetPort: number, targetHost: string) {
+    this.targetPort = targetPort;
+    this.targetHost = targetHost;
+  }
 
   static async start(targetPort: number, targetHost = '127.0.0.1'): Promise<FaultProxy> {
     const proxy = new FaultProxy(targetPort, targetHost);
@@ -124,12 +132,17 @@ type ToxicNamed<Name extends Toxic['toxic']> = Extract<Toxic, { toxic: Name }>;
 /** A client's connection and the matching one to the server. */
 class Link {
   readonly #pipes: readonly [Pipe, Pipe];
+  /** What the reply has that is withheld from the client, with all before it. */
+  withheld: string | undefined;
 
-  constructor(
-    private readonly client: Socket,
-    private readonly target: Socket,
-    private readonly proxy: FaultProxy,
-  ) {
+  private readonly client: Socket;
+  private readonly target: Socket;
+  private readonly proxy: FaultProxy;
+
+  constructor(client: Socket, target: Socket, proxy: FaultProxy) {
+    this.client = client;
+    this.target = target;
+    this.proxy = proxy;
     this.#pipes = [new Pipe('upstream', client, target, this), new Pipe('downstream', target, client, this)];
     client.on('error', () => target.destroy());
     target.on('error', () => this.reset());
@@ -142,6 +155,14 @@ class Link {
       const own = 'direction' in each ? each.direction : undefined;
       return direction === undefined || (own ?? 'downstream') === direction;
     });
+  }
+
+  /** A request has passed to the server. */
+  passed(chunk: Buffer): void {
+    const lost = this.find('lose_reply');
+    if (!lost?.request.every((piece) => chunk.includes(piece))) return;
+    this.proxy.toxics.splice(this.proxy.toxics.indexOf(lost), 1);
+    this.withheld = lost.reply;
   }
 
   get isHeld(): boolean {
@@ -176,12 +197,16 @@ class Pipe {
   #held = Buffer.alloc(0);
   #release: () => void = () => undefined;
 
-  constructor(
-    private readonly direction: Direction,
-    private readonly from: Socket,
-    private readonly to: Socket,
-    private readonly link: Link,
-  ) {
+  private readonly direction: Direction;
+  private readonly from: Socket;
+  private readonly to: Socket;
+  private readonly link: Link;
+
+  constructor(direction: Direction, from: Socket, to: Socket, link: Link) {
+    this.direction = direction;
+    this.from = from;
+    this.to = to;
+    this.link = link;
     from.on('data', (chunk) => {
       const due = this.#due();
       this.#then(() => this.#pass(chunk, due));
@@ -215,6 +240,11 @@ class Pipe {
     }
     if (this.link.find('reset_peer', this.direction)) return this.link.reset();
     await sleepUntil(due);
+    if (this.direction === 'upstream') this.link.passed(chunk);
+    else if (this.link.withheld !== undefined) {
+      if (chunk.includes(this.link.withheld)) this.link.destroy();
+      return;
+    }
     const cut = this.direction === 'downstream' && this.link.find('cut_reply');
     if (cut) return this.#hold(chunk, cut);
     const holds = this.direction === 'downstream' && this.link.find('hold_rest');
@@ -289,11 +319,15 @@ export const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
 
 /** A port that neither accepts nor refuses a connection attempt: its queue is full, so the kernel drops every SYN. */
 export class Blackhole {
-  private constructor(
-    readonly port: number,
-    private readonly child: ChildProcess,
-    private readonly fillers: readonly Socket[],
-  ) {}
+  readonly port: number;
+  private readonly child: ChildProcess;
+  private readonly fillers: readonly Socket[];
+
+  private constructor(port: number, child: ChildProcess, fillers: readonly Socket[]) {
+    this.port = port;
+    this.child = child;
+    this.fillers = fillers;
+  }
 
   /** The same port of each of these addresses; 0 is a free one. */
   static async start(hosts: readonly string[] = ['127.0.0.1'], port = 0): Promise<Blackhole> {

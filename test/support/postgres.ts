@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -35,8 +35,14 @@ export interface RunningPostgres {
   newUrl(): Promise<string>;
   /** Ends it as a crash would, without a checkpoint. */
   kill(): Promise<void>;
+  /** Ends it as an operator does, who waits for no session. */
+  shutDown(): Promise<void>;
   /** Starts it again, with the same files and port. */
   start(): Promise<void>;
+  /** Makes a base backup while it runs. */
+  backUp(): Promise<void>;
+  /** It crashes, and starts with the files of the base backup. */
+  restore(): Promise<void>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
 }
@@ -48,55 +54,96 @@ export function otherUser(): { uid: number; gid: number } | undefined {
   return { uid: Number(line?.[1] ?? 65_534), gid: Number(line?.[2] ?? 65_534) };
 }
 
-/** `settings` are further ones, such as `max_connections=20`. */
+/** Runs one of PostgreSQL's programs to its end. */
+async function run(name: string, folder: string, args: readonly string[], password = ''): Promise<void> {
+  const env = { ...process.env, PGPASSWORD: password };
+  await promisify(execFile)(program(name), args, { ...otherUser(), cwd: folder, env });
+}
+
+function newFolder(place?: string): string {
+  const folder =
+    place === undefined ? serverFolder('postgres-test-') : mkdtempSync(join(place, 'postgres-test-'));
+  giveAway(folder);
+  return folder;
+}
+
+function giveAway(path: string): void {
+  const user = otherUser();
+  if (user) chownSync(path, user.uid, user.gid);
+}
+
+/** `settings` are further ones, such as `max_connections=20`; `environment` is added to the server's own (a clock, see clock-shim.ts). */
 export async function startPostgres(
   settings: readonly string[] = [],
   tls?: { readonly key: string; readonly cert: string },
   /** Where its folder is made; without it in memory, where there is room. */
   place?: string,
+  environment?: Readonly<Record<string, string>>,
 ): Promise<RunningPostgres> {
-  const user = otherUser();
-  const folder =
-    place === undefined ? serverFolder('postgres-test-') : mkdtempSync(join(place, 'postgres-test-'));
+  const folder = newFolder(place);
   const password = newSecret('c');
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, password);
-  if (user) for (const path of [folder, passwordFile]) chownSync(path, user.uid, user.gid);
-  const data = join(folder, 'data');
-  await promisify(execFile)(
-    program('initdb'),
-    [
-      '-D',
-      data,
-      '-U',
-      'tests',
-      '--pwfile',
-      passwordFile,
-      '--auth=scram-sha-256',
-      '--no-sync',
-      '--no-locale',
-      '-E',
-      'UTF8',
-    ],
-    { ...user, cwd: folder },
-  );
+  giveAway(passwordFile);
+  await run('initdb', folder, [
+    ...['-D', 'data', '-U', 'tests', '--pwfile', passwordFile, '--auth=scram-sha-256'],
+    ...['--no-sync', '--no-locale', '-E', 'UTF8'],
+  ]);
   if (tls)
     for (const [name, pem] of [
       ['server.key', tls.key],
       ['server.crt', tls.cert],
     ] as const) {
-      const path = join(data, name);
+      const path = join(folder, 'data', name);
       writeFileSync(path, pem, { mode: 0o600 });
-      if (user) chownSync(path, user.uid, user.gid);
+      giveAway(path);
     }
-  const port = await freePort();
+  return serve(folder, await freePort(), password, [...(tls ? ['ssl=on'] : []), ...settings], environment);
+}
+
+/** A standby of that server, which follows it until it is promoted. */
+export async function startStandby(
+  primary: RunningPostgres,
+  port: number,
+  settings: readonly string[] = [],
+  environment?: Readonly<Record<string, string>>,
+): Promise<RunningPostgres> {
+  const folder = newFolder();
+  await copyOf(primary, folder, 'data', ['-R']);
+  return serve(folder, port, primary.password, settings, environment);
+}
+
+/** A base backup. */
+function copyOf(
+  { port, password }: Pick<RunningPostgres, 'port' | 'password'>,
+  folder: string,
+  name: string,
+  options: readonly string[] = [],
+): Promise<void> {
+  const from = ['-h', '127.0.0.1', '-p', String(port), '-U', 'tests'];
+  return run(
+    'pg_basebackup',
+    folder,
+    [...from, '-D', name, '--checkpoint=fast', '--no-sync', ...options],
+    password,
+  );
+}
+
+/** The server with the files in `data` of that folder. */
+async function serve(
+  folder: string,
+  port: number,
+  password: string,
+  settings: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningPostgres> {
+  const data = join(folder, 'data');
   const options = [
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     'shared_buffers=32MB',
     // Statements may have passwords.
     'log_min_error_statement=panic',
-    ...(tls ? ['ssl=on'] : []),
     ...settings,
   ];
   let child: ChildProcess;
@@ -104,7 +151,12 @@ export async function startPostgres(
     const started = spawn(
       program('postgres'),
       ['-D', data, '-p', String(port), ...options.flatMap((option) => ['-c', option])],
-      { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+      {
+        ...otherUser(),
+        cwd: folder,
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: { ...process.env, ...environment },
+      },
     );
     child = started;
     let last = '';
@@ -135,7 +187,15 @@ export async function startPostgres(
     ask,
     newUrl: () => newRole(port, ask),
     kill: () => end('SIGQUIT'),
+    shutDown: () => end('SIGINT'),
     start,
+    backUp: () => copyOf({ port, password }, folder, 'copy'),
+    restore: async () => {
+      await end('SIGQUIT');
+      rmSync(data, { recursive: true });
+      renameSync(join(folder, 'copy'), data);
+      await start();
+    },
     stop: async () => {
       await end('SIGQUIT');
       rmSync(folder, { recursive: true, force: true });
@@ -161,6 +221,21 @@ async function askAs(text: string, port: number, password: string) {
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(text)).rows ?? [];
+  } finally {
+    await client.end();
+  }
+}
+
+/** What the statement finds, as the role of that URL sees it. */
+export async function askDatabase(
+  url: string,
+  statement: string,
+  ...values: readonly unknown[]
+): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    return (await client.query(statement, [...values])).rows as Record<string, unknown>[];
   } finally {
     await client.end();
   }

@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Redis } from 'ioredis';
 import type { ChangedModule } from '../chaos/changeable.ts';
 
 /** What the deliberate bugs of chaos runs are made of: they change the modules of a built gateway before it starts. */
@@ -30,17 +28,6 @@ export function around<R>(
   methods[name] = function (this: unknown, ...all: unknown[]) {
     return other((...others) => method.apply(this, others) as R, all);
   };
-}
-
-/** Scripts of Redis with a part that is not the same. Where no script of that file has the part there is no bug, so this throws. */
-export async function inScripts(path: string, piece: string, other: string): Promise<void> {
-  const source = await readFile(resolve('dist', path), 'utf8');
-  if (!source.includes(piece)) throw new Error(`${path} no longer contains: ${piece}`);
-  // Redis then knows no script by its hash, so every call carries the text.
-  around(Redis.prototype, 'evalsha', () => Promise.reject(new Error('NOSCRIPT')));
-  around(Redis.prototype, 'eval', (goOn, [script, ...rest]) =>
-    goOn((script as string).replaceAll(piece, other), ...rest),
-  );
 }
 
 /** Applies the one that CHAOS_VARIANT names, in a gateway into which a file with deliberate bugs is preloaded. */

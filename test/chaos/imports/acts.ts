@@ -11,9 +11,9 @@ export interface ImportSizes extends Sizes {
   readonly processes: number;
   readonly imports: number;
   readonly rows: number;
-  /** kill -9 of gateways, and of Redis. */
+  /** kill -9 of gateways, and crashes of the database. */
   readonly kills: number;
-  readonly redisKills: number;
+  readonly databaseKills: number;
 }
 
 const CSV = { 'content-type': 'text/csv' };
@@ -236,12 +236,12 @@ export const acts = {
     return violations;
   },
 
-  /** Imports of several enterprises at once while processes and the store are killed, and the platform fails. Last, since it goes on failing. */
+  /** Imports of several enterprises at once while processes and the database are killed, and the platform fails. Last, since it goes on failing. */
   crowd: async (stage, options) => {
     const violations: string[] = [];
-    const { imports, rows, kills, redisKills } = options;
+    const { imports, rows, kills, databaseKills } = options;
     const files: ImportFile[] = [];
-    for (let index = 0; index < imports + kills + redisKills; index++) {
+    for (let index = 0; index < imports + kills + databaseKills; index++) {
       const enterprise = await stage.enterprise(`crowd${index}`);
       const file = mixedFile(enterprise, `c${index}`, rows, index % 2 === 1);
       await add(stage, enterprise, file.before);
@@ -282,11 +282,11 @@ export const acts = {
 /** In the order of the seed, until all imports have ended. */
 async function killAll(
   stage: ImportStage,
-  { kills, redisKills, processes, seed }: ImportSizes,
+  { kills, databaseKills, processes, seed }: ImportSizes,
   over: AbortSignal,
 ): Promise<void> {
   const random = new SeededRandom(seed);
-  const order = Array.from({ length: kills + redisKills }, (_, index) => ({
+  const order = Array.from({ length: kills + databaseKills }, (_, index) => ({
     what: index < kills ? ('gateway' as const) : ('database' as const),
     place: random.next(),
   })).sort((one, other) => one.place - other.place);

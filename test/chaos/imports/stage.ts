@@ -1,18 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../support/canary.ts';
-import { askDatabase } from '../../support/database.ts';
-import { type RunningPostgres, startPostgres } from '../../support/postgres.ts';
+import { askDatabase } from '../../support/postgres.ts';
 import { until } from '../../support/redis.ts';
-import { ChaosStage, type Parts, partsOf, type Setting } from '../stage.ts';
+import { ChaosServer } from '../server.ts';
+import { ChaosStage, partsOf, type Setting } from '../stage.ts';
 
 /** Short, so that calls without a response end during the run. */
 const DEADLINE_MS = 1_000;
 /** Every password of an employee begins so: the mark of the run, and the kind. */
 const PASSWORD_MARK = newSecret('m').slice(0, 9);
 const EVENTS_MS = 30_000;
-const DATABASE_AWAY_MS = 1_000;
 
 interface JobEvent {
   readonly id: number;
@@ -24,24 +22,19 @@ export class ImportStage extends ChaosStage {
   #leaks = 0;
   #asked = 0;
 
-  private constructor(
-    parts: Parts,
-    private readonly database: RunningPostgres,
-    private readonly url: string,
-  ) {
-    super(parts);
-  }
-
+  /** The acts that find deliberate bugs leave the database alone. */
   static async set({ processes, seed, variant }: Setting & { readonly seed: number }): Promise<ImportStage> {
-    const database = await startPostgres(['fsync=on']);
-    const url = await database.newUrl();
+    const server = variant === undefined ? await ChaosServer.start() : undefined;
     const parts = await partsOf({
       ...{ processes, seed, variant, variantsFile: 'test/chaos/imports/variants.ts' },
-      environment: { UPSTREAM_DEADLINE_MS: String(DEADLINE_MS), DATABASE_URL: url },
+      environment: {
+        UPSTREAM_DEADLINE_MS: String(DEADLINE_MS),
+        ...(server && { DATABASE_URL: server.url }),
+      },
       // The platform's documents do not say which, so it depends on the seed.
       platform: { rowFaults: seed % 2 === 0 ? 'whole' : 'row' },
     });
-    return new ImportStage(parts, database, url);
+    return new ImportStage(parts, server);
   }
 
   /** A response of that gateway, or of any; undefined where it does not respond. */
@@ -125,24 +118,16 @@ export class ImportStage extends ChaosStage {
     await Promise.all(this.fleet.gateways.map((_, index) => this.killGateway(index)));
   }
 
-  /** kill -9, and a second later it is there again. */
-  async killDatabase(): Promise<void> {
-    this.count('stores killed');
-    await this.database.kill();
-    await sleep(DATABASE_AWAY_MS);
-    await this.database.start();
-  }
-
   /** Chunks of the job that wait with their passwords. */
   async waitingChunks(jobId: string): Promise<number> {
     const waiting = 'SELECT chunk FROM job_chunks WHERE waiting IS NOT NULL AND job_id = $1';
-    return (await askDatabase(this.url, waiting, jobId)).length;
+    return (await askDatabase(this.databaseUrl, waiting, jobId)).length;
   }
 
   /** What the database has of a job and of the tasks, for a person who looks for a fault. */
   async stored(jobId: string): Promise<object> {
-    const [fields] = await askDatabase(this.url, 'SELECT * FROM jobs WHERE job_id = $1', jobId);
-    const tasks = await askDatabase(this.url, 'SELECT * FROM tasks');
+    const [fields] = await askDatabase(this.databaseUrl, 'SELECT * FROM jobs WHERE job_id = $1', jobId);
+    const tasks = await askDatabase(this.databaseUrl, 'SELECT * FROM tasks');
     return { fields: { ...fields, definition: undefined }, tasks };
   }
 
@@ -154,21 +139,17 @@ export class ImportStage extends ChaosStage {
     if (this.#leaks > 0) violations.push(`${this.#leaks} responses have a password`);
     if (this.outputs().some((output) => output.includes(PASSWORD_MARK)))
       violations.push('a log has a password');
-    const files = readdirSync(this.database.folder, { recursive: true, withFileTypes: true });
+    const folder = this.hasServer ? this.server.folder : undefined;
+    const files = folder === undefined ? [] : readdirSync(folder, { recursive: true, withFileTypes: true });
     for (const file of files.filter((each) => each.isFile()))
       if (readFileSync(join(file.parentPath, file.name), 'latin1').includes(PASSWORD_MARK))
         violations.push(`the database has a password in plain text (${file.name})`);
     return violations;
   }
 
-  override async clear(): Promise<void> {
-    await super.clear();
-    await this.database.stop();
-  }
-
   async #keptPasswords(): Promise<string[]> {
     const kept = await askDatabase(
-      this.url,
+      this.databaseUrl,
       'SELECT job_id FROM job_chunks JOIN jobs USING (platform, job_id) WHERE waiting IS NOT NULL AND finished_at IS NOT NULL',
     );
     return kept.map((row) => `${String(row['job_id'])} has ended and keeps its passwords`);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { released, type State, transitions } from '../../../src/order-ledger/ledger-record.ts';
 import type { Fleet } from '../../support/fleet.ts';
 import { until } from '../../support/redis.ts';
@@ -5,6 +6,7 @@ import { until } from '../../support/redis.ts';
 /** Pages end in the midst of what is written together. */
 const PAGE = 7;
 const RECORDS = 1_000;
+const READ_EVERY_MS = 100;
 
 export interface Event {
   readonly id: string;
@@ -25,11 +27,12 @@ interface OrderRecord {
  */
 export async function feedFaults(
   fleet: Pick<Fleet, 'get'>,
-  hook: { faults(events: readonly Event[]): Promise<string[]> },
+  hook: { readonly hasLost?: boolean; faults(events: readonly Event[]): Promise<string[]> },
 ): Promise<string[]> {
-  const events = await allEvents(fleet);
+  const { events, gaps } = await allEvents(fleet);
   const ids = events.map(({ id }) => id);
-  const faults = ids.flatMap((id, at) =>
+  const faults = gaps.filter(() => !hook.hasLost).map((id) => `events: those after ${id} were dropped`);
+  const disorder = ids.flatMap((id, at) =>
     at > 0 && id <= (ids[at - 1] ?? '') ? [`events: ${id} is not after the one before`] : [],
   );
   const bySubject = Map.groupBy(events, ({ subject }) => subject);
@@ -46,15 +49,48 @@ export async function feedFaults(
     if (state !== 'sending' && last !== state)
       faults.push(`events: ${subject} is ${state}, and its last event ${last}`);
   }
-  return [...faults, ...(await hook.faults(events))];
+  return [...faults, ...disorder, ...(await hook.faults(events))];
 }
 
-async function allEvents(fleet: Pick<Fleet, 'get'>): Promise<Event[]> {
+/**
+ * Reads the feed while the work goes on, each time from the newest event that it has seen. Returns the events that it was not given, though
+ * they are in the feed afterwards.
+ */
+export async function missedBy(
+  fleet: Pick<Fleet, 'get'>,
+  work: () => Promise<unknown>,
+): Promise<readonly string[]> {
+  const over = new AbortController();
+  const working = work().finally(() => over.abort());
+  const seen = new Set<string>();
+  const { events: before } = await allEvents(fleet);
+  const first = before.at(-1)?.id ?? '';
+  for (let after = first; !over.signal.aborted; await sleep(READ_EVERY_MS)) {
+    const { events } = await allEvents(fleet, after);
+    for (const { id } of events) seen.add(id);
+    after = events.at(-1)?.id ?? after;
+  }
+  await working;
+  const newest = [...seen].at(-1) ?? first;
+  const { events } = await allEvents(fleet, first);
+  return events
+    .filter(({ id }) => id <= newest && !seen.has(id))
+    .map(({ id }) => `events: a reader who went on from the newest missed ${id}`);
+}
+
+/** And the cursors after which events were dropped. */
+async function allEvents(fleet: Pick<Fleet, 'get'>, from = ''): Promise<{ events: Event[]; gaps: string[] }> {
   const events: Event[] = [];
-  for (let after = ''; ;) {
+  const gaps: string[] = [];
+  for (let after = from; ;) {
     const body = await read(fleet, `/v1/events?limit=${PAGE}${after && `&after=${after}`}`);
+    if (body['code'] === 'events-expired') {
+      gaps.push(after);
+      after = String(body['oldest']);
+      continue;
+    }
     events.push(...(body['items'] as Event[]));
-    if (body['next'] === after) return events;
+    if (body['next'] === after) return { events, gaps };
     after = String(body['next']);
   }
 }
@@ -74,7 +110,7 @@ async function read(fleet: Pick<Fleet, 'get'>, path: string): Promise<Record<str
   await until(`${path} is read`, async () => {
     const answer = await fleet.get(0, path);
     ({ body } = answer);
-    return answer.status === 200;
+    return answer.status === 200 || answer.status === 410;
   });
   return body;
 }

@@ -24,7 +24,7 @@ export class Hook {
   /** How often the doubt about each order was refused, by the subject of its event. */
   readonly #refusedDoubts = new Map<string, number>();
   #isHolding = false;
-  /** Taken before the store lost some of them. */
+  /** Taken before the database lost some of them. */
   #former: ReadonlySet<string> = new Set();
   #asked = 0;
   #askedAt = 0;
@@ -75,9 +75,13 @@ export class Hook {
     this.#isHolding = false;
   }
 
-  /** The store has gone back to an older copy: what was taken until now may be no event any more. */
+  /** The database has lost commits: what was taken until now may be no event any more. */
   lost(): void {
     this.#former = new Set(this.#taken);
+  }
+
+  get hasLost(): boolean {
+    return this.#former.size > 0;
   }
 
   /** What it took, beside the events of the feed: each is there, and those of one subject came in their order. */

@@ -52,8 +52,14 @@ export interface OrderSizes extends Sizes {
   readonly orders: number;
   /** Concurrent submits of each order. */
   readonly submits: number;
-  /** kill -9 of gateways, and of the order store's Redis. */
+  /** kill -9 of gateways, and of one whose database is a file. */
   readonly kills: number;
+  readonly fileKills: number;
+  /** The database crashes, an operator restarts it, or an administrator ends all connections to it. */
+  readonly databaseKills: number;
+  readonly restarts: number;
+  readonly cuts: number;
+  /** kill -9 of Redis, which comes back empty. */
   readonly redisKills: number;
 }
 
@@ -67,7 +73,8 @@ interface PlannedOrder {
 export interface PlannedKill {
   /** After this many submitted orders. */
   readonly after: number;
-  readonly what: 'redis' | number;
+  /** The number is that of a gateway. */
+  readonly what: number | 'database' | 'restart' | 'cut' | 'redis';
 }
 
 interface Plan {
@@ -76,7 +83,7 @@ interface Plan {
 }
 
 /** The same seed gives the same orders, faults and kills; their timing depends on the machine. */
-export function planOf({ orders, submits, processes, kills, redisKills, seed }: OrderSizes): Plan {
+export function planOf({ orders, submits, processes, seed, ...counts }: OrderSizes): Plan {
   const random = new SeededRandom(seed);
   const upTo = (count: number) => Math.floor(random.next() * count);
   const planned = Array.from({ length: orders }, (_unused, index): PlannedOrder => {
@@ -87,9 +94,13 @@ export function planOf({ orders, submits, processes, kills, redisKills, seed }: 
       gateways: [...Array(submits).keys()].map((submit) => (first + submit) % processes),
     };
   });
-  const all = [
-    ...Array.from({ length: kills }, () => upTo(processes)),
-    ...Array.from({ length: redisKills }, () => 'redis' as const),
+  const times = <T>(count: number, what: () => T) => Array.from({ length: count }, what);
+  const all: PlannedKill['what'][] = [
+    ...times(counts.kills, () => upTo(processes)),
+    ...times(counts.databaseKills, () => 'database' as const),
+    ...times(counts.restarts, () => 'restart' as const),
+    ...times(counts.cuts, () => 'cut' as const),
+    ...times(counts.redisKills, () => 'redis' as const),
   ];
   const shuffled = all
     .map((what) => ({ what, place: random.next() }))

@@ -1,75 +1,91 @@
 import type * as AppConfigModule from '../../../src/config/app-config.ts';
+import type * as DatabaseModule from '../../../src/database/database.ts';
+import type * as SqlModule from '../../../src/database/sql.ts';
+import type { Query } from '../../../src/database/sql.ts';
+import type { Step } from '../../../src/database/step.ts';
 import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
-import type { Moved } from '../../../src/order-ledger/order-ledger-store.ts';
-import type * as RedisOrderLedgerModule from '../../../src/order-ledger/redis-order-ledger.ts';
-import type * as OrderStoreRedisModule from '../../../src/order-store/order-store-redis.ts';
+import type * as MoveStoreModule from '../../../src/order-ledger/move-store.ts';
 import type * as LogModule from '../../../src/observability/log.ts';
-import type * as MetricsModule from '../../../src/observability/metrics.ts';
-import { knownStore } from '../../support/known-store.ts';
 import { built } from '../../support/variant.ts';
 
-/** Direct access to the order ledger's records, for actions that their API does not offer, or not so soon. */
+/** The records of orders in the database, for what the gateway's API does not offer, or not so soon. */
 export class Records {
-  private readonly store: RedisOrderLedgerModule.RedisOrderLedger;
-  private readonly redis: OrderStoreRedisModule.OrderStoreRedis;
-  private readonly nameOf: (channelCode: string, channelOrderId: string) => string;
-
-  /** Takes up the epoch that the store has now, as gateways do where an operator confirmed it. */
-  readonly refresh: () => Promise<void>;
+  readonly #database: DatabaseModule.Database;
+  readonly #sending: Query;
+  readonly #begun: Query;
+  readonly #move: typeof MoveStoreModule.moveWrites;
+  readonly #nameOf: typeof LedgerRecordModule.orderName;
+  readonly #pass: Step<number, undefined>;
 
   private constructor(
-    store: Records['store'],
-    redis: Records['redis'],
-    nameOf: Records['nameOf'],
-    refresh: Records['refresh'],
+    database: DatabaseModule.Database,
+    { sql }: typeof SqlModule,
+    { moveWrites }: typeof MoveStoreModule,
+    { orderName }: typeof LedgerRecordModule,
   ) {
-    this.store = store;
-    this.redis = redis;
-    this.nameOf = nameOf;
-    this.refresh = refresh;
+    this.#database = database;
+    this.#sending =
+      sql`SELECT count(*) AS value FROM writes WHERE platform = :platform AND state = 'sending'`.with();
+    this.#begun = sql`SELECT value FROM numbers WHERE platform = :platform AND name = 'begun'`.with();
+    this.#move = moveWrites;
+    this.#nameOf = orderName;
+    const earlier = sql`UPDATE writes SET lease_until = lease_until - :ms WHERE platform = :platform AND state = 'sending'`;
+    this.#pass = {
+      name: 'pass',
+      key: () => '',
+      decide: ([ms = 0]) => ({ writes: [earlier.with({ ms })], results: () => [undefined] }),
+    };
   }
 
-  /** `environment` is that of a gateway whose store has an epoch. */
+  /** `environment` is that of a gateway. */
   static async open(environment: Record<string, string>): Promise<Records> {
     await import('reflect-metadata');
     const { loadConfig } = await built<typeof AppConfigModule>('config/app-config.js');
-    const { OrderStoreRedis } = await built<typeof OrderStoreRedisModule>('order-store/order-store-redis.js');
-    const { RedisOrderLedger } = await built<typeof RedisOrderLedgerModule>(
-      'order-ledger/redis-order-ledger.js',
-    );
-    const { orderName } = await built<typeof LedgerRecordModule>('order-ledger/ledger-record.js');
     const { createLog } = await built<typeof LogModule>('observability/log.js');
-    const { Metrics } = await built<typeof MetricsModule>('observability/metrics.js');
-    const config = loadConfig(environment);
-    const redis = new OrderStoreRedis(config.orderStore, createLog('silent'), new Metrics());
-    await redis.onModuleInit();
-    let epoch: string | null = null;
-    const refresh = async () => {
-      epoch = await redis.run((client) => client.get(redis.keys.epoch));
-    };
-    await refresh();
-    const store = new RedisOrderLedger(
-      redis,
-      redis.environment,
-      knownStore(() => epoch ?? undefined),
+    const { Database } = await built<typeof DatabaseModule>('database/database.js');
+    const database = new Database(loadConfig(environment).database, createLog('silent'));
+    await database.open();
+    return new Records(
+      database,
+      await built<typeof SqlModule>('database/sql.js'),
+      await built<typeof MoveStoreModule>('order-ledger/move-store.js'),
+      await built<typeof LedgerRecordModule>('order-ledger/ledger-record.js'),
     );
-    return new Records(store, redis, orderName, refresh);
   }
 
-  get up(): boolean {
-    return this.redis.status === 'up';
+  /** The number of orders that are being sent. */
+  sending(): Promise<number> {
+    return this.#valueOf(this.#sending);
   }
 
-  async count(state: LedgerRecordModule.State): Promise<number> {
-    return (await this.store.list({ states: [state] }, 0, 1)).total;
+  /** The number of writes that have begun since the database was made. */
+  begun(): Promise<number> {
+    return this.#valueOf(this.#begun);
   }
 
-  /** Settles as an operator does, without the wait that the API requires. */
-  settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<Moved> {
-    return this.store.move({ name: this.nameOf('crm', channelOrderId), by: 'operator', to });
+  async #valueOf(query: Query): Promise<number> {
+    const [row] = await this.#database.read<{ value: number }>(query);
+    return Number(row?.value);
   }
 
-  close(): void {
-    this.redis.onApplicationShutdown();
+  /** For the leases of what is being sent, so much time passes at once. */
+  pass(ms: number): Promise<undefined> {
+    return this.#database.step(this.#pass, ms);
+  }
+
+  /** Settles an order as an operator does, without the wait that the API requires. Returns whether it was possible. */
+  async settle(channelOrderId: string, to: 'succeeded' | 'not_placed'): Promise<boolean> {
+    const name = this.#nameOf('crm', channelOrderId);
+    const moved = await this.#database.step(this.#move, {
+      name,
+      by: 'operator',
+      to,
+      gatewayNow: Date.now(),
+    });
+    return moved.kind === 'moved';
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
   }
 }

@@ -1,55 +1,73 @@
-import { confirmStore } from '../../support/confirm-store.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { confirmDatabase } from '../../support/confirm-database.ts';
+import { FaultProxy } from '../../support/fault-proxy.ts';
 import type { GatewayProcess } from '../../support/gateway-process.ts';
-import { ask, comesTrue, type RunningRedis, startRedis, until } from '../../support/redis.ts';
+import { askDatabase } from '../../support/postgres.ts';
+import { comesTrue, serverFolder, until } from '../../support/redis.ts';
+import { ChaosServer } from '../server.ts';
 import { ChaosStage, type Parts, partsOf, type Setting } from '../stage.ts';
 import { OrderDesk } from './desk.ts';
 import { feedFaults } from './feed.ts';
 import { Hook } from './hook.ts';
-import { DEADLINE_MS, faultRules } from './plan.ts';
+import { DEADLINE_MS, type Fault, faultRules } from './plan.ts';
 import { Records } from './records.ts';
 
 const AUDIT_LINE = /"event":"audit","requestId":"([\w-]+)"/g;
 /** A killed process loses the line that it is writing, since a write does not wait for the log. */
 const KILLED_WITH_ITS_LINES_MS = 2_000;
+/** A gateway has stopped orders until an operator confirms the database. */
+const STOPPED = /"event":"database-stopped","reason":"(?:unready|identity|numbers)"/;
 
-const LOGGED = ['--appendonly', 'yes', '--appendfsync', 'always'];
-/** A log that has to be written anew after the first copy. */
-const WRITTEN = /aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/;
+/** `server`: one that the acts break; `shared`: the server of other tests, which they leave alone; `file`: SQLite. */
+export type DatabaseKind = 'server' | 'shared' | 'file';
 
-/** A platform that fails, gateways with short deadlines, and an order store that survives kills, unless the variant prevents that. */
+/** A platform that fails, gateways with short deadlines, and a database that loses nothing, unless an act or the variant has it lose something. */
 export class OrderStage extends ChaosStage {
   readonly desk: OrderDesk;
   readonly records: Records;
   /** A receiver of webhooks. */
   readonly hook: Hook;
-  #replica: RunningRedis | undefined;
-  #promoted: RunningRedis[] = [];
-  #confirmed = 0;
+  readonly #folder: string | undefined;
+  /** The length of each gateway's output when its database was last broken. */
+  readonly #marks = new Map<GatewayProcess, number>();
+  #orders = 0;
   #isEmptied = false;
 
-  private constructor(parts: Parts, records: Records, hook: Hook) {
-    super(parts);
+  private constructor(
+    parts: Parts,
+    records: Records,
+    hook: Hook,
+    { server, folder }: { server: ChaosServer | undefined; folder: string | undefined },
+  ) {
+    super(parts, server);
     this.desk = new OrderDesk(parts.fleet, parts.sandbox);
     this.records = records;
     this.hook = hook;
+    this.#folder = folder;
   }
 
-  static async set(setting: Setting): Promise<OrderStage> {
+  static async set({ kind, ...setting }: Setting & { readonly kind: DatabaseKind }): Promise<OrderStage> {
+    const server = kind === 'server' ? await ChaosServer.start() : undefined;
+    const folder = kind === 'file' ? serverFolder('chaos-file-') : undefined;
     const parts = await partsOf({
       ...setting,
+      // Several processes may share a file, and no operator would have them.
+      processes: kind === 'file' ? 1 : setting.processes,
       environment: {
         UPSTREAM_ORDER_DEADLINE_MS: String(DEADLINE_MS),
         WEBHOOK_HOSTS: '127.0.0.1',
+        ...(server && { DATABASE_URL: server.url }),
+        ...(folder !== undefined && { DATABASE_URL: `sqlite:${join(folder, 'gateway.db')}` }),
         ...setting.environment,
       },
       variantsFile: 'test/chaos/orders/variants.ts',
-      isLogged: setting.variant !== 'store-without-persistence',
     });
     await parts.sandbox.fault(faultRules());
     const records = await Records.open({ ...parts.environment });
-    const stage = new OrderStage(parts, records, await Hook.open(parts.fleet));
+    const stage = new OrderStage(parts, records, await Hook.open(parts.fleet), { server, folder });
     // Fetches tokens and runs the code once before the test.
-    await Promise.all(stage.all.map((gateway) => stage.takesOrders(gateway, 'first')));
+    await Promise.all(stage.all.map((gateway) => stage.takesOrders(gateway)));
     return stage;
   }
 
@@ -58,11 +76,26 @@ export class OrderStage extends ChaosStage {
     return [...this.fleet.gateways.keys()];
   }
 
-  async takesOrders(gateway: number, name: string): Promise<void> {
-    await until(`gateway ${gateway} takes orders`, async () => {
-      const { status } = await this.desk.place(gateway, `${name}-${gateway}-${this.#confirmed++}`);
-      return status === 201;
-    });
+  async takesOrders(gateway: number): Promise<void> {
+    await until(`gateway ${gateway} takes orders`, () => this.#takesOne(gateway));
+  }
+
+  async #takesOne(gateway: number): Promise<boolean> {
+    return (await this.desk.place(gateway, `taken-${this.#orders++}`)).status === 201;
+  }
+
+  /** Each of the orders is submitted to each of these gateways. */
+  handIn(names: readonly string[], gateways: readonly number[], fault: Fault = 'none') {
+    return Promise.all(
+      names.flatMap((name) => gateways.map((gateway) => this.desk.submit(name, { at: [gateway], fault }))),
+    );
+  }
+
+  /** What is not true of the orders since the last time. */
+  async judged(how: { forgetful?: boolean; lost?: boolean } = {}): Promise<readonly string[]> {
+    const { orders, faults } = await this.desk.judge(how);
+    this.count('orders', orders);
+    return faults;
   }
 
   /** Responses without exactly one line in the trail of writes, and orders whose events do not fit their records. */
@@ -91,77 +124,73 @@ export class OrderStage extends ChaosStage {
     ];
   }
 
-  /** The store gets a replica, which from now on gets no more writes; the master cannot see that for a minute. */
-  async lagReplica(): Promise<void> {
-    const { running: master } = this.store;
-    const replica = await startRedis([...LOGGED, '--replicaof', '127.0.0.1', String(master.port)]);
-    this.#replica = replica;
-    const isKnown = (gateway: GatewayProcess) =>
-      gateway.output().includes('"event":"order-store-replicas","replicas":1');
-    await until('every gateway knows of the replica', () => this.fleet.gateways.every(isKnown));
-    await until('the replica acknowledges', () =>
-      ask(master, async (client) => {
-        await client.set('{stage}:followed', 1);
-        return (await client.wait(1, 200)) === 1;
-      }),
-    );
-    await until('the replica has its data in its log', () =>
-      ask(replica, async (client) => WRITTEN.test(await client.info('persistence'))),
-    );
-    replica.freeze();
+  /** The database loses commits: {@link haveStopped} tells what the gateways make of it. */
+  async lose(how: () => Promise<void>): Promise<void> {
+    for (const gateway of this.fleet.gateways) this.#marks.set(gateway, gateway.output().length);
+    await how();
+    this.hook.lost();
   }
 
-  /** The replica is the master for a gateway that starts, while the old master goes on, as after a failover between two networks. */
-  async promoteReplica(): Promise<number> {
-    const replica = this.#replica as RunningRedis;
-    const { port, folder } = replica;
-    await replica.kill9();
-    const promoted = await startRedis([...LOGGED, '--port', String(port), '--dir', folder]);
-    // Without a replica of its own it would count as one that was left behind.
-    this.#promoted = [promoted, await startRedis(['--replicaof', '127.0.0.1', String(port)])];
-    return this.fleet.gateways.push(await this.launch({ ORDER_REDIS_URL: promoted.url })) - 1;
+  /** Resolves once each gateway has looked at the database that came back: whether they have stopped orders, or take them. */
+  async haveStopped(): Promise<boolean> {
+    const hasStopped = (gateway: GatewayProcess) =>
+      STOPPED.test(gateway.output().slice(this.#marks.get(gateway)));
+    const taking = new Set<number>();
+    await until('the gateways have looked at the database', async () => {
+      for (const gateway of this.all)
+        if (!taking.has(gateway) && (await this.#takesOne(gateway))) taking.add(gateway);
+      return taking.size === this.all.length || this.fleet.gateways.some(hasStopped);
+    });
+    if (taking.size === this.all.length && !this.fleet.gateways.some(hasStopped)) return false;
+    await until('every gateway has stopped orders', () => this.fleet.gateways.every(hasStopped));
+    return true;
   }
 
-  /** The promoted server ends, with the gateway that had it, and an operator says that there is no replica any more. */
-  async dropPromoted(): Promise<void> {
-    await this.end(this.fleet.gateways.pop() as GatewayProcess);
-    await this.#stopReplica();
-    await this.confirm();
-  }
-
-  async #stopReplica(): Promise<void> {
-    for (const server of [...this.#promoted, this.#replica]) await server?.stop();
-    this.#promoted = [];
-    this.#replica = undefined;
-  }
-
-  /** An operator confirms the store as it is, and the gateways go on. */
+  /** An operator confirms the database as it is, and the gateways go on. */
   async confirm(): Promise<void> {
-    await confirmStore(this.environment);
-    await until('the test reads the epoch', async () => {
-      await this.records.refresh();
+    await confirmDatabase(this.environment);
+    for (const gateway of this.all) await this.takesOrders(gateway);
+  }
+
+  async empty(): Promise<void> {
+    const drop =
+      "SELECT 'DROP TABLE ' || string_agg(tablename, ', ') AS text FROM pg_tables WHERE schemaname = current_schema()";
+    const [found] = await askDatabase(this.databaseUrl, drop);
+    this.#isEmptied = true;
+    await askDatabase(this.databaseUrl, String(found?.['text']));
+  }
+
+  /** One more gateway, with a proxy between it and the database. `end` takes both away. */
+  async throughProxy(): Promise<{ gateway: number; proxy: FaultProxy; end: () => Promise<void> }> {
+    const url = new URL(this.databaseUrl);
+    const proxy = await FaultProxy.start(Number(url.port));
+    url.port = String(proxy.port);
+    const gateway = this.fleet.gateways.push(await this.launch({ DATABASE_URL: url.href })) - 1;
+    await this.takesOrders(gateway);
+    const end = async () => {
+      await this.end(this.fleet.gateways.pop() as GatewayProcess);
+      await proxy.close();
+    };
+    return { gateway, proxy, end };
+  }
+
+  /** The leases end of what is being sent. */
+  async endLeases(ms: number): Promise<void> {
+    await until('the leases have ended', async () => {
+      await this.records.pass(ms);
       return true;
     });
-    for (const gateway of this.all) await this.takesOrders(gateway, 'confirmed');
-  }
-
-  async emptyStore(): Promise<void> {
-    this.#isEmptied = true;
-    await ask(this.store, (client) => client.flushall());
   }
 
   /** Waits until no order counts as being sent: every orphaned lease has ended. */
   async settled(): Promise<void> {
-    await until(
-      'no order is being sent',
-      async () => this.records.up && (await this.records.count('sending')) === 0,
-    );
+    await until('no order is being sent', async () => (await this.records.sending()) === 0);
   }
 
   override async clear(): Promise<void> {
-    this.records.close();
+    await this.records.close();
     this.hook.close();
-    await this.#stopReplica();
     await super.clear();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 }

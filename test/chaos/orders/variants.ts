@@ -4,36 +4,76 @@
  * nothing.
  */
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from '@nestjs/common';
+import type * as Databases from '../../../src/database/database.ts';
+import type { SqlRow } from '../../../src/database/engine.ts';
+import type * as Connections from '../../../src/database/postgres-connection.ts';
+import type * as SqlModule from '../../../src/database/sql.ts';
+import type { Query } from '../../../src/database/sql.ts';
+import type { Decision, Step } from '../../../src/database/step.ts';
+import type * as Trusting from '../../../src/database/trust.ts';
 import type * as Events from '../../../src/events/events.service.ts';
 import type { RequestStages } from '../../../src/operation/request-stages.ts';
+import type * as Beginning from '../../../src/order-ledger/begin-store.ts';
 import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
-import type * as OrderLedger from '../../../src/order-ledger/redis-order-ledger.ts';
-import type * as Epoch from '../../../src/order-store/epoch.ts';
+import type * as Moving from '../../../src/order-ledger/move-store.ts';
+import type * as LedgerStore from '../../../src/order-ledger/order-ledger-store.ts';
+import type * as Writing from '../../../src/order-ledger/write-store.ts';
 import type { CallContext } from '../../../src/upstream/call-context.ts';
 import type * as Client from '../../../src/upstream/upstream.client.ts';
 import type * as Exchange from '../../../src/upstream/upstream.exchange.ts';
 import type { Result } from '../../../src/upstream/upstream.exchange.ts';
-import type * as Acknowledged from '../../../src/redis/acknowledged-scripts.ts';
 import type * as Receiving from '../../../src/webhooks/delivery/receivers.ts';
 import type * as Tenancy from '../../../src/tenancy/tenancy.guard.ts';
-import { applyChosen, around, changed, inScripts } from '../../support/variant.ts';
+import { applyChosen, around, changed } from '../../support/variant.ts';
 import type { Variant } from '../engine.ts';
 import type { acts } from './acts.ts';
 
-const SCRIPTS = 'order-ledger/ledger-scripts.js';
-
 const load = {
   tenancy: () => changed<typeof Tenancy>('tenancy/tenancy.guard'),
-  orderLedger: () => changed<typeof OrderLedger>('order-ledger/redis-order-ledger'),
-  epoch: () => changed<typeof Epoch>('order-store/epoch'),
-  acknowledged: () => changed<typeof Acknowledged>('redis/acknowledged-scripts'),
+  database: () => changed<typeof Databases>('database/database'),
+  connection: () => changed<typeof Connections>('database/postgres-connection'),
+  sql: () => changed<typeof SqlModule>('database/sql'),
+  trust: () => changed<typeof Trusting>('database/trust'),
+  begin: () => changed<typeof Beginning>('order-ledger/begin-store'),
+  moves: () => changed<typeof Moving>('order-ledger/move-store'),
+  ledgerStore: () => changed<typeof LedgerStore>('order-ledger/order-ledger-store'),
+  writes: () => changed<typeof Writing>('order-ledger/write-store'),
   records: () => changed<typeof LedgerRecordModule>('order-ledger/ledger-record'),
   client: () => changed<typeof Client>('upstream/upstream.client'),
   events: () => changed<typeof Events>('events/events.service'),
   receivers: () => changed<typeof Receiving>('webhooks/delivery/receivers'),
   exchange: () => changed<typeof Exchange>('upstream/upstream.exchange'),
 };
+
+interface NewEvent {
+  readonly place: number;
+}
+
+/** Changes what the step writes that moves an order for its owner. `events` are the events that it inserts, `others` all but them and their number. */
+async function inMoves(
+  change: (events: readonly NewEvent[], others: readonly Query[], inserts: readonly Query[]) => Query[],
+): Promise<void> {
+  const { moveOwn } = await load.moves();
+  around<Decision<unknown>>(moveOwn, 'decide', (goOn, all) => {
+    const { writes = [], ...rest } = goOn(...all);
+    const isOfEvents = ({ parameters }: Query) => 'events' in parameters || parameters['name'] === 'feed';
+    const inserts = writes.filter(isOfEvents);
+    const events = inserts.flatMap(({ parameters }) => (parameters['events'] ?? []) as readonly NewEvent[]);
+    const others = writes.filter((write) => !isOfEvents(write));
+    return { ...rest, writes: events.length === 0 ? writes : change(events, others, inserts) };
+  });
+}
+
+/** The database counts as whole, whatever it has lost. */
+async function withoutTrust(): Promise<void> {
+  const { Trust } = await load.trust();
+  around<ReturnType<Trusting.Trust['watch']>>(Trust.prototype, 'watch', (goOn) => ({
+    ...goOn(),
+    check: () => undefined,
+  }));
+}
 
 async function inResults(change: (result: Result) => Result): Promise<void> {
   const { UpstreamExchange } = await load.exchange();
@@ -46,12 +86,15 @@ export const variants = {
   'expired-lease-taken-over': {
     act: 'orphans',
     apply: async () => {
-      await inScripts(
-        SCRIPTS,
-        "put(record, state, 'in_doubt', doubtMs)\n    state = 'in_doubt'",
-        "state = 'not_sent'",
-      );
-      around((await load.orderLedger()).RedisOrderLedger.prototype, 'sweep', () => Promise.resolve([]));
+      const { beginWrites } = await load.begin();
+      around<unknown>(beginWrites, 'decide', (goOn, [begins, found, now]) => {
+        const isOver = (row: SqlRow) =>
+          row['state'] === 'sending' && Number(row['lease_until']) <= Number(now);
+        const known = (found as SqlRow[][])[2] ?? [];
+        const free = known.map((row) => (isOver(row) ? { ...row, state: 'not_sent' } : row));
+        return goOn(begins, (found as SqlRow[][]).with(2, free), now);
+      });
+      around((await load.writes()).WriteStore.prototype, 'sweep', () => Promise.resolve([]));
     },
   },
   'code-500-retried': {
@@ -82,50 +125,58 @@ export const variants = {
           : result,
       ),
   },
-  // The harness starts that Redis without a log. A gateway that remembers the store would notice.
-  'store-without-persistence': {
-    act: 'store-killed',
+  // That is synchronous_commit = off.
+  'commits-not-waited-for': {
+    act: 'database-killed',
     apply: async () => {
-      const { StoreEpoch } = await load.epoch();
-      around(StoreEpoch.prototype, 'recall', () => Promise.resolve());
+      const { PostgresConnection } = await load.connection();
+      around<Promise<Connections.PostgresConnection>>(PostgresConnection, 'open', async (goOn, all) => {
+        const connection = await goOn(...all);
+        await connection.trip([{ text: 'SET synchronous_commit = off' }]);
+        return connection;
+      });
     },
   },
-  'on-without-the-store': {
-    act: 'store-killed',
+  'on-without-the-database': {
+    act: 'database-killed',
     apply: async () => {
-      const { RedisOrderLedger } = await load.orderLedger();
-      around<Promise<unknown>>(RedisOrderLedger.prototype, 'begin', (goOn, all) =>
+      const { WriteStore } = await load.writes();
+      around<Promise<unknown>>(WriteStore.prototype, 'begin', (goOn, all) =>
         goOn(...all).catch(() => ({ kind: 'begun', submittedAt: Date.now() })),
       );
-      around<Promise<unknown>>(RedisOrderLedger.prototype, 'holds', (goOn, all) =>
-        goOn(...all).catch(() => true),
+      around<Promise<unknown>>(WriteStore.prototype, 'holds', (goOn, all) => goOn(...all).catch(() => true));
+    },
+  },
+  'lost-reply-taken-for-not-begun': {
+    act: 'lost-replies',
+    apply: async () => {
+      Object.assign((await load.begin()).beginWrites, { repeatable: undefined });
+      const { OrderLedgerUnavailable } = await load.ledgerStore();
+      const { WriteStore } = await load.writes();
+      around<Promise<unknown>>(WriteStore.prototype, 'begin', (goOn, all) =>
+        goOn(...all).catch((error: unknown) => {
+          throw new OrderLedgerUnavailable('stopped', error);
+        }),
       );
     },
   },
-  'emptied-store-without-canary': {
-    act: 'emptied',
+  'maintenance-read-without-its-lock': {
+    act: 'maintenance',
     apply: async () => {
-      await inScripts(SCRIPTS, "if redis.call('GET', epoch) ~= ARGV[1] then return {'stopped'} end", '');
-      await inScripts(SCRIPTS, 'if count < expected then', 'if false then');
+      const { sql } = await load.sql();
+      const { beginWrites } = await load.begin();
+      const nothing = sql`SELECT 1 AS one`.with();
+      // A commit takes a while.
+      const slow = sql`SELECT pg_sleep(0.1)`.with();
+      around<Query[]>(beginWrites, 'look', (goOn, all) => goOn(...all).with(0, nothing));
+      around<Decision<unknown>>(beginWrites, 'decide', (goOn, all) => {
+        const { writes = [], ...rest } = goOn(...all);
+        return { ...rest, writes: writes.length > 0 ? [slow, ...writes] : [] };
+      });
     },
   },
-  'count-not-compared': {
-    act: 'gone-back',
-    apply: () => inScripts(SCRIPTS, 'if count < expected then', 'if false then'),
-  },
-  // A gateway that remembers how many writes there were would notice the promoted server.
-  'wait-left-out': {
-    act: 'split-brain',
-    apply: async () => {
-      const { StoreEpoch } = await load.epoch();
-      around(StoreEpoch.prototype, 'recall', () => Promise.resolve());
-      const { AcknowledgedScripts } = await load.acknowledged();
-      around<Promise<object>>(AcknowledgedScripts.prototype, 'run', async (goOn, all) => ({
-        ...(await goOn(...all)),
-        acknowledged: true,
-      }));
-    },
-  },
+  'emptied-database-made-ready': { act: 'emptied', apply: withoutTrust },
+  'numbers-not-compared': { act: 'gone-back', apply: withoutTrust },
   'hang-up-stops-the-send': {
     act: 'hang-ups',
     apply: async () => {
@@ -154,27 +205,59 @@ export const variants = {
       Object.assign(transitions.owner, { not_placed: ['succeeded', 'accepted'] });
     },
   },
-  'move-without-its-event': {
-    act: 'orphans',
-    apply: () => inScripts(SCRIPTS, "then logMove(moves, 'order', key, to, fields(key)) end", 'then end'),
-  },
-  'event-before-the-move': {
-    act: 'each-fault',
-    apply: () =>
-      inScripts(
-        SCRIPTS,
-        'put(record, known[2], to, keptMs)',
-        "logMove(moves, 'order', record, to, fields(record)) put(record, known[2], to, keptMs)",
-      ),
+  'event-in-a-second-transaction': {
+    act: 'database-killed',
+    apply: async () => {
+      const { Database } = await load.database();
+      const { moveOwn } = await load.moves();
+      const left: Query[][] = [];
+      await inMoves((_, others, inserts) => {
+        left.push([...inserts]);
+        return [...others];
+      });
+      const second: Step<readonly Query[], undefined> = {
+        name: 'events',
+        key: () => '',
+        decide: ([writes = []]) => ({ writes, results: () => [undefined], wakes: ['feed'] }),
+      };
+      around<Promise<unknown>>(Database.prototype, 'step', async (goOn, [step, input]) => {
+        const result = await goOn(step, input);
+        const writes = step === moveOwn ? left.splice(0).flat() : [];
+        // A moment later.
+        if (writes.length > 0)
+          void sleep(100)
+            .then(() => goOn(second, writes))
+            .catch(() => undefined);
+        return result;
+      });
+    },
   },
   'move-with-two-events': {
     act: 'each-fault',
-    apply: () =>
-      inScripts(
-        SCRIPTS,
-        "logMove(moves, 'order', key, to, fields(key))",
-        "logMove(moves, 'order', key, to, fields(key)) logMove(moves, 'order', key, to, fields(key))",
-      ),
+    apply: async () => {
+      await inMoves((_, others, inserts) => [...others, ...inserts, ...inserts]);
+    },
+  },
+  // A sequence gives numbers out before the commit.
+  'numbers-from-a-sequence': {
+    act: 'each-fault',
+    apply: async () => {
+      const { sql, rows } = await load.sql();
+      const columns = sql`kind, name, state, at, size, record`;
+      const insert = sql`
+        INSERT INTO events (platform, number, ${columns}) SELECT CAST(:platform AS text), number, ${columns}
+        FROM ${rows('events', { number: 'bigint', kind: 'text', name: 'text', state: 'text', at: 'bigint', size: 'bigint', record: 'text' })}`;
+      const newest = sql`
+        UPDATE numbers SET value = greatest(value, :last) WHERE platform = :platform AND name = 'feed'`;
+      // Some transactions take longer.
+      const slow = sql`SELECT pg_sleep(:seconds)`;
+      let last = 0;
+      await inMoves((events, others) => {
+        const numbered = events.map((event) => ({ ...event, number: ++last }));
+        const seconds = last % 3 === 0 ? 0.5 : 0;
+        return [slow.with({ seconds }), ...others, insert.with({ events: numbered }), newest.with({ last })];
+      });
+    },
   },
   'feed-skips-a-cursor': {
     act: 'each-fault',
@@ -209,8 +292,15 @@ export const variants = {
   'finish-by-another-owner': {
     act: 'strangers',
     processes: 3,
-    apply: () =>
-      inScripts(SCRIPTS, "local allowed = owner == '' or owner == known[3]", 'local allowed = true'),
+    apply: async () => {
+      const { moveOwn } = await load.moves();
+      around<unknown>(moveOwn, 'decide', (goOn, [moves, ...rest]) =>
+        goOn(
+          (moves as Moving.MoveOfRow[]).map(({ owner: _, ...move }) => move),
+          ...rest,
+        ),
+      );
+    },
   },
 } satisfies Record<string, Variant & { readonly act: keyof typeof acts }>;
 await applyChosen(variants);

@@ -1,0 +1,123 @@
+import { SteppedClock } from '../support/clock-shim.ts';
+import { type RunningPostgres, startPostgres, startStandby } from '../support/postgres.ts';
+import { freePort, until } from '../support/redis.ts';
+
+/**
+ * The log is on the disk before a commit is acknowledged. What is not waited for is written late, so that a gateway which leaves the waiting out
+ * loses commits each time that the server is killed.
+ */
+const SETTINGS = ['fsync=on', 'wal_writer_delay=10s'];
+
+/** A PostgreSQL server that a story breaks, and its standby if there is one. The URL names both. */
+export class ChaosServer {
+  /** Of the role of all gateways. */
+  readonly url: string;
+  readonly #clock: SteppedClock;
+  #primary: RunningPostgres;
+  #standby: RunningPostgres | undefined;
+  /** Of the standby, or free for one. */
+  #otherPort: number;
+
+  private constructor(primary: RunningPostgres, url: string, otherPort: number, clock: SteppedClock) {
+    this.#primary = primary;
+    this.#otherPort = otherPort;
+    this.#clock = clock;
+    this.url = url.replace(`:${primary.port}/`, `:${primary.port},127.0.0.1:${otherPort}/`);
+  }
+
+  static async start(): Promise<ChaosServer> {
+    const clock = SteppedClock.make();
+    const primary = await startPostgres(SETTINGS, undefined, undefined, clock.environment);
+    return new ChaosServer(primary, await primary.newUrl(), await freePort(), clock);
+  }
+
+  /** Leads to the server that takes writes. */
+  get urlOfPrimary(): string {
+    return this.url.replace(/@[^/]*/, `@127.0.0.1:${this.#primary.port}`);
+  }
+
+  /** Of the server that takes writes. */
+  get folder(): string {
+    return this.#primary.folder;
+  }
+
+  /** It crashes. */
+  kill(): Promise<void> {
+    return this.#primary.kill();
+  }
+
+  start(): Promise<void> {
+    return this.#primary.start();
+  }
+
+  /** An operator restarts it. */
+  async restart(): Promise<void> {
+    await this.#primary.shutDown();
+    await this.#primary.start();
+  }
+
+  /** An administrator ends the connections of all gateways. */
+  async cut(): Promise<void> {
+    await this.#primary.ask(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'licensing-gateway'",
+    );
+  }
+
+  backUp(): Promise<void> {
+    return this.#primary.backUp();
+  }
+
+  /** The base backup takes its place. */
+  restore(): Promise<void> {
+    return this.#primary.restore();
+  }
+
+  /** Sets the clock this many ms ahead of the true time; negative: behind it. */
+  step(aheadMs: number): void {
+    this.#clock.step(aheadMs);
+  }
+
+  /** A standby follows from now on. Commits wait for it if it is synchronous. */
+  async follow(how: 'synchronous' | 'asynchronous'): Promise<void> {
+    const primary = this.#primary;
+    this.#standby = await startStandby(primary, this.#otherPort, SETTINGS, this.#clock.environment);
+    if (how === 'synchronous') {
+      await primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+      await primary.ask('SELECT pg_reload_conf()');
+    }
+    const state = how === 'synchronous' ? 'sync' : 'async';
+    await until('the standby follows', async () => {
+      const [found] = await primary.ask(
+        'SELECT sync_state, replay_lsn = pg_current_wal_flush_lsn() AS up FROM pg_stat_replication',
+      );
+      return found?.['sync_state'] === state && found['up'] === true;
+    });
+  }
+
+  /** The standby gets no further commits. */
+  async strand(): Promise<void> {
+    const standby = this.#standby as RunningPostgres;
+    await standby.ask("ALTER SYSTEM SET primary_conninfo = ''");
+    await standby.ask('SELECT pg_reload_conf()');
+    await until('nobody follows', async () => {
+      return (await this.#primary.ask('SELECT 1 FROM pg_stat_replication')).length === 0;
+    });
+  }
+
+  /** The server crashes, and its standby takes its place. */
+  async failOver(): Promise<void> {
+    const lost = this.#primary;
+    await lost.kill();
+    this.#primary = this.#standby as RunningPostgres;
+    this.#standby = undefined;
+    this.#otherPort = lost.port;
+    await this.#primary.ask('SELECT pg_promote()');
+    await lost.stop();
+  }
+
+  async stop(): Promise<void> {
+    await this.#standby?.stop();
+    await this.#primary.stop();
+    this.#clock.stop();
+  }
+}
