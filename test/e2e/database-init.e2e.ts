@@ -2,15 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
-import {
-  askDatabase,
-  databaseInit,
-  emptyDatabase,
-  initEnvironment,
-  openDatabase,
-} from '../support/database.ts';
+import { databaseInit, emptyDatabase, initEnvironment, openDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
-import { startPostgres } from '../support/postgres.ts';
+import { askDatabase, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 
 /** database-init, as an operator calls it. */

@@ -1,6 +1,7 @@
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { confirmDatabase } from '../../support/confirm-database.ts';
+import { promisify } from 'node:util';
 import { FaultProxy } from '../../support/fault-proxy.ts';
 import type { GatewayProcess } from '../../support/gateway-process.ts';
 import { askDatabase } from '../../support/postgres.ts';
@@ -148,7 +149,8 @@ export class OrderStage extends ChaosStage {
 
   /** An operator confirms the database as it is, and the gateways go on. */
   async confirm(): Promise<void> {
-    await confirmDatabase(this.environment);
+    const env = { PATH: process.env['PATH'], ...this.environment };
+    await promisify(execFile)(process.execPath, ['dist/bundle/database-init.js', '--yes'], { env });
     for (const gateway of this.all) await this.takesOrders(gateway);
   }
 
