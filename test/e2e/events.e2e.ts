@@ -1,19 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventTypes } from '../../src/events/event-types.ts';
-import { storeKeys } from '../../src/order-ledger/store-keys.ts';
-import { environmentName } from '../../src/redis/key-names.ts';
-import { newSecret } from '../support/canary.ts';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { askDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
-import { ask, until } from '../support/redis.ts';
+import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** The feed of events: each page of it, and the stream. */
 
 const ORDERS = '/v1/license-orders';
 const EVENTS = '/v1/events';
-const NO_CURSOR = '000000000000000-0000000000';
+const NO_CURSOR = '000000000000000';
 
 interface Event {
   readonly id: string;
@@ -40,12 +39,11 @@ function newOrder(over: object = {}, enterpriseGlobalId = 'ent-harbour') {
   return { number, order: { ...order, items, ...over } };
 }
 
-describe.each([
-  ['with PostgreSQL and Redis', { database: 'postgres', redis: true }],
-  ['in the process', {}],
-] as const)('events %s', (_, stores) => {
-  const { sandbox, gateway } = useStack({ ...stores, callers });
+describe('events', () => {
+  const stack = useStack({ redis: true, database: 'postgres', callers });
+  const { sandbox, gateway } = stack;
   const { atEnd } = endings();
+  const inDatabase = (statement: string) => askDatabase(stack.databaseUrl(), statement);
 
   const page = async (query = '', caller?: string) => {
     const key = caller === undefined ? gateway.key : gateway.keys[caller];
@@ -111,7 +109,7 @@ describe.each([
     const refused = newOrder();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
     await gateway.post(ORDERS, refused.order);
-    const body = `account,password,name\r\nnew${Object.keys(stores).length},${newSecret('m')},New\r\n`;
+    const body = `account,password,name\r\nnewcomer,${newSecret('m')},New\r\n`;
     const job = await gateway.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
       body,
       headers: { 'content-type': 'text/csv' },
@@ -149,12 +147,12 @@ describe.each([
 
   it('S30 names an order whose number has a slash by one subject, which leads to its record', async () => {
     const start = await now();
-    const numbersOf = ['SO/1%2F2', 'SO%2F1/2'].map((number) => `${number}-${Object.keys(stores).length}`);
-    for (const channelOrderId of numbersOf)
+    const slashed = ['SO/1%2F2', 'SO%2F1/2'];
+    for (const channelOrderId of slashed)
       expect((await gateway.post(ORDERS, newOrder({ channelOrderId }).order)).status).toBe(201);
     const events = await all(start);
     expect(events.map(({ subject }) => subject)).toEqual(
-      numbersOf.map((number) => `crm/${encodeURIComponent(number)}`),
+      slashed.map((number) => `crm/${encodeURIComponent(number)}`),
     );
     for (const { subject, data } of events)
       expect((await gateway.get(`${ORDERS}/${subject}`)).body).toEqual(data);
@@ -296,42 +294,37 @@ describe.each([
     await ended;
     expect(seen).toEqual([]);
   });
-});
 
-describe('events that were dropped', () => {
-  const stack = useStack({ redis: true, database: 'postgres' });
-  const { sandbox, gateway } = stack;
-
-  it('are 410 with the cursor from which nothing is missed, for pages and streams', async () => {
-    const first = newOrder();
-    await gateway.post(ORDERS, first.order);
-    const { items } = (await gateway.get(EVENTS)).body as { items: Event[] };
-    const [old] = items;
-    const { moves, movesDropped } = storeKeys(environmentName(new URL(sandbox.url)));
-    await ask(stack.redis(), async (client) => {
-      const [oldest] = await client.xrange(moves, '-', '+', 'COUNT', 1);
-      await client.set(movesDropped, String(oldest?.[0]));
-      await client.xtrim(moves, 'MAXLEN', 0);
-    });
+  it('that are older than seven days are 410 with the cursor from which nothing is missed, for pages and streams', async () => {
+    await gateway.post(ORDERS, newOrder().order);
+    const old = await now();
+    const week = 7 * 24 * 3_600_000;
+    await inDatabase(`UPDATE events SET at = at - ${week}`);
+    // A gateway that starts drops them at once, another one within a minute.
+    const stores = { DATABASE_URL: stack.databaseUrl(), ENCRYPTION_KEYS: newEncryptionKey() };
+    const other = await TestGateway.start(sandbox, stores);
+    atEnd(() => other.stop());
+    const first = () => gateway.get(`${EVENTS}?after=${NO_CURSOR}`);
+    await until('they are dropped', async () => (await first()).status === 410);
     const second = newOrder();
     await gateway.post(ORDERS, second.order);
     for (const path of [EVENTS, `${EVENTS}/stream`]) {
       const gone = await gateway.get(`${path}?after=${NO_CURSOR}`);
-      expect([gone.status, gone.body['code'], gone.body['oldest']]).toEqual([410, 'events-expired', old?.id]);
+      expect([gone.status, gone.body['code'], gone.body['oldest']]).toEqual([410, 'events-expired', old]);
     }
-    const rest = await gateway.get(`${EVENTS}?after=${old?.id}`);
-    expect((rest.body['items'] as Event[]).map(({ subject }) => subject)).toEqual([`crm/${second.number}`]);
+    expect((await all(old)).map(({ subject }) => subject)).toEqual([`crm/${second.number}`]);
   });
 
-  it('are no reason to stop: while Redis is away readers get 503, and go on afterwards', async () => {
-    const { next } = (await gateway.get(EVENTS)).body as { next: string };
-    stack.redis().freeze();
+  it('are read again after the database could not be read: pages were 503, and streams go on', async () => {
+    const { seen } = await watched();
+    const next = await now();
+    await inDatabase('REVOKE SELECT ON events FROM CURRENT_USER');
     const away = await gateway.get(`${EVENTS}?after=${next}`);
-    stack.redis().thaw();
+    await inDatabase('GRANT SELECT ON events TO CURRENT_USER');
     expect([away.status, away.body['code']]).toEqual([503, 'dependency-unavailable']);
-    await until(
-      'the feed is back',
-      async () => (await gateway.get(`${EVENTS}?after=${next}`)).status === 200,
-    );
+    const placed = newOrder();
+    await gateway.post(ORDERS, placed.order);
+    expect((await all(next)).map(({ subject }) => subject)).toEqual([`crm/${placed.number}`]);
+    await until('the stream has it', () => seen.length === 1);
   });
 });

@@ -21,11 +21,8 @@ const callers = [
   { name: 'reader', scopes: ['orders:read'], enterprises: ['*'], channels: ['*'], users: ['*'] },
 ];
 
-describe.each([
-  ['with PostgreSQL and Redis', { database: 'postgres', redis: true }],
-  ['in the process', {}],
-] as const)('maintenance %s', (_, stores) => {
-  const { sandbox, gateway } = useStack({ ...stores, callers, environment: { CACHE_TTL_MS: '60000' } });
+describe('maintenance', () => {
+  const { sandbox, gateway } = useStack({ callers, environment: { CACHE_TTL_MS: '60000' } });
 
   const set = (terms: object) => gateway.request('PUT', MAINTENANCE, { body: terms });
   const stop = async (stops: string, over: object = {}) => {
@@ -195,7 +192,7 @@ describe('three gateways', () => {
   const sandbox = useSandbox();
   let fleet: Fleet;
   beforeAll(async () => {
-    fleet = await Fleet.start(sandbox, 3, { redis: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+    fleet = await Fleet.start(sandbox, 3);
   });
   afterAll(() => fleet.stop());
 

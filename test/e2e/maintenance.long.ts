@@ -10,7 +10,7 @@ const ROUNDS = 1_000;
 const sandbox = useSandbox();
 let fleet: Fleet;
 beforeAll(async () => {
-  fleet = await Fleet.start(sandbox, 3, { redis: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  fleet = await Fleet.start(sandbox, 3);
 });
 afterAll(() => fleet.stop());
 

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
+import { askDatabase } from '../support/database.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { ask, until } from '../support/redis.ts';
+import { until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import { useStack } from '../support/stack.ts';
 
-/** Placing orders and following them (docs/api.md, section 3), recorded in Redis. */
+/** Placing orders and following them (docs/api.md, section 3), recorded in PostgreSQL. */
 
 const ORDERS = '/v1/license-orders';
 const CALLERS = [
@@ -50,12 +51,9 @@ async function inDoubt(sandbox: TestSandbox, gateway: TestGateway, number: strin
 }
 
 /** Makes the record look this much older, since a test cannot wait 15 minutes. */
-async function age({ url }: { url: string }, number: string, ms: number): Promise<void> {
-  await ask({ url }, async (client) => {
-    const [key = ''] = await client.keys(`{*:guard}:order/crm/${number}`);
-    const submittedAt = Number(await client.hget(key, 'submittedAt'));
-    await client.hset(key, 'submittedAt', submittedAt - ms);
-  });
+async function age(url: string, number: string, ms: number): Promise<void> {
+  const older = 'UPDATE writes SET submitted_at = submitted_at - $2 WHERE name = $1 RETURNING name';
+  expect(await askDatabase(url, older, `order/crm/${number}`, ms)).toHaveLength(1);
 }
 
 describe('an order', () => {
@@ -66,7 +64,7 @@ describe('an order', () => {
     ['async', 202, 'accepted'],
   ])('that is %s returns its record, which stays readable', async (syncMode, status, state) => {
     const number = newNumber();
-    // A password is in no record: the run is searched for it afterwards, and each Redis too.
+    // A password is in no record: the run is searched for it afterwards, and the database too.
     const order = orderOf(number, { syncMode }, { passwords: [newSecret('l')] });
     const placed = await place(gateway, order);
     expect(placed.status).toBe(status);
@@ -236,7 +234,7 @@ describe('a settlement', () => {
   it('as not placed waits until no process can still send the order, and frees its number', async () => {
     const number = newNumber();
     await inDoubt(sandbox, gateway, number);
-    await age(stack.redis(), number, 5 * 60_000);
+    await age(stack.databaseUrl(), number, 5 * 60_000);
     const early = await settle(gateway, number, { as: 'not_placed' });
     expect(early.status).toBe(409);
     expect(early.body).toMatchObject({
@@ -249,7 +247,7 @@ describe('a settlement', () => {
     expect(seconds).toBeLessThanOrEqual(600);
     expect(await stateOf(gateway, number)).toBe('in_doubt');
 
-    await age(stack.redis(), number, 10 * 60_000);
+    await age(stack.databaseUrl(), number, 10 * 60_000);
     const settled = await settle(gateway, number, { as: 'not_placed' });
     expect([settled.status, settled.body['state']]).toEqual([200, 'not_placed']);
     expect((await settle(gateway, number, { as: 'not_placed' })).status).toBe(200);
@@ -293,7 +291,7 @@ describe('a settlement', () => {
     const number = newNumber();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 5_500 } });
     expect((await place(gateway, orderOf(number))).status).toBe(504);
-    await age(stack.redis(), number, 15 * 60_000);
+    await age(stack.databaseUrl(), number, 15 * 60_000);
     const told = gateway.logged('order-conflict');
     const settled = await settle(gateway, number, { as: 'not_placed' });
     expect(settled.status).toBe(200);

@@ -117,7 +117,6 @@ describe('with a collector', () => {
       ...collector.environment,
       REDIS_URL: redis.url,
       ENCRYPTION_KEYS,
-      ORDER_STORE_INIT: 'auto',
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secret}`,
       ...more,
     });

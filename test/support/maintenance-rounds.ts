@@ -8,7 +8,7 @@ const ORDERS = '/v1/license-orders';
 const PAGE = 1_000;
 
 interface Window {
-  /** When the operator had the response, and when the end was sent; by the clock that both the tests and Redis read. */
+  /** When the operator had the response, and when the end was sent; by the clock that both the tests and PostgreSQL read. */
   readonly from: number;
   readonly until: number;
 }
