@@ -66,7 +66,7 @@ interface Described {
   readonly labelNames?: readonly string[];
 }
 
-/** All metrics of the gateway's own, those that need a configured Redis too. */
+/** All metrics of the gateway's own, those that need a Redis or a database too. */
 async function metricsPage(): Promise<string> {
   const { Metrics } = await built<{
     Metrics: new () => {
@@ -76,7 +76,8 @@ async function metricsPage(): Promise<string> {
   }>('observability/metrics.js');
   const metrics = new Metrics();
   metrics.set('gateway_redis_up', { store: 'shared' }, 1);
-  metrics.set('gateway_order_store_stopped', { reason: 'none' }, 1);
+  metrics.set('gateway_database_stopped', { reason: 'none' }, 1);
+  metrics.set('gateway_database_weak', {}, 0);
   metrics.set('gateway_order_records_unreadable', {}, 0);
   const rows = metrics.registry
     .getMetricsAsArray()

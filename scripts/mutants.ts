@@ -32,6 +32,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'test/faults/orders',
   ],
   database: ['test/e2e/database', 'test/faults/database'],
+  tasks: ['test/e2e/tasks'],
   tenancy: ['test/security/reach', 'test/security/tenancy', 'test/e2e/order-area', 'test/e2e/lookups'],
   upstream: ['test/e2e/upstream-failures', 'test/faults/upstream-content', 'test/e2e/member-lists'],
   token: ['test/faults/token-endpoint', 'test/e2e/sessions'],

@@ -126,8 +126,6 @@ describe('P19 the shipped bundle', () => {
         'start.sh',
         'gateway.js',
         'gateway.js.map',
-        'order-store-init.js',
-        'order-store-init.js.map',
         'database-init.js',
         'database-init.js.map',
         'database-backup.js',
@@ -209,7 +207,7 @@ describe('the image', () => {
     expect(imported.length).toBeGreaterThan(2);
   });
 
-  it.each(['gateway', 'order-store-init', 'conformance'])(
+  it.each(['gateway', 'database-init', 'conformance'])(
     'G24 %s names the Node that it needs where it is run by an older one',
     (program) => {
       const older = "Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })";
@@ -261,10 +259,10 @@ describe('the bundled gateway', () => {
     expect(oldMiB).toBeLessThan(80);
   });
 
-  it('confirms the order store without other packages', () => {
+  it('makes a database ready without other packages', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ['--enable-source-maps', 'dist/bundle/order-store-init.js', '--yes'],
+      ['--enable-source-maps', 'dist/bundle/database-init.js', '--yes'],
       { cwd: image, env: { PATH: process.env['PATH'], ...fleet.environment }, encoding: 'utf8' },
     );
     expect([status, stderr]).toEqual([0, '']);
@@ -285,14 +283,7 @@ describe('the bundled gateway', () => {
     );
     const named = new Set(components.map(({ name }) => name));
     const inside = new Set(['swagger-ui-dist']);
-    for (const file of [
-      'gateway',
-      'order-store-init',
-      'database-init',
-      'database-backup',
-      'sqlite-worker',
-      'conformance',
-    ])
+    for (const file of ['gateway', 'database-init', 'database-backup', 'sqlite-worker', 'conformance'])
       for (const source of read<{ sources: string[] }>(join(image, `dist/bundle/${file}.js.map`)).sources) {
         const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source) ?? [];
         if (name !== undefined) inside.add(name);

@@ -126,15 +126,7 @@ async function writes(): Promise<string[]> {
   return calls.filter(({ method }) => method !== 'GET').map(({ operation }) => String(operation));
 }
 
-describe.each(['redis', 'memory'])('imports with their jobs in %s', (store) => {
-  beforeAll(async () => {
-    if (store === 'memory') gateway = await TestGateway.start(sandbox, {}, callers);
-  });
-  afterAll(async () => {
-    if (store === 'memory') await gateway.stop();
-    ({ gateway } = shared);
-  });
-
+describe('imports', () => {
   it('adds the members of a file in calls of 100, and has a result for each row', async () => {
     const job = await ended(await post(file([...newRows('new', 249), 'anna,first-login-1,Anna Berg,,,'])));
     expect(job).toMatchObject({
@@ -618,7 +610,7 @@ async function* eventsIn(body: ReadableStream<Uint8Array>) {
   }
 }
 
-it('J14 an import whose rows the order store has lost fails with them unknown, and nothing is sent', async () => {
+it('J14 an import whose rows the database has lost fails with them unknown, and nothing is sent', async () => {
   // The plans are held up until the rows are gone; the one of the first import has been asked for once already.
   const rules = await sandbox.fault({ operation: 'listMembers', skip: 1, action: { httpStatus: 503 } });
   const query = '?mode=upsert&deleteMissing=true&maxDeletes=1000';
