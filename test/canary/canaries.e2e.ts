@@ -11,6 +11,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { keptFolder, newEncryptionKey, newMark } from '../support/canary.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { startInProcess } from '../support/gateway-in-process.ts';
+import { askDatabase, emptyDatabase } from '../support/database.ts';
 import { ask, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { scan } from './scan.ts';
@@ -114,6 +115,19 @@ describe('the searched output', () => {
     redis.freeze();
     await redis.stop();
     expect(isKept(word.repeat(20), new RegExp(`/redis-${redis.process.pid}/`))).toBe(true);
+  });
+
+  it('has the whole content of a PostgreSQL, and the file of SQLite', async () => {
+    const word = randomUUID();
+    const { url, remove } = await emptyDatabase('postgres');
+    await askDatabase(url, `CREATE TABLE some AS SELECT '${word}' AS word`);
+    await remove();
+    expect(isKept(word, /\/database\.\d/)).toBe(true);
+
+    const file = await emptyDatabase('file');
+    writeFileSync(file.url.slice('sqlite:'.length), word);
+    await file.remove();
+    expect(isKept(word, /\/sqlite-test-\w+\/gateway\.db$/)).toBe(true);
   });
 });
 

@@ -1,24 +1,32 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { cp, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { Database } from '../../src/database/database.ts';
-import { newEncryptionKey } from './canary.ts';
-import { postgresUrl } from './postgres.ts';
+import { keptFolder, newEncryptionKey } from './canary.ts';
+import { keepSchema, postgresUrl } from './postgres.ts';
+export { askDatabase } from './postgres.ts';
 import { serverFolder } from './redis.ts';
 import { credential, RecordedLog, settings } from './settings.ts';
 
 export const engines = ['memory', 'file', 'postgres'] as const;
 export type EngineName = (typeof engines)[number];
 
-/** The URL of an empty database, and what removes it. */
-export async function emptyDatabase(engine: EngineName): Promise<{ url: string; remove: () => void }> {
-  if (engine === 'memory') return { url: 'sqlite::memory:', remove: () => undefined };
-  if (engine === 'postgres') return { url: await postgresUrl(), remove: () => undefined };
+/** The URL of an empty database, and what removes it, once its content is kept for the search for secrets. */
+export async function emptyDatabase(
+  engine: EngineName,
+): Promise<{ url: string; remove: () => Promise<void> }> {
+  if (engine === 'memory') return { url: 'sqlite::memory:', remove: () => Promise.resolve() };
+  if (engine === 'postgres') {
+    const url = await postgresUrl();
+    return { url, remove: () => keepSchema(url) };
+  }
   const folder = serverFolder('sqlite-test-');
-  return {
-    url: `sqlite:${join(folder, 'gateway.db')}`,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+  const remove = async () => {
+    const kept = keptFolder();
+    if (kept) await cp(folder, join(kept, basename(folder)), { recursive: true });
+    await rm(folder, { recursive: true, force: true });
   };
+  return { url: `sqlite:${join(folder, 'gateway.db')}`, remove };
 }
 
 export interface Opened {

@@ -5,7 +5,7 @@ import { scopes } from '../../src/caller/scopes.ts';
 import { newApiKey, newEncryptionKey } from './canary.ts';
 import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
-import { postgresUrl } from './postgres.ts';
+import { keepSchema, postgresUrl } from './postgres.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import type { TestSandbox } from './sandbox.ts';
 
@@ -173,7 +173,7 @@ export class Fleet {
 
   async stop(): Promise<void> {
     await Promise.all(this.gateways.map((gateway) => gateway.stop()));
-    await this.redis.stop();
+    await Promise.all([this.redis.stop(), keepSchema(this.environment['DATABASE_URL'] ?? '')]);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

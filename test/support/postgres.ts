@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { newSecret } from './canary.ts';
+import { keep, keptFolder, newSecret } from './canary.ts';
 import { freePort, serverFolder, until } from './redis.ts';
 
 /**
@@ -261,6 +261,16 @@ export async function postgresUrl(): Promise<string> {
   shared ??= joinShared();
   const { port, password } = await shared;
   return newRole(port, (text) => askAs(text, port, password));
+}
+
+/** Keeps what such a role's tables have, for the search for secrets. Does nothing for a server of a test's own. */
+export async function keepSchema(url: string): Promise<void> {
+  const { username, port } = new URL(url);
+  const server = await shared;
+  if (!keptFolder() || Number(port) !== server?.port) return;
+  const statement = `SELECT schema_to_xml('${username}', true, true, '') AS rows`;
+  const [found] = await askAs(statement, server.port, server.password);
+  keep('database', String(found?.['rows']));
 }
 
 export const SHARED_SOCKET = join(

@@ -51,7 +51,7 @@ export function useStack({
   const platform = new TestSandbox();
   const gateway = new TestGateway(callers);
   let server: RunningRedis | undefined;
-  let store: { url: string; remove: () => void } | undefined;
+  let store: { url: string; remove: () => Promise<void> } | undefined;
   beforeAll(async () => {
     await platform.open(sandbox);
     if (redis) server = await startRedis();
@@ -66,8 +66,7 @@ export function useStack({
   beforeEach(() => platform.reset());
   afterAll(async () => {
     await gateway.stop();
-    await Promise.all([server?.stop(), platform.close()]);
-    store?.remove();
+    await Promise.all([server?.stop(), platform.close(), store?.remove()]);
   });
   return {
     sandbox: platform,
