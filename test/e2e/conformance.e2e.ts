@@ -81,18 +81,21 @@ describe('a platform as the interface says', () => {
   });
 });
 
-it('asks with tokens of its own: no Redis of a gateway is used', async () => {
+it('asks with tokens of its own: neither Redis nor database of a gateway is used', async () => {
   let connections = 0;
-  const redis = createTcpServer((socket) => {
+  const store = createTcpServer((socket) => {
     connections++;
     socket.destroy();
   }).listen(0, '127.0.0.1');
-  await once(redis, 'listening');
-  const { port } = redis.address() as AddressInfo;
-  const url = `redis://127.0.0.1:${port}`;
-  const over = { REDIS_URL: url, ORDER_REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  await once(store, 'listening');
+  const { port } = store.address() as AddressInfo;
+  const over = {
+    REDIS_URL: `redis://127.0.0.1:${port}`,
+    DATABASE_URL: `postgres://gateway@127.0.0.1:${port}/gateway`,
+    ENCRYPTION_KEYS: newEncryptionKey(),
+  };
   const { code } = await conformance.reported(ofHarbour(), over);
-  redis.close();
+  store.close();
   expect([code, connections]).toEqual([0, 0]);
 });
 

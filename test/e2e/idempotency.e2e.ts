@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
 import { document, routes } from '../support/contract.ts';
+import { askDatabase } from '../support/database.ts';
 import { caseOf } from '../support/expected.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';
-import { ask } from '../support/redis.ts';
+import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Writes with an `Idempotency-Key` (docs/api.md, section 4), and the trail that every write leaves (docs/faults.md, row S19). */
@@ -15,6 +17,9 @@ const CALLERS = [
 ];
 const stack = useStack({ database: 'postgres', callers: CALLERS });
 const { sandbox, gateway } = stack;
+const inDatabase = (statement: string) => askDatabase(stack.databaseUrl(), statement);
+/** What a full disk does to a write. */
+const NO_WRITES = 'REVOKE INSERT ON writes FROM CURRENT_USER';
 
 const newKey = () => randomBytes(16).toString('hex');
 const keyed = (key: string, more: object = {}) => ({ headers: { 'idempotency-key': key }, ...more });
@@ -122,7 +127,7 @@ describe('a write with an Idempotency-Key', () => {
     expect(await sandbox.calls()).toEqual([]);
   });
 
-  it('K41 that is refused leaves nothing in the order store, and is told what is wrong also while that is full', async () => {
+  it('K41 that is refused leaves nothing in the database, and is told what is wrong also while that takes no writes', async () => {
     const [locks, loan] = [caseOf('disableLocks'), caseOf('lendAssets')];
     const refused = [
       [400, { ...locks, body: { assetNums: 'none' } }],
@@ -130,22 +135,22 @@ describe('a write with an Idempotency-Key', () => {
       [404, { ...loan, path: loan.path.replace(/members\/[^/]+/, 'members/mem-none') }],
     ] as const;
     const withKey = () => keyed(newKey(), { key: gateway.keys['bound'] });
-    const kept = () => ask(stack.redis(), async (client) => (await client.keys('*write/*')).length);
-    const setMemory = (limit: string) =>
-      ask(stack.redis(), (client) => client.config('SET', 'maxmemory', limit));
+    const kept = () => inDatabase('SELECT count(*) FROM writes');
     const before = await kept();
-    for (const memory of ['0', '1']) {
-      await setMemory(memory);
+    for (const right of ['GRANT INSERT ON writes TO CURRENT_USER', NO_WRITES]) {
+      await inDatabase(right);
       for (const [status, wrong] of refused) {
         const answer = await send(gateway, wrong, withKey());
         expect([answer.status, answer.body['code']]).toEqual([status, expect.any(String)]);
       }
-      expect(await kept()).toBe(before);
+      expect(await kept()).toEqual(before);
     }
     const { status, body } = await send(gateway, locks, withKey());
-    await setMemory('0');
+    await inDatabase('GRANT INSERT ON writes TO CURRENT_USER');
     expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
     expect(await calls(locks.upstream)).toBe(0);
+    const ready = () => gateway.get('/health/ready');
+    await until('writes are taken again', async () => (await ready()).body['orders'] === 'up');
   });
 });
 
@@ -251,10 +256,11 @@ describe('S19 the audit', () => {
   });
 });
 
-// The last one: it ends the Redis server.
-it('a write with an Idempotency-Key is 503 without the order store, before anything is sent', async () => {
-  const away = gateway.logged('redis-away');
-  await stack.redis().kill9();
+// The last one: it locks the gateway out of its database.
+it('a write with an Idempotency-Key is 503 without the database, before anything is sent', async () => {
+  const away = gateway.logged('database-away');
+  await inDatabase(`BEGIN; ALTER ROLE CURRENT_USER PASSWORD '${newSecret('c')}'; COMMIT;
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()`);
   await away;
   const answer = await send(gateway, reserve, keyed(newKey()));
   expect(answer.status).toBe(503);
