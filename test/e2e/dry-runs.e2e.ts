@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
 import { routes } from '../support/contract.ts';
+import { askDatabase } from '../support/database.ts';
 import { ask } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -25,21 +26,20 @@ const dry = (method: string, path: string, options: object = {}) =>
   gateway.request(method, `${path}?${DRY}`, options);
 const writes = async () => (await sandbox.calls()).filter(({ method }) => method !== 'GET').length;
 
-/** What both Redis have, but for what they have of every request, and how far the webhook of the demo is. */
-async function recorded(): Promise<Readonly<Record<string, string>>> {
-  return ask(stack.redis(), async (client) => {
-    const keys = (await client.keys('*')).filter((key) => !OF_ANY_REQUEST.test(key)).sort();
-    // A hash has no order of its own.
-    const valueOf = async (key: string) =>
-      (await client.type(key)) === 'hash'
-        ? JSON.stringify(Object.entries(await client.hgetall(key)).sort())
-        : await client.dump(key);
-    const values = await Promise.all(keys.map(async (key) => [key, await valueOf(key)] as const));
-    return Object.fromEntries(values);
-  });
+/** All rows of the database, but for who works on what, and how far the webhook of the demo is; and the sessions, which Redis has. */
+async function recorded(): Promise<readonly unknown[]> {
+  const moving = '{cursor, last_delivered_at, failing_since, pending, version}';
+  return Promise.all([
+    ask(stack.redis(), async (client) => (await client.keys('*:ses:*')).sort()),
+    askDatabase(
+      stack.databaseUrl(),
+      `SELECT relname, query_to_xml(
+        format('SELECT to_jsonb(kept) - %L::text[] AS kept FROM %I AS kept ORDER BY kept', '${moving}', relname), true, true, '')::text
+      FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(current_schema())
+        AND relname NOT IN ('tasks', 'deliveries', 'numbers', 'attempts') ORDER BY relname`,
+    ),
+  ]);
 }
-const OF_ANY_REQUEST =
-  /:rate:|:tok:|:gen\}|^r4:|webhook-turns|imports|reconciliation|attempts|order-store|:(seen|leases)$|:webhooks:places$/;
 
 /** Answers `validateOnly` in a way of its own. */
 const PREVIEWS = ['placeOrder', 'importMembers', 'setMemberAssetNums', 'changeMemberAssetNums'];
