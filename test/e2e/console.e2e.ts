@@ -8,6 +8,7 @@ import { DESKTOP, PHONE, findings, useVisits } from '../support/browser.ts';
 import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
+import { type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -27,14 +28,16 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 
 const sandbox = useSandbox();
 let fleet: Fleet;
+let server: RunningPostgres;
 let consoleUrl: string;
 let page: Page;
 const visit = useVisits({ often: true });
 
 beforeAll(async () => {
+  server = await startPostgres();
+  const DATABASE_URL = await server.newUrl();
   fleet = await Fleet.start(sandbox, 2, {
-    environment: { ACCEPTED_ALERT_AFTER_MS: '1', WEBHOOK_HOSTS: '127.0.0.1' },
-    redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
+    environment: { DATABASE_URL, ACCEPTED_ALERT_AFTER_MS: '1', WEBHOOK_HOSTS: '127.0.0.1' },
     callers: [
       { name: 'reader', scopes: ['orders:read'] },
       { name: 'crm', budgets: { orders: 2, licences: 1_000 } },
@@ -42,7 +45,10 @@ beforeAll(async () => {
   });
   consoleUrl = `${fleet.gateways[0]?.managementUrl}/console`;
 });
-afterAll(() => fleet.stop());
+afterAll(async () => {
+  await fleet.stop();
+  await server.stop();
+});
 beforeEach(async () => {
   await visit.open(consoleUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
   ({ page } = visit);
@@ -95,14 +101,16 @@ describe('G12 attention', () => {
     const pause = page.getByRole('button', { name: 'Pause' });
     await pause.focus();
     fleet.redis.freeze();
+    await server.kill();
     try {
       await attention('Orders are refused').waitFor();
       await attention('The shared Redis cannot be used').waitFor();
       expect(await page.title()).toMatch(/^\(\d\) Attention: console$/);
       expect(await isFocused(pause)).toBe(true);
-      expect(await headingBehind(page.getByRole('link', { name: 'OrderStoreAway' }))).toBe('OrderStoreAway');
+      expect(await headingBehind(page.getByRole('link', { name: 'DatabaseAway' }))).toBe('DatabaseAway');
     } finally {
       fleet.redis.thaw();
+      await server.start();
     }
     await page.getByRole('heading', { name: 'All is well' }).waitFor();
   });
