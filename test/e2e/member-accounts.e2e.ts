@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { emptyDatabase } from '../support/database.ts';
+import { endings } from '../support/endings.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type Start, type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
 /** Accounts whose end is the code of the enterprise, on platforms that append it in different ways. */
@@ -14,6 +16,7 @@ const CSV = { 'content-type': 'text/csv' };
 const sandbox = useSandbox();
 let gateway: TestGateway;
 afterEach(() => gateway.stop());
+const { atEnd } = endings();
 
 interface Employee {
   readonly id: string;
@@ -167,17 +170,10 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
 });
 
 describe('an import whose process is killed', () => {
-  let redis: RunningRedis;
-  beforeAll(async () => {
-    redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-  });
-  afterAll(() => redis.stop());
-
   it('ends with true rows where accounts have no separator', async () => {
-    const environment = {
-      ...{ REDIS_URL: redis.url, ORDER_REDIS_URL: redis.url },
-      ENCRYPTION_KEYS: newEncryptionKey(),
-    };
+    const { url, remove } = await emptyDatabase('file');
+    atEnd(remove);
+    const environment = { DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
     let running: GatewayProcess | undefined;
     const begin: Start = async (all) => (running = await startGatewayProcess(all));
     await started({ accountSuffix: 'joined' }, ['anna', 'hanna'], environment, begin);

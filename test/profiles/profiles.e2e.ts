@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type RunningRedis, startRedis } from '../support/redis.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { useSandbox } from '../support/stack.ts';
 import { drawProfiles, missingPairs } from './draw.ts';
 import { enlarge, playProfile } from './story.ts';
@@ -14,12 +13,7 @@ const seed = Number(process.env['PROFILES_SEED'] ?? randomInt(2 ** 31));
 const profiles = drawProfiles(seed, COUNT);
 
 const sandbox = useSandbox();
-let redis: RunningRedis;
-beforeAll(async () => {
-  redis = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-  await enlarge(sandbox);
-});
-afterAll(() => redis.stop());
+beforeAll(() => enlarge(sandbox));
 
 describe(`PROFILES_SEED=${seed}`, () => {
   it('has every pair of two values of two readings', () => {
@@ -30,10 +24,7 @@ describe(`PROFILES_SEED=${seed}`, () => {
     'platform $index',
     async ({ profile, index }) => {
       const isLate = index % LATE_EVERY === 0;
-      const wrong = await playProfile(sandbox, profile, {
-        redis: index === COUNT - 1 ? redis : undefined,
-        isLate,
-      });
+      const wrong = await playProfile(sandbox, profile, { isKilled: index === COUNT - 1, isLate });
       expect({ profile, wrong }).toEqual({ profile, wrong: [] });
     },
   );

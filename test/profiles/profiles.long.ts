@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { drawProfiles, type Played } from './draw.ts';
 import { enlarge, playProfile } from './story.ts';
@@ -32,14 +31,10 @@ it(`PROFILES_SEED=${seed}: on every platform of ${COUNT} the story is true`, asy
   const play = async (sandbox: TestSandbox) => {
     for (const [index, profile] of queue) {
       const isKilled = index % KILL_EVERY === KILL_EVERY - 1;
-      const redis = isKilled
-        ? await startRedis(['--appendonly', 'yes', '--appendfsync', 'always'])
-        : undefined;
       const isLate = index % LATE_EVERY === 0;
-      const faults = await playProfile(sandbox, profile, { redis, isLate }).catch((error: unknown) => [
+      const faults = await playProfile(sandbox, profile, { isKilled, isLate }).catch((error: unknown) => [
         String(error),
       ]);
-      await redis?.stop();
       if (faults.length > 0) wrong.push({ profile, wrong: faults });
     }
   };

@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { attemptsOf } from '../support/reconciliation-attempts.ts';
-import { comesTrue, type RunningRedis, until } from '../support/redis.ts';
+import { comesTrue, until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import { ALWAYS_TOLD, type Played } from './draw.ts';
 
@@ -45,13 +46,13 @@ const FOLLOWS = `--import=${new URL('../../scripts/demo-clock.ts', import.meta.u
 const UNTIL_ATTEMPTS_MS = [15_000, 60_000, 300_000];
 
 /**
- * Plays the story on a platform with this profile. Returns what is wrong, in words; nothing where all is true. With a Redis the gateway is
+ * Plays the story on a platform with this profile. Returns what is wrong, in words; nothing where all is true. `isKilled`: the gateway is
  * killed during its import, and another one goes on. `isLate`: time passes, and accepted orders have to end as the platform ends them.
  */
 export async function playProfile(
   sandbox: TestSandbox,
   { isTold, ...played }: Played,
-  { redis, isLate = false }: { readonly redis?: RunningRedis | undefined; readonly isLate?: boolean } = {},
+  { isKilled = false, isLate = false }: { readonly isKilled?: boolean; readonly isLate?: boolean } = {},
 ): Promise<string[]> {
   await sandbox.control('POST', '/snapshots/story/restore');
   for (const path of ['/journal', '/faults']) await sandbox.control('DELETE', path);
@@ -60,10 +61,11 @@ export async function playProfile(
   const file = join(folder, 'profile.json');
   const needed = Object.fromEntries(ALWAYS_TOLD.map((name) => [name, played[name]]));
   writeFileSync(file, JSON.stringify({ version: 1, readings: isTold === 'yes' ? played : needed }));
+  const database = await emptyDatabase('file');
   const environment = {
     ...{ UPSTREAM_TIMESTAMP_UNIT: played.timestampUnit, PLATFORM_PROFILE_FILE: file },
     ...(isLate && { NODE_OPTIONS: FOLLOWS, DEMO_SANDBOX_CLOCK: `${sandbox.url}/__sandbox/clock` }),
-    ...(redis && { REDIS_URL: redis.url, ORDER_REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() }),
+    ...(isKilled && { DATABASE_URL: database.url, ENCRYPTION_KEYS: newEncryptionKey() }),
   };
   const grants = { enterprises: ['ent-harbour'], users: ['default'] };
   const gateway = new TestGateway([{ name: 'bound', scopes: ['members:read', 'orders:read'], ...grants }]);
@@ -78,11 +80,12 @@ export async function playProfile(
   };
   await start();
   try {
-    const story = new Story(sandbox, gateway, played, isTold === 'yes', redis && kill);
+    const story = new Story(sandbox, gateway, played, isTold === 'yes', isKilled ? kill : undefined);
     if (isLate) await story.endLate();
     return await story.play();
   } finally {
     await gateway.stop();
+    await database.remove();
     rmSync(folder, { recursive: true });
   }
 }
