@@ -1,23 +1,18 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_MOVES } from '../../src/order-ledger/move-log.ts';
-import { storeKeys } from '../../src/order-ledger/store-keys.ts';
-import { environmentName } from '../../src/redis/key-names.ts';
+import { askDatabase } from '../support/database.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
-import { ask, until } from '../support/redis.ts';
+import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
 /** The feed with as many events as are kept, and more. */
 
 const EVENTS = '/v1/events';
 const MORE = 20_000;
-const AT_ONCE = 10_000;
 const ROUNDS = 300;
 const PLACES = 30;
 const LIMIT_MS = 10;
-
-/** Copies the entry of the stream: KEYS: the stream; ARGV: how often, then the entry. */
-const COPY = `for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', unpack(ARGV, 2)) end`;
 
 const sandbox = useSandbox();
 let fleet: Fleet;
@@ -27,38 +22,24 @@ beforeAll(async () => {
 afterAll(() => fleet.stop());
 
 it(`of ${MAX_MOVES} a page is read in ${LIMIT_MS} ms, wherever it begins; those beyond are dropped, and readers are told`, async () => {
+  const inDatabase = (statement: string) => askDatabase(fleet.environment['DATABASE_URL'] ?? '', statement);
   expect((await fleet.post(0, '/v1/license-orders', orderOf('SO-many'))).status).toBe(201);
-  const { moves } = storeKeys(environmentName(new URL(sandbox.url)));
-  await ask(fleet.redis, async (client) => {
-    const [[, entry] = ['', []]] = await client.xrange(moves, '-', '+', 'COUNT', 1);
-    for (let count = 1; count < MAX_MOVES + MORE; count += AT_ONCE)
-      await client.eval(COPY, 1, moves, Math.min(AT_ONCE, MAX_MOVES + MORE - count), ...entry);
-    expect(await client.xlen(moves)).toBe(MAX_MOVES + MORE);
-  });
-  const first = (await fleet.get(0, `${EVENTS}?limit=1`)).body['next'];
-  await until('those beyond are dropped', () =>
-    ask(fleet.redis, async (client) => (await client.xlen(moves)) === MAX_MOVES),
-  );
-  const gone = await fleet.get(0, `${EVENTS}?after=${String(first)}`);
+  const first = String((await fleet.get(0, `${EVENTS}?limit=1`)).body['next']);
+  await inDatabase(`BEGIN;
+    UPDATE numbers SET value = value + ${MAX_MOVES + MORE - 1} WHERE name = 'feed';
+    INSERT INTO events SELECT platform, number + copy, kind, name, state, at, size, record
+      FROM events, generate_series(1, ${MAX_MOVES + MORE - 1}) AS copy;
+    COMMIT`);
+  const atFirst = () => fleet.get(0, `${EVENTS}?after=${first}`);
+  await until('those beyond are dropped', async () => Number((await atFirst()).body['oldest']) >= MORE);
+  const gone = await atFirst();
   expect([gone.status, gone.body['code']]).toEqual([410, 'events-expired']);
-  const oldest = String(gone.body['oldest']);
-  expect((await fleet.get(0, `${EVENTS}?after=${oldest}&limit=1`)).status).toBe(200);
+  const oldest = Number(gone.body['oldest']);
+  const cursorAt = (number: number) => String(number).padStart(first.length, '0');
+  expect((await fleet.get(0, `${EVENTS}?after=${cursorAt(oldest)}&limit=1`)).status).toBe(200);
 
-  const ids = await ask(fleet.redis, async (client) => {
-    const step = Math.floor(MAX_MOVES / ROUNDS);
-    const found: string[] = [];
-    let after = '-';
-    for (let round = 0; round < ROUNDS; round++) {
-      const entries = await client.xrange(moves, after, '+', 'COUNT', step);
-      after = entries.at(-1)?.[0] ?? after;
-      found.push(after);
-    }
-    return found;
-  });
-  const cursors = ids.map((id) => {
-    const [time = '', sequence = ''] = id.split('-');
-    return `${time.padStart(15, '0')}-${sequence.padStart(10, '0')}`;
-  });
+  const step = Math.floor(MAX_MOVES / ROUNDS);
+  const cursors = Array.from({ length: ROUNDS }, (_, round) => cursorAt(oldest + (round + 1) * step));
   const took: number[] = [];
   // Twice, since the first requests of a process are slow.
   for (const cursor of [...cursors, ...cursors]) {
@@ -82,5 +63,5 @@ it(`of ${MAX_MOVES} a page is read in ${LIMIT_MS} ms, wherever it begins; those 
   );
   expect(Math.max(...medians)).toBeLessThanOrEqual(LIMIT_MS);
   // The search for leaks needs no million copies of one event.
-  await ask(fleet.redis, (client) => client.xtrim(moves, 'MAXLEN', '=', 1_000));
+  await inDatabase(`DELETE FROM events WHERE number < ${oldest + MAX_MOVES - 1_000}`);
 });
