@@ -8,7 +8,7 @@ import { ListParameter, WholeNumberParameter } from '../../validation/scalar-rul
 import { Identifier, Optional, Word } from '../../validation/rules.ts';
 import { type EventType, eventTypes } from '../event-types.ts';
 
-const EXAMPLE_CURSOR = '000000000000042';
+const EXAMPLE_CURSOR = '000000000000001';
 
 /** What every reader of events may ask for. */
 export class WatchEventsQuery {

@@ -144,7 +144,7 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
         : undefined,
     fields: slug === 'edit-would-lose' ? ['passwordMobile'] : undefined,
     resetsAt: slug === 'budget-exhausted' ? '2026-12-01T00:00:00.000Z' : undefined,
-    oldest: slug === 'events-expired' ? '001779264000000-0000000000' : undefined,
+    oldest: slug === 'events-expired' ? '000000000000001' : undefined,
   }).bodyFor('example-1');
   // JSON leaves out absent members, as the response does.
   return { summary: sent.title, value: JSON.parse(JSON.stringify(sent)) as object };

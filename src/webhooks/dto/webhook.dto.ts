@@ -44,7 +44,7 @@ export class WebhookPath {
 }
 
 export class DeliveryPath extends WebhookPath {
-  @Word(CURSOR, 'must be the id of an event', { example: '000000000000042' })
+  @Word(CURSOR, 'must be the id of an event', { example: '000000000000001' })
   @Names('filter')
   eventId!: string;
 }
