@@ -120,7 +120,7 @@ describe('the searched output', () => {
   it('has the whole content of a PostgreSQL, and the file of SQLite', async () => {
     const word = randomUUID();
     const { url, remove } = await emptyDatabase('postgres');
-    await askDatabase(url, `CREATE TABLE some AS SELECT '${word}' AS word`);
+    await askDatabase(url, `CREATE TABLE words AS SELECT '${word}' AS word`);
     await remove();
     expect(isKept(word, /\/database\.\d/)).toBe(true);
 

@@ -260,10 +260,15 @@ describe('the bundled gateway', () => {
   });
 
   it('makes a database ready without other packages', () => {
+    const DATABASE_URL = `sqlite:${join(image, 'empty.db')}`;
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       ['--enable-source-maps', 'dist/bundle/database-init.js', '--yes'],
-      { cwd: image, env: { PATH: process.env['PATH'], ...fleet.environment }, encoding: 'utf8' },
+      {
+        cwd: image,
+        env: { PATH: process.env['PATH'], ...fleet.environment, DATABASE_URL },
+        encoding: 'utf8',
+      },
     );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain('Ready.');
