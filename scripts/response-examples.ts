@@ -269,10 +269,6 @@ async function newWebhook(
   return (body as { webhookId: string }).webhookId;
 }
 
-/** The cursor of an event, by its place. */
-const cursorAt = (place: number) =>
-  `${String(NOW.getTime()).padStart(15, '0')}-${String(place).padStart(10, '0')}`;
-
 /** The platform once sends a field that its interface does not allow. */
 async function departFromInterface(
   send: (sent: Sent) => Promise<unknown>,
@@ -289,7 +285,7 @@ function presentable(operationId: string, body: unknown): unknown {
   let events = 0;
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
     if (operationId === 'listEvents' && (key === 'id' || key === 'next'))
-      return cursorAt(key === 'id' ? events++ : events - 1);
+      return String(key === 'id' ? ++events : events).padStart(15, '0');
     if (operationId === 'listEvents' && key === 'time') return NOW.toISOString();
     if (key === 'sessionId') return 'example-session';
     if (key === 'jobId') return EXAMPLE_JOB;
