@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -82,21 +82,6 @@ export async function startRedis(
   });
   if (!child) return startRedis(['--port', String(await freePort()), ...args], ready, environment);
   return running(child, port, folder, own ?? null);
-}
-
-interface Configured {
-  readonly port: number;
-  readonly dataFolder: string;
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
-/** A redis-server with all its settings in a file that it may rewrite, in a folder of its own. */
-export async function startConfigured(
-  file: string,
-  { port, dataFolder, environment }: Configured,
-): Promise<RunningRedis> {
-  const child = await startServer([file, ...TELLING], READY, environment);
-  return running(child, port, dataFolder, dirname(file));
 }
 
 export interface RunningSentinel {
@@ -292,7 +277,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Resolves once it has printed a line that contains `ready`. */
-export async function startServer(
+async function startServer(
   args: readonly string[],
   ready: string,
   environment: Readonly<Record<string, string>> = {},

@@ -112,7 +112,7 @@ function isRejection({ status, code }: Answer): boolean {
 }
 
 /** The response says that this request had no effect. */
-export function isDenial({ status, outcome }: Answer): boolean {
+function isDenial({ status, outcome }: Answer): boolean {
   return status >= 400 && outcome === 'not_processed';
 }
 
