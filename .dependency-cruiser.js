@@ -20,7 +20,6 @@ const FLOORS = [
   ['upstream'],
   ['caller', 'validation', 'read-cache'],
   ['order-ledger'],
-  ['order-store'],
   ['tenancy'],
   ['operation'],
   ['order', 'member', 'session'],
@@ -89,22 +88,6 @@ export default {
       severity: 'error',
       from: { path: '^src/reconciliation/' },
       to: { path: '^src/(order|member|caller)/|^src/transport/' },
-    },
-    {
-      name: 'no-order-on-a-queue',
-      comment:
-        'A queue runs a job again whose worker stalled: reading may be repeated, sending an order may not.',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/redis/job-queue\\.ts$' },
-      to: { path: '(^|/)node_modules/(bullmq|@nestjs/bullmq)/' },
-    },
-    {
-      name: 'who-has-a-queue',
-      comment:
-        'Reconciliation reads, jobs record each call and look up its rows, and webhooks may deliver twice: no other room puts work on a queue.',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(reconciliation|jobs|webhooks)/|\\.spec\\.ts$' },
-      to: { path: '^src/redis/job-queue\\.ts$' },
     },
     {
       name: 'who-has-tasks',
@@ -253,8 +236,7 @@ export default {
       from: {
         orphan: true,
         path: '^(src|sandbox|test)/',
-        pathNot:
-          '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|database/(init|sqlite-worker))\\.ts$',
+        pathNot: '\\.(spec|e2e|faults)\\.ts$|(^|/)(main|database/(init|sqlite-worker))\\.ts$',
       },
       to: {},
     },

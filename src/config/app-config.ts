@@ -69,8 +69,6 @@ export class JwtConfig {
   trust!: { readonly issuer: string; readonly audience: string; readonly jwksUrl: URL } | undefined;
 }
 
-export class OrderStoreConfig extends RedisConfig {}
-
 export class OrderConfig {
   /** From this age on an operator is shown an accepted order, and may settle it. In ms. */
   acceptedAlertMs!: number;
@@ -121,7 +119,6 @@ export interface AppConfig {
   readonly listen: ListenConfig;
   readonly upstream: UpstreamConfig;
   readonly redis: RedisConfig;
-  readonly orderStore: OrderStoreConfig;
   readonly orders: OrderConfig;
   readonly database: DatabaseConfig;
   readonly callers: CallersConfig;
@@ -221,7 +218,6 @@ function assemble(values: Values, environment: Environment): AppConfig {
       certificates: ofUpstream,
     },
     redis: { ...server, url: values.REDIS_URL },
-    orderStore: { ...server, url: values.REDIS_URL },
     orders: { acceptedAlertMs: values.ACCEPTED_ALERT_AFTER_MS },
     database: {
       address: values.DATABASE_URL,

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
-import { OrderStoreRedis } from '../order-store/order-store-redis.ts';
 import { BudgetWatch } from './budget-watch.ts';
 import { EventStore } from './event-store.ts';
 import { KeyedWrites } from './keyed-writes.ts';
@@ -18,7 +17,6 @@ import { WriteStore } from './write-store.ts';
 @Module({
   imports: [CallerModule, ReadCacheModule],
   providers: [
-    OrderStoreRedis,
     WriteRecords,
     WriteStore,
     ObservedOrderLedger,
@@ -33,7 +31,6 @@ import { WriteStore } from './write-store.ts';
   ],
   exports: [
     WriteRecords,
-    OrderStoreRedis,
     EventStore,
     BudgetWatch,
     MaintenanceWatch,

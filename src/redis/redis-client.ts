@@ -52,14 +52,6 @@ export function redisClient(
   return newClient(address, options, { enableOfflineQueue: false });
 }
 
-/**
- * Makes a client for a job queue, which needs the opposite: its workers wait in blocking commands, and its commands may wait for
- * Redis and be repeated. It connects at once. The code that made it must disconnect it, or the process does not end.
- */
-export function queueClient(address: RedisServer): Redis | Cluster {
-  return newClient(address, { maxRetriesPerRequest: null }, {});
-}
-
 /** `ofOne` applies to a single server only. In a cluster the first command to a node connects it and has to wait for that. */
 function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | Cluster {
   const { kind, nodes, master, sentinelUsername, sentinelPassword } = address;

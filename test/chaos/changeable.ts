@@ -46,7 +46,7 @@ async function make(): Promise<string> {
     outdir: FOLDER,
     splitting: true,
     // Deliberate bugs load reflect-metadata first; of BullMQ a split bundle would have the default export alone.
-    external: [...BUNDLE_OPTIONS.external, 'reflect-metadata', 'bullmq'],
+    external: [...BUNDLE_OPTIONS.external, 'reflect-metadata'],
   });
   for (const served of ['meta/api-page', 'console/console-page', 'bundle/node_modules'])
     await cp(`dist/${served}`, `${FOLDER}/${served.split('/')[1]}`, { recursive: true });
