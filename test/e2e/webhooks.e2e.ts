@@ -518,26 +518,21 @@ describe.each([
   });
 });
 
-describe('a gateway that is killed', () => {
+describe('several gateways on one database', () => {
   const sandbox = useSandbox();
   const { ended, atEnd } = endings();
+  const on = { WEBHOOK_HOSTS: '127.0.0.1' };
 
-  it('leaves what it has not delivered to another one, which delivers all, in order', async () => {
-    const fleet = ended(
-      await Fleet.start(sandbox, 1, {
-        environment: { WEBHOOK_HOSTS: '127.0.0.1' },
-        redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
-      }),
-    );
-    const taken: string[] = [];
-    const asked = new Set<string>();
-    let isIll = true;
+  /** A server that takes events, or keeps them waiting. */
+  async function receiver({ isIll = false } = {}) {
+    const place = { asked: [] as string[], taken: [] as string[], isIll, url: '' };
     const server = createServer((request, response) => {
       void text(request).then((body) => {
         const { id } = JSON.parse(body) as { id: string };
-        asked.add(id);
-        // What it was sent by the process that was killed, it did not answer.
-        if (!isIll) response.writeHead(204).end(() => taken.push(id));
+        place.asked.push(id);
+        if (place.isIll) return;
+        place.taken.push(id);
+        response.writeHead(204).end();
       });
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -545,21 +540,74 @@ describe('a gateway that is killed', () => {
       server.closeAllConnections();
       server.close();
     });
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-    const made = await fleet.post(0, WEBHOOKS, { url, types: ['*'] });
-    expect(made.status).toBe(201);
-    for (let number = 0; number < 6; number++)
-      expect((await fleet.post(0, ORDERS, orderOf(newNumber()))).status).toBe(201);
-    await until('four are under way', () => asked.size === 4);
+    place.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    return place;
+  }
+  async function webhook(fleet: Fleet, url: string): Promise<string> {
+    const { status, body } = await fleet.post(0, WEBHOOKS, { url, types: ['*'] });
+    expect(status).toBe(201);
+    return String(body['webhookId']);
+  }
+  const place = async (fleet: Fleet, gateway: number) =>
+    expect((await fleet.post(gateway, ORDERS, orderOf(newNumber()))).status).toBe(201);
+  const events = async (fleet: Fleet, gateway = 0) =>
+    ((await fleet.get(gateway, '/v1/events?limit=1000')).body['items'] as { id: string }[]).map(
+      ({ id }) => id,
+    );
+
+  it('the one that delivers is killed: another one takes over, and delivers all that nobody had taken', async () => {
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
+    const hook = await receiver({ isIll: true });
+    const webhookId = await webhook(fleet, hook.url);
+    for (let number = 0; number < 6; number++) await place(fleet, 0);
+    await until('four are under way', () => hook.asked.length >= 4);
+    await fleet.launch(on);
+    const pending = async () => (await fleet.get(1, `${WEBHOOKS}/${webhookId}`)).body['pending'];
+    await place(fleet, 1);
+    await until('the first has seen the order of the second', async () => (await pending()) === 7);
     const [first] = fleet.gateways;
     first?.child.kill('SIGKILL');
     await first?.ended;
-    isIll = false;
-    await fleet.launch({ WEBHOOK_HOSTS: '127.0.0.1' }, undefined, 0);
-    const { body } = await fleet.get(0, '/v1/events');
-    const ids = (body['items'] as { id: string }[]).map(({ id }) => id);
-    await until('all are delivered', () => ids.every((id) => taken.includes(id)));
-    expect(ids).toHaveLength(6);
+    hook.isIll = false;
+    await until('all are delivered', async () => (await pending()) === 0);
+    expect(hook.taken.toSorted()).toEqual(await events(fleet, 1));
+  });
+
+  it('each event is sent once, whichever of them places the orders', async () => {
+    const fleet = ended(await Fleet.start(sandbox, 2, { environment: on }));
+    const hooks = [await receiver(), await receiver()] as const;
+    for (const { url } of hooks) await webhook(fleet, url);
+    const gateways = Array.from({ length: 12 }, (_, at) => at % 2);
+    await Promise.all(gateways.map((gateway) => place(fleet, gateway)));
+    const ids = await events(fleet);
+    expect(ids).toHaveLength(gateways.length);
+    const isDelivered = (id: string) => hooks.every(({ taken }) => taken.includes(id));
+    await until('all are delivered', () => ids.every(isDelivered));
+    // A last one, after which nothing is under way.
+    await place(fleet, 0);
+    await until('the last one is delivered', async () => (await events(fleet)).every(isDelivered));
+    const all = await events(fleet);
+    expect(hooks.map(({ asked }) => asked.toSorted())).toEqual([all, all]);
+  });
+
+  it('a webhook whose next events were dropped from the feed goes on with those that are kept', async () => {
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
+    const hook = await receiver();
+    const webhookId = await webhook(fleet, hook.url);
+    await fleet.gateways[0]?.stop();
+    // Nobody moves its cursor.
+    await fleet.launch({}, undefined, 0);
+    for (let number = 0; number < 4; number++) await place(fleet, 0);
+    await askDatabase(String(fleet.environment['DATABASE_URL']), 'DELETE FROM events WHERE number <= 2');
+    await fleet.gateways[0]?.stop();
+    await fleet.launch(on, undefined, 0);
+    await until('the others are delivered', () => hook.taken.length === 2);
+    expect(hook.taken.toSorted()).toEqual(await events(fleet));
+    await until('nothing waits', async () => {
+      const { body } = await fleet.get(0, `${WEBHOOKS}/${webhookId}`);
+      return body['pending'] === 0 && body['state'] === 'ok';
+    });
+    expect(hook.asked).toHaveLength(2);
   });
 });
 

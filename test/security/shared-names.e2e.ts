@@ -146,15 +146,13 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
   ],
   [form(`\\{${E}:guard\\}:jobs:of:[\\w-]+`), 'the enterprise', true],
   [
-    form(`\\{${E}:(guard|reconciliation)\\}:(imports|reconciliation|webhook-turns):.+`),
+    form(`\\{${E}:(guard|reconciliation)\\}:(imports|reconciliation):.+`),
     'tasks of ids that are apart already',
   ],
   [
     form(`\\{${E}:guard\\}:moves(:dropped|:shown|:fence)?`),
     'each entry names its record; who may not see that does not see the entry',
   ],
-  [form(`\\{${E}:guard\\}:webhooks(:places)?`), 'random ids; each value names its caller'],
-  [form(`\\{${E}:guard\\}:webhooks:deliveries:[\\w-]{22}`), 'a random id'],
 ];
 
 async function storedKeys(): Promise<string[]> {
