@@ -1,12 +1,10 @@
-import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { among, NOW, rows, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 import { MOVES_KEPT_MS } from '../../order-ledger/move-log.ts';
 import { addTasks, channelOf, heldTasks, holdIn } from '../../tasks/task-store.ts';
 import type { Delivery, StoredWebhook, Webhook, WebhookProgress } from './webhook-record.ts';
 import {
-  DELIVERY_COLUMNS,
-  deliveryRow,
-  IN_DELIVERIES,
+  deliveryWrites,
   lockWebhooks,
   OF_WEBHOOK,
   webhookRowIn,
@@ -64,10 +62,6 @@ export const addWebhook: Step<NewWebhook, boolean> = {
   },
 };
 
-function lockAll(given: readonly { readonly webhookId: string }[]): Query[] {
-  return [lockWebhooks(given.map(({ webhookId }) => webhookId))];
-}
-
 function called(webhookIds: readonly string[]) {
   if (webhookIds.length === 0) return { writes: [], wakes: [] };
   return {
@@ -96,7 +90,7 @@ interface Change {
 export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
   name: 'change a webhook',
   key: ({ webhookId }) => webhookId,
-  look: lockAll,
+  look: (given) => [lockWebhooks(given.map(({ webhookId }) => webhookId))],
   decide: (given, [found], now) => {
     const changes = given.map(({ webhookId, seal, changed }) => {
       const row = webhookRowIn(found, webhookId);
@@ -130,7 +124,7 @@ export const redeliverEvent: Step<OfEvent, undefined> = {
   name: 'send an event again',
   key: ({ webhookId }) => webhookId,
   repeatable: true,
-  look: lockAll,
+  look: (given) => [lockWebhooks(given.map(({ webhookId }) => webhookId))],
   decide: (given, [found], now) => {
     const there = given.filter(({ webhookId }) => webhookRowIn(found, webhookId));
     const { writes, wakes } = called(there.map(({ webhookId }) => webhookId));
@@ -157,13 +151,6 @@ export const removeWebhook: Step<string, undefined> = {
   }),
 };
 
-const KEEP = sql`
-  INSERT INTO deliveries (platform, webhook_id, made_at, ${DELIVERY_COLUMNS})
-  SELECT CAST(:platform AS text), webhook_id, CAST(:now AS bigint), ${DELIVERY_COLUMNS} FROM ${IN_DELIVERIES} WHERE true
-  ON CONFLICT (platform, webhook_id, event_id) DO UPDATE SET state = excluded.state, attempts = excluded.attempts,
-    postponed = excluded.postponed, last_status = excluded.last_status, last_error = excluded.last_error,
-    first_attempt_at = excluded.first_attempt_at, last_attempt_at = excluded.last_attempt_at, next_attempt_at = excluded.next_attempt_at`;
-const DROP_ONE = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
 const PROGRESS = sql`
   UPDATE webhooks SET cursor = :cursor, last_delivered_at = :last_delivered_at, failing_since = :failing_since, pending = ${PENDING}
   WHERE ${OF_WEBHOOK}`;
@@ -183,9 +170,8 @@ export const keepDeliveries: Step<Kept, boolean> = {
   key: ({ webhookId }) => webhookId,
   bytes: ({ changed }) => changed.size * DELIVERY_BYTES,
   repeatable: true,
-  // The webhook first, then its task, as in a step that adds the task: so no two steps wait for each other.
   look: (given) => [
-    ...lockAll(given),
+    lockWebhooks(given.map(({ webhookId }) => webhookId)),
     heldTasks(
       WEBHOOK,
       given.map(({ webhookId, attempt }) => ({ name: webhookId, attempt })),
@@ -196,24 +182,15 @@ export const keepDeliveries: Step<Kept, boolean> = {
       ({ webhookId, attempt }) =>
         holdIn(tasks, { name: webhookId, attempt }) !== 'lost' && webhookRowIn(webhooks, webhookId),
     );
-    const kept = held.flatMap(({ webhookId, changed }) =>
-      [...changed].flatMap(([id, each]) =>
-        each ? [{ webhook_id: webhookId, ...deliveryRow(id, each) }] : [],
-      ),
+    const changed = held.flatMap(({ webhookId, changed: own }) =>
+      [...own].map(([eventId, delivery]) => ({ webhookId, eventId, delivery })),
     );
-    const dropped = held.flatMap(({ webhookId, changed }) =>
-      [...changed].flatMap(([id, each]) =>
-        each ? [] : [DROP_ONE.with({ webhook_id: webhookId, event_id: id })],
-      ),
-    );
-    const progress = held.map(({ webhookId, progress: { cursor, lastDeliveredAt, failingSince } }) =>
-      PROGRESS.with({
-        ...{ webhook_id: webhookId, cursor },
-        ...{ last_delivered_at: lastDeliveredAt, failing_since: failingSince },
-      }),
-    );
+    const progress = held.map(({ webhookId, progress: { cursor, lastDeliveredAt, failingSince } }) => {
+      const times = { last_delivered_at: lastDeliveredAt, failing_since: failingSince };
+      return PROGRESS.with({ webhook_id: webhookId, cursor, ...times });
+    });
     return {
-      writes: [...(kept.length > 0 ? [KEEP.with({ kept, now })] : []), ...dropped, ...progress],
+      writes: [...deliveryWrites(changed, now), ...progress],
       results: () => given.map((each) => held.includes(each)),
     };
   },

@@ -14,10 +14,10 @@ import type {
 } from './webhook-record.ts';
 import {
   deliveriesIn,
-  DELIVERY_COLUMNS,
+  DELIVERY_FIELDS,
   type DeliveryRow,
   OF_WEBHOOK,
-  progressIn,
+  PROGRESS_COLUMNS,
   WEBHOOK_COLUMNS,
   type WebhookRow,
   WebhookSeal,
@@ -36,8 +36,7 @@ const ALL = sql`
 const OF_CALLER = sql`
   SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE platform = :platform AND caller = :caller LIMIT :most`;
 const PLACES = sql`
-  SELECT webhook_id, version, cursor, last_delivered_at, failing_since, pending,
-    CASE WHEN lease_until > (SELECT ${NOW}) THEN 1 ELSE 0 END AS held
+  SELECT ${PROGRESS_COLUMNS}, version, CASE WHEN lease_until > (SELECT ${NOW}) THEN 1 ELSE 0 END AS held
   FROM webhooks LEFT JOIN tasks
     ON tasks.platform = webhooks.platform AND tasks.kind = :kind AND tasks.name = webhooks.webhook_id
   WHERE webhooks.platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
@@ -45,11 +44,11 @@ const PLACES = sql`
 const OF_STATES = sql`
   ${OF_WEBHOOK} AND ${among(sql`state`, sql`SELECT state FROM ${rows('states', { state: 'text' })}`)}`;
 const PAGE = sql`
-  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
+  SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
 const TOTAL = sql`SELECT count(*) AS total FROM deliveries WHERE ${OF_STATES}`;
-const DELIVERY = sql`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
+const DELIVERY = sql`SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
 const WAITING = sql`
-  SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending' ORDER BY event_id LIMIT :most`;
+  SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending' ORDER BY event_id LIMIT :most`;
 const LAST_ERROR = sql`
   SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
 
@@ -78,7 +77,7 @@ export class WebhookStore {
       const part = await this.#read<WebhookRow>(ALL.with({ after, most: MAX_READ }));
       found.push(...part.flatMap((row) => this.#seal.open(row) ?? []));
       if (part.length < MAX_READ) return found;
-      after = part.at(-1)?.webhook_id ?? '';
+      after = part.at(-1)?.webhookId ?? '';
     }
   }
 
@@ -117,15 +116,15 @@ export class WebhookStore {
   }
 
   async places(): Promise<ReadonlyMap<string, Place>> {
-    type PlaceRow = Omit<WebhookRow, 'definition'> & { readonly version: number; readonly held: 0 | 1 };
+    type PlaceRow = Omit<WebhookRow, 'definition'> & { readonly version: number; readonly held: number };
     const found = new Map<string, Place>();
     for (let after = ''; ;) {
       const query = PLACES.with({ kind: steps.WEBHOOK, after, most: MAX_PLACES });
       const part = await this.#read<PlaceRow>(query);
-      for (const row of part)
-        found.set(row.webhook_id, { ...progressIn(row), version: row.version, isHeld: row.held === 1 });
+      for (const { webhookId, held, ...place } of part)
+        found.set(webhookId, { ...place, isHeld: held === 1 });
       if (part.length < MAX_PLACES) return found;
-      after = part.at(-1)?.webhook_id ?? '';
+      after = part.at(-1)?.webhookId ?? '';
     }
   }
 
