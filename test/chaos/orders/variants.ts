@@ -162,12 +162,14 @@ export const variants = {
   },
   'maintenance-read-without-its-lock': {
     act: 'maintenance',
+    processes: 2,
     apply: async () => {
       const { sql } = await load.sql();
       const { beginWrites } = await load.begin();
+      Object.assign(beginWrites, { withinMs: 5_000 });
       const nothing = sql`SELECT 1 AS one`.with();
       // A commit takes a while.
-      const slow = sql`SELECT pg_sleep(0.1)`.with();
+      const slow = sql`SELECT pg_sleep(0.3 + random() * 0.3)`.with();
       around<Query[]>(beginWrites, 'look', (goOn, all) => goOn(...all).with(0, nothing));
       around<Decision<unknown>>(beginWrites, 'decide', (goOn, all) => {
         const { writes = [], ...rest } = goOn(...all);
@@ -225,7 +227,7 @@ export const variants = {
         const writes = step === moveOwn ? left.splice(0).flat() : [];
         // A moment later.
         if (writes.length > 0)
-          void sleep(100)
+          void sleep(400)
             .then(() => goOn(second, writes))
             .catch(() => undefined);
         return result;
