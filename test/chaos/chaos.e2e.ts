@@ -10,7 +10,7 @@ import { orders } from './orders/story.ts';
 const seed = Number(process.env['CHAOS_SEED'] ?? randomInt(2 ** 31));
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-describe('Orders while gateways and the database are killed, and the platform fails', () => {
+describe('Orders while gateways, their database and Redis are killed, and the platform fails', () => {
   const sizes = {
     ...{ seed, ofEach: 1, orders: 60, submits: 3, processes: 3, kills: 2, fileKills: 3 },
     ...{ databaseKills: 1, restarts: 1, cuts: 1, redisKills: 1 },
@@ -27,12 +27,24 @@ describe('Orders while gateways and the database are killed, and the platform fa
     expect(report.faults).toEqual([]);
     expect(report.figures['orders']).toBeGreaterThanOrEqual(sizes.orders);
     expect(report.figures['carried out by the platform']).toBeGreaterThan(0);
-    expect(report.figures).toMatchObject({ 'gateways killed': 6, 'databases killed': 2 });
+    expect(report.figures).toMatchObject({ 'gateways killed': 6, 'databases killed': 2, 'Redis killed': 1 });
   });
 
   it('S19 are in the trail of writes: one line for each response', () => {
     expect(report.faults.filter((fault) => fault.includes('trail'))).toEqual([]);
     expect(report.figures['responses looked for in the trail']).toBeGreaterThan(sizes.orders);
+  });
+
+  it.each([
+    ['D500 go on by themselves with a synchronous standby, and none is lost or placed twice', 'failover'],
+    ['D501 stop where a standby takes over that lacks commits, until it is confirmed', 'lagging-failover'],
+    ['D502 stop where a base backup was restored, until it is confirmed', 'gone-back'],
+    ['D503 do not run again when the clock of the server steps', 'clock-steps'],
+    ['D504 have begun, once, where the reply to the commit of their beginning is lost', 'lost-replies'],
+    ['D505 are kept in a file while their gateway is killed again and again', 'file-killed'],
+  ])('%s', (_, act) => {
+    expect(report.text).toContain(`${act} `);
+    expect(report.faults.filter((fault) => fault.startsWith(`${act}: `))).toEqual([]);
   });
 });
 

@@ -41,7 +41,7 @@ const fits: Readonly<Record<State, readonly number[]>> = {
 
 /**
  * Compares the responses and the records with the orders that the platform carried out. `forgetful`: gateways were killed, and one may
- * have known of a success that it could not record while the store was down: the order is in doubt, and the response is still true.
+ * have known of a success that it could not record while the database was down: the order is in doubt, and the response is still true.
  */
 export function violationsOf(
   orders: readonly Told[],

@@ -109,7 +109,7 @@ export class OrderDesk {
     }
   }
 
-  /** To that gateway until it processes the order: a busy machine may be too slow for the store at first, which has no effect. */
+  /** To that gateway until it processes the order: a busy machine may be too slow for the database at first, which has no effect. */
   async insist(...order: Parameters<OrderDesk['place']>): Promise<Answer> {
     for (;;) {
       const answer = await this.place(...order);
