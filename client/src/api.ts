@@ -2137,7 +2137,7 @@ interface components {
         readonly Readiness: {
             /** @description Whether new requests are refused */
             readonly load: components["schemas"]["Load"] | (string & Record<never, never>);
-            /** @description Whether the order ledger can be used: without it the gateway places no order */
+            /** @description Whether the database can be used: without it the gateway places no order */
             readonly orders: components["schemas"]["PartStatus"] | (string & Record<never, never>);
             /** @description The Redis that replicas share */
             readonly redis: components["schemas"]["PartStatus"] | (string & Record<never, never>);
