@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
 import { routes } from '../support/contract.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { ask } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventTypes } from '../../src/events/event-types.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';

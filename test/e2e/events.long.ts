@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_MOVES } from '../../src/order-ledger/move-log.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';

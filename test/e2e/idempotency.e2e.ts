@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { document, routes } from '../support/contract.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { caseOf } from '../support/expected.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { send } from '../support/operations.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { orderName } from '../../src/order-ledger/ledger-record.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { ledgerOrder } from '../support/ledger-order.ts';
 import { until } from '../support/redis.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';

@@ -4,7 +4,6 @@ import { basename, join } from 'node:path';
 import { Database } from '../../src/database/database.ts';
 import { keptFolder, newEncryptionKey } from './canary.ts';
 import { keepSchema, postgresUrl } from './postgres.ts';
-export { askDatabase } from './postgres.ts';
 import { serverFolder } from './redis.ts';
 import { credential, RecordedLog, settings } from './settings.ts';
 
