@@ -5,7 +5,7 @@ export type Table = Readonly<
 /** A label whose words are not listed. */
 const words = <Word extends string = string>(): readonly Word[] => [];
 
-export type SealedTexts = 'tokens' | 'cache' | 'sessions' | 'words';
+export type SealedInRedis = 'tokens' | 'cache' | 'sessions' | 'words';
 
 /**
  * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
@@ -21,7 +21,7 @@ export const COUNTERS = {
   },
   gateway_redis_unreadable_total: {
     help: 'Values in Redis that could not be decrypted (corrupted, foreign, or sealed under an unknown key) and count as missing',
-    labels: { store: words<SealedTexts>() },
+    labels: { store: words<SealedInRedis>() },
   },
   gateway_upstream_contract_warnings_total: {
     help: 'Answers of the platform that contradict its interface or themselves, by operation and fault',

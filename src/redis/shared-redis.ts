@@ -7,7 +7,7 @@ import { RedisConfig } from '../config/app-config.ts';
 import { SealedStore, Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
-import type { SealedTexts, TlsServer } from '../observability/metric-tables.ts';
+import type { SealedInRedis, TlsServer } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
 import { COMMAND_MS, inTime, redisClient, serverOf } from './redis-client.ts';
@@ -160,7 +160,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Texts that are sealed; undefined where no Redis is configured. `store` names them in metrics. */
-  sealed(store: SealedTexts): SealedStore | undefined {
+  sealed(store: SealedInRedis): SealedStore | undefined {
     if (!this.sealer) return undefined;
     const unreadable = () => this.metrics.count('gateway_redis_unreadable_total', { store });
     return new SealedStore(this.sealer, (command) => this.run(command), unreadable);

@@ -4,7 +4,7 @@ import { edge, inBackground, reportFault } from '../shared/edge.ts';
 import { channelOf, end, isDue, renew, take, type TakenTask } from './task-store.ts';
 
 /** When a process dies, its leases end, and another process takes its tasks. */
-export const LEASE_MS = 5_000;
+const LEASE_MS = 5_000;
 const RENEW_MS = 1_000;
 /** A run that fails inside the gateway is tried again after this time. */
 const RETRY_MS = 1_000;

@@ -4,9 +4,9 @@ import type { Rows } from '../database/engine.ts';
 import { among, FOR_UPDATE, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 
-export const KEPT_MS = 30 * 24 * 3_600_000;
+export const RESERVATION_MS = 30 * 24 * 3_600_000;
 /** The limit for one caller; the numbers that end first are forgotten first. */
-export const MAX_KEPT = 100_000;
+export const MAX_RESERVATIONS = 100_000;
 /** One transaction deletes this number of rows at most. */
 const MAX_DELETED = 1_000;
 
@@ -79,9 +79,9 @@ const reserve: Step<{ readonly caller: string; readonly assetNums: readonly stri
     const numbers = [...new Set(assetNums)].map((assetNum) => ({ asset_num: assetNum }));
     return {
       writes: [
-        RESERVE.with({ caller, numbers, until: now + KEPT_MS }),
+        RESERVE.with({ caller, numbers, until: now + RESERVATION_MS }),
         FORGET.with({ caller, now, most: MAX_DELETED }),
-        CUT.with({ caller, most: MAX_DELETED, kept: MAX_KEPT }),
+        CUT.with({ caller, most: MAX_DELETED, kept: MAX_RESERVATIONS }),
       ],
       results: () => [undefined],
     };
@@ -115,7 +115,7 @@ const bind: Step<Uses, boolean> = {
     const [old, fresh] = [true, false].map((isThere) =>
       all.filter((row) => there.has(row.asset_num) === isThere),
     );
-    const until = now + KEPT_MS;
+    const until = now + RESERVATION_MS;
     return {
       writes: [
         ...(old?.length ? [BIND.with({ caller, bound: old, until })] : []),

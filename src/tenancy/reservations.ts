@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { KEPT_MS, MAX_KEPT, type NumberUse, ReservationStore } from './reservation-store.ts';
+import { RESERVATION_MS, MAX_RESERVATIONS, type NumberUse, ReservationStore } from './reservation-store.ts';
 
 /**
  * Asset numbers that a caller reserved and may use in a purchase before an enterprise has them. The first order with a number binds it to
@@ -63,11 +63,11 @@ export class Reservations {
   }
 
   #addHere(caller: string, assetNums: readonly string[]): void {
-    const endsAt = Date.now() + KEPT_MS;
+    const endsAt = Date.now() + RESERVATION_MS;
     const own = this.#here.get(caller) ?? new Map<string, number>();
     for (const assetNum of assetNums) own.set(assetNum, endsAt);
     for (const oldest of own.keys()) {
-      if (own.size <= MAX_KEPT) break;
+      if (own.size <= MAX_RESERVATIONS) break;
       own.delete(oldest);
     }
     this.#here.set(caller, own);

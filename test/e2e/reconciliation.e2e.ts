@@ -349,7 +349,7 @@ describe('the reconciliation of an order', () => {
     expect(await callsOf('listAssets')).toBe(2);
   });
 
-  it('D303 goes on for an order whose task is missing', async () => {
+  it('D30 goes on for an order whose task is missing', async () => {
     quick.times = [HOUR_MS];
     const url = await postgresUrl();
     const body = await lose(await newGateway(url), 'after');

@@ -76,7 +76,7 @@ const sendsOf = async ({ channelOrderId }: Order) =>
 const eventsOf = async (gateway: TestGateway) =>
   (await gateway.get('/v1/events')).body['items'] as Readonly<Record<string, unknown>>[];
 
-describe('D300 after a kill and a restart', () => {
+describe('D27 after a kill and a restart', () => {
   it('the gateway tells the same orders and events, and an order that was being sent is in doubt and not sent again', async () => {
     const { gateway, kill, restart } = await newPlace().start();
     const [placed, sent] = [newOrder(), newOrder()];
@@ -152,7 +152,7 @@ describe('D300 after a kill and a restart', () => {
   });
 });
 
-it('D301 Two processes on one file both place orders, see those of the other, and never place one twice', async () => {
+it('D28 Two processes on one file both place orders, see those of the other, and never place one twice', async () => {
   const { start } = newPlace();
   const [one, two] = [await start(), await start()];
   const orders = Array.from({ length: 20 }, newOrder);
@@ -173,7 +173,7 @@ it('D301 Two processes on one file both place orders, see those of the other, an
 });
 
 describe('database-backup', () => {
-  it('D302 copies the file while the gateway runs, and a restored copy that lacks orders stops them until an operator confirms it', async () => {
+  it('D29 copies the file while the gateway runs, and a restored copy that lacks orders stops them until an operator confirms it', async () => {
     const { folder, path, start, run } = newPlace();
     const { gateway, stop, restart } = await start();
     const [kept, lost, next] = [newOrder(), newOrder(), newOrder()];

@@ -64,7 +64,7 @@ const START = sql`
   UPDATE jobs SET state = 'running', started_at = coalesce(started_at, :now), version = version + 1, changed_at = :now
   WHERE ${OF_JOB}`;
 
-export const take = heldStep<Held>('take an import', ({ jobId }, job, isLive, now) =>
+export const takeJob = heldStep<Held>('take an import', ({ jobId }, job, isLive, now) =>
   isLive && !isOver(job) ? { writes: [START.with({ job_id: jobId, now })], result: 'done' } : LOST,
 );
 

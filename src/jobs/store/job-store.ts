@@ -19,7 +19,7 @@ import {
   type Reserved,
   type StepResult,
   type StoredChunk,
-  type Taken,
+  type TakenJob,
   type UnfinishedJob,
   WAITING_MS,
 } from './stored-job.ts';
@@ -147,8 +147,8 @@ export class JobStore {
   }
 
   /** Makes the process with this attempt the only one that may change the job. */
-  async take(jobId: string, attempt: string): Promise<Taken> {
-    const result = await this.#step(steps.take, { jobId, attempt });
+  async take(jobId: string, attempt: string): Promise<TakenJob> {
+    const result = await this.#step(steps.takeJob, { jobId, attempt });
     const job = await this.read(jobId);
     if (!job || isEnded(job.state)) return { kind: 'ended' };
     if (result === 'lost') return { kind: 'lost' };

@@ -32,7 +32,7 @@ export interface StoredChunk {
 }
 
 /** A job, and how many calls were recorded for each of its chunks that has any. */
-export type Taken =
+export type TakenJob =
   | { readonly kind: 'taken'; readonly job: JobRecord; readonly calls: ReadonlyMap<number, number> }
   | { readonly kind: 'lost' | 'ended' };
 
