@@ -3,7 +3,7 @@ import { CallerRegistry } from '../../caller/caller.registry.ts';
 import { EventsService } from '../../events/events.service.ts';
 import { Metrics } from '../../observability/metrics.ts';
 import type { Webhook, WebhookState } from '../store/webhook-record.ts';
-import { type Place, WebhookStore } from '../store/webhook-store.ts';
+import { type WebhookPlace, WebhookStore } from '../store/webhook-store.ts';
 import { isFull, onBehalfOf, stateOf, typesOf, wants } from './delivery-rules.ts';
 
 /** A cursor is moved this often over events of no interest, so that another process has not everything to look through. */
@@ -56,7 +56,7 @@ export class DueWebhooks {
   }
 
   /** A caller without the rights gets nothing, also later: a turn passes over what happens meanwhile. */
-  async #lookAt(id: string, place: Place, newest: string, isTimeToMove: boolean): Promise<Found> {
+  async #lookAt(id: string, place: WebhookPlace, newest: string, isTimeToMove: boolean): Promise<Found> {
     const known = this.#known.get(id);
     if (!known?.webhook || place.cursor >= newest) return 'idle';
     if (place.isHeld) return 'behind';
@@ -75,8 +75,9 @@ export class DueWebhooks {
     return next < newest ? 'behind' : 'idle';
   }
 
-  async #know(places: ReadonlyMap<string, Place>): Promise<void> {
-    const isKnown = ([id, { version }]: readonly [string, Place]) => this.#known.get(id)?.version === version;
+  async #know(places: ReadonlyMap<string, WebhookPlace>): Promise<void> {
+    const isKnown = ([id, { version }]: readonly [string, WebhookPlace]) =>
+      this.#known.get(id)?.version === version;
     const all = [...places].every(isKnown) ? [] : await this.store.all();
     const read = new Map(all.map(({ webhook }) => [webhook.webhookId, webhook]));
     this.#known = new Map(
@@ -91,7 +92,7 @@ export class DueWebhooks {
     );
   }
 
-  #measure(places: ReadonlyMap<string, Place>): void {
+  #measure(places: ReadonlyMap<string, WebhookPlace>): void {
     const webhooks = [...this.#known].flatMap(([id, { webhook }]) => (webhook ? [{ id, webhook }] : []));
     const states = webhooks.map(({ id, webhook }) => stateOf(webhook, places.get(id)));
     const count = (wanted: WebhookState) => states.filter((state) => state === wanted).length;

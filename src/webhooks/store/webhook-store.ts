@@ -53,7 +53,7 @@ const LAST_ERROR = sql`
   SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
 
 /** How far a webhook is, whether a process works on it, and a number that grows with every change of what it is. */
-export interface Place extends WebhookProgress {
+export interface WebhookPlace extends WebhookProgress {
   readonly version: number;
   readonly isHeld: boolean;
 }
@@ -115,9 +115,9 @@ export class WebhookStore {
     await askedOfStore(() => Promise.all(tasks.map((task) => this.database.step(add, task))));
   }
 
-  async places(): Promise<ReadonlyMap<string, Place>> {
+  async places(): Promise<ReadonlyMap<string, WebhookPlace>> {
     type PlaceRow = Omit<WebhookRow, 'definition'> & { readonly version: number; readonly held: number };
-    const found = new Map<string, Place>();
+    const found = new Map<string, WebhookPlace>();
     for (let after = ''; ;) {
       const query = PLACES.with({ kind: steps.WEBHOOK, after, most: MAX_PLACES });
       const part = await this.#read<PlaceRow>(query);
