@@ -1,7 +1,7 @@
 import type { DatabaseConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
-import { edge } from '../shared/edge.ts';
-import type { Engine } from './engine.ts';
+import { edge, reportFault } from '../shared/edge.ts';
+import { DatabaseFault, type Engine } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { SeenFile, type SeenMemory } from './seen-file.ts';
@@ -47,11 +47,11 @@ export class Database {
 
   /** One statement that changes nothing, on a connection of its own. Its rows have to be bounded by the statement, in number and in bytes. */
   async read<R>(query: Query): Promise<readonly R[]> {
-    return (await this.#engine.read(query)) as readonly R[];
+    return (await told(this.#engine.read(query))) as readonly R[];
   }
 
   step<Input, Output>(step: Step<Input, Output>, input: Input): Promise<Output> {
-    return this.#steps.run(step, input);
+    return told(this.#steps.run(step, input));
   }
 
   /**
@@ -76,6 +76,16 @@ export class Database {
 
   #wake(channels: readonly string[]): void {
     for (const resolve of channels.flatMap((channel) => [...(this.#waiting.get(channel) ?? [])])) resolve();
+  }
+}
+
+/** A statement that the database does not understand is a fault of this program, also where its store calls the database away. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof DatabaseFault && error.reason === 'broken') reportFault('database', error);
+    throw error;
   }
 }
 

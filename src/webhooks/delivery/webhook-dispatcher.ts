@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Database } from '../../database/database.ts';
-import { DatabaseFault } from '../../database/engine.ts';
 import { FEED } from '../../order-ledger/event-store.ts';
 import { OrderLedgerUnavailable } from '../../order-ledger/order-ledger-store.ts';
 import { inBackground, reportFault } from '../../shared/edge.ts';
@@ -60,7 +59,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     try {
       return await this.turns.run(hold);
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!(error instanceof OrderLedgerUnavailable)) throw error;
       return AGAIN_MS;
     }
   }
@@ -85,7 +84,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
       await this.#sweep();
       return isBehind;
     } catch (error) {
-      if (!isAway(error)) reportFault('webhooks', error);
+      if (!(error instanceof OrderLedgerUnavailable)) reportFault('webhooks', error);
       return false;
     }
   }
@@ -95,10 +94,4 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     await this.store.sweep();
     this.#sweptAt = performance.now();
   }
-}
-
-/** Not where a statement fails because of its values: that is a fault of the gateway. */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof OrderLedgerUnavailable)) return false;
-  return !(error.cause instanceof DatabaseFault && error.cause.reason === 'broken');
 }
