@@ -166,24 +166,21 @@ export class GroupCommit {
       const notices = (decision.wakes ?? []).flatMap((channel) => this.engine.notice(channel) ?? []);
       return [...(decision.writes ?? []), ...notices];
     };
-    const written = await this.#report(this.engine.transact(looks, decide));
+    let written: readonly Rows[];
+    try {
+      written = await this.engine.transact(looks, decide);
+    } catch (error) {
+      if (error instanceof DatabaseFault) this.guard.wrote(error);
+      throw error;
+    }
+    // One that only looked shows nothing.
+    if (written.length > 0) this.guard.wrote(undefined);
     if (doubt) throw doubt;
     if (!decision) throw new Error(`${step.name} has decided nothing`);
     for (const [at, { statement }] of (decision.writes ?? []).entries())
       if (statement === RAISE) this.guard.raised(written[at] ?? []);
     this.wake(decision.wakes ?? []);
     return decision.results(written);
-  }
-
-  async #report<T>(work: Promise<T>): Promise<T> {
-    try {
-      const result = await work;
-      this.guard.wrote(undefined);
-      return result;
-    } catch (error) {
-      if (error instanceof DatabaseFault) this.guard.wrote(error);
-      throw error;
-    }
   }
 
   #expire(waiting: Waiting): void {

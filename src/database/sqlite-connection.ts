@@ -12,13 +12,15 @@ const BUSY_MS = 2_000;
 /** A log of 16 MiB is written back by the commit that fills it; a shorter one while the database is idle. */
 const MAX_LOG_PAGES = 4_096;
 
+const IO_ERROR = 10;
+
 /** What an error of SQLite means, by its primary code. */
 const REASONS: Readonly<Record<number, FaultReason>> = {
   3: 'rights',
   5: 'away',
   6: 'away',
   8: 'read-only',
-  10: 'full',
+  [IO_ERROR]: 'full',
   11: 'damaged',
   13: 'full',
   14: 'away',
@@ -86,8 +88,8 @@ export class SqliteConnection {
     } catch (error) {
       this.rollback();
       const fault = faultOf(error);
-      // The frames of the commit may be in the log of the file.
-      throw isCommitting && fault.reason === 'full'
+      // Where the disk fails, the last frame of the commit may be in the log of the file. Where it is only full, it is not.
+      throw isCommitting && codeOf(error) === IO_ERROR
         ? new DatabaseFault('unknown', fault.message, error)
         : fault;
     }
@@ -118,10 +120,17 @@ export class SqliteConnection {
   }
 }
 
+/** The primary code of SQLite's error; undefined where it is none. */
+function codeOf(error: unknown): number | undefined {
+  const { errcode } = error as { errcode?: number };
+  return errcode === undefined ? undefined : errcode & 0xff;
+}
+
 function faultOf(error: unknown): DatabaseFault {
-  const { errcode, message } = error as { errcode?: number; message?: string };
-  if (errcode === undefined) return new DatabaseFault('broken', String(message), error);
-  const reason = REASONS[errcode & 0xff];
+  const { message } = error as { message?: string };
+  const code = codeOf(error);
+  if (code === undefined) return new DatabaseFault('broken', String(message), error);
+  const reason = REASONS[code];
   if (reason) return new DatabaseFault(reason, MESSAGES[reason] ?? String(message), error);
   if (message?.includes('no such table')) return new DatabaseFault('unready', message, error);
   return new DatabaseFault('broken', String(message), error);
