@@ -2,8 +2,10 @@ import { Global, Module, type OnApplicationShutdown, type OnModuleInit } from '@
 import { DatabaseConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
 import { Database } from './database.ts';
 import { SealedTexts } from './sealed-texts.ts';
+import type { SeenPlace } from './seen-memory.ts';
 import { trustReasons } from './trust.ts';
 
 /** The database for every module. */
@@ -12,8 +14,9 @@ import { trustReasons } from './trust.ts';
   providers: [
     {
       provide: Database,
-      inject: [DatabaseConfig, Log],
-      useFactory: (config: DatabaseConfig, log: Log) => new Database(config, log),
+      inject: [DatabaseConfig, Log, SharedRedis],
+      useFactory: (config: DatabaseConfig, log: Log, redis: SharedRedis) =>
+        new Database(config, log, redis.configured ? seenInRedis(redis) : undefined),
     },
     {
       provide: SealedTexts,
@@ -48,4 +51,13 @@ export class DatabaseModule implements OnModuleInit, OnApplicationShutdown {
   onApplicationShutdown(): Promise<void> {
     return this.database.close();
   }
+}
+
+/** Where Redis is emptied too, the next commit fills it again. */
+function seenInRedis(redis: SharedRedis): SeenPlace {
+  const key = `${redis.environment}:database`;
+  return {
+    read: () => redis.run((client) => client.get(key)),
+    write: (text) => redis.run((client) => client.set(key, text)),
+  };
 }

@@ -4,7 +4,7 @@ import { edge, reportFault } from '../shared/edge.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { PostgresEngine } from './postgres-engine.ts';
-import { SeenFile, type SeenMemory } from './seen-file.ts';
+import { besideFile, SeenMemory, type SeenPlace } from './seen-memory.ts';
 import type { Query } from './sql.ts';
 import { SqliteFile, SqliteMemory } from './sqlite-engine.ts';
 import type { Step } from './step.ts';
@@ -18,13 +18,14 @@ export class Database {
   readonly #steps: GroupCommit;
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor(config: DatabaseConfig, log: Log, memory?: SeenMemory) {
+  /** `shared` is the place where all gateways of a PostgreSQL remember what they have seen of it. */
+  constructor(config: DatabaseConfig, log: Log, shared?: SeenPlace) {
     this.#engine = engineOf(config);
     const { address } = config;
     const init = address.kind === 'memory' ? 'auto' : config.init;
-    const beside = address.kind === 'file' ? new SeenFile(address.path, config.platform) : undefined;
-    this.#memory = memory ?? beside;
-    this.trust = new Trust(this.#engine, init, this.#memory, log);
+    const place = address.kind === 'file' ? besideFile(address.path, config.platform) : shared;
+    this.#memory = address.kind !== 'memory' && place ? new SeenMemory(place) : undefined;
+    this.trust = new Trust(this.#engine, { init, keys: config.encryptionKeys }, this.#memory, log);
     this.#steps = new GroupCommit(this.#engine, this.trust, (channels) => this.#wake(channels));
     this.#engine.listen((channel) => this.#wake([channel]));
   }

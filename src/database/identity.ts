@@ -1,5 +1,5 @@
 import type { Engine, Rows } from './engine.ts';
-import { highest, type Seen } from './seen-file.ts';
+import { highest, type Seen } from './seen-memory.ts';
 import { FOR_UPDATE, NOW, type Query, rows, sql } from './sql.ts';
 
 /** The identity of a platform's records in a database, and its numbers, which only rise. */
@@ -16,7 +16,8 @@ const NAMES = ['begun', 'feed'];
 export const LOOK = sql`
   SELECT identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
   FROM identities LEFT JOIN numbers ON numbers.platform = identities.platform WHERE identities.platform = :platform`;
-export const TRY = sql`UPDATE identities SET identity = identity WHERE platform = :platform`;
+/** Writes a text that nobody reads. */
+export const TRY = sql`UPDATE identities SET trial = :trial WHERE platform = :platform`;
 
 const MAKE = sql`
   INSERT INTO identities (platform, identity, confirmed_at) VALUES (:platform, :identity, 0) ON CONFLICT DO NOTHING`;

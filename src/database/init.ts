@@ -7,7 +7,7 @@ import { engineOf } from './database.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
 import { confirm, type Identity, identityIn, LOOK } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
-import { highest, SeenFile } from './seen-file.ts';
+import { besideFile, highest, SeenMemory } from './seen-memory.ts';
 
 /**
  * `npm run database-init [-- --yes]`: an operator makes the database ready, or confirms that the gateway may trust it with its present content.
@@ -50,7 +50,7 @@ async function makeReady(
     throw new Refused(
       `The database has version ${version}, and this build knows ${SCHEMA_VERSION}: use the build that made it, or a newer one`,
     );
-  const memory = address.kind === 'file' ? new SeenFile(address.path, platform) : undefined;
+  const memory = address.kind === 'file' ? new SeenMemory(besideFile(address.path, platform)) : undefined;
   const seen = await memory?.recall();
   const found = version === 0 ? undefined : identityIn(await engine.read(LOOK.with()));
   const numbers = highest(found?.numbers, highest(found?.lostSeen, seen?.numbers));

@@ -16,7 +16,7 @@ const migrations: readonly Migration[] = [
       sql`CREATE TABLE schema_versions (version bigint PRIMARY KEY, applied_at bigint NOT NULL)`,
       // trust.ts
       sql`CREATE TABLE identities (platform text PRIMARY KEY, identity text NOT NULL, confirmed_at bigint NOT NULL,
-        lost_at bigint, lost_seen text)`,
+        lost_at bigint, lost_seen text, key_checks text, trial text)`,
       sql`CREATE TABLE numbers (platform text NOT NULL, name text NOT NULL, value bigint NOT NULL,
         PRIMARY KEY (platform, name))`,
     ],

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '../config/config-error.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Log } from '../observability/log.ts';
 import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
 import type { Guard } from './group-commit.ts';
 import { identityIn, LOOK, loss, make, TRY } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
-import { highest, type Seen, type SeenMemory } from './seen-file.ts';
+import { checkKeys } from './key-checks.ts';
+import { highest, type Seen, type SeenMemory } from './seen-memory.ts';
 
 const CHECK_MS = 1_000;
 const CHECK_STOPPED_MS = 250;
 /** While nothing is written, a trial write runs this often: only a write finds a full disk. */
 const TRIAL_MS = 5_000;
+const TRIAL_BYTES = 64 * 1024;
 
 /** Why orders are refused; `none`: they are not. */
 export const trustReasons = ['none', 'away', 'unready', 'identity', 'numbers', 'settings', 'writes'] as const;
@@ -32,10 +35,15 @@ export class Trust implements Guard {
   #wroteAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
+  /** The ids of encryption keys that have sealed what is in the database, and that the gateway does not have. */
+  lackedKeys: readonly string[] = [];
 
   constructor(
     private readonly engine: Engine,
-    private readonly init: 'auto' | 'manual',
+    private readonly settings: {
+      readonly init: 'auto' | 'manual';
+      readonly keys: readonly EncryptionKey[];
+    },
     private readonly memory: SeenMemory | undefined,
     private readonly log: Log,
   ) {
@@ -114,6 +122,10 @@ export class Trust implements Guard {
   }
 
   #fail(error: unknown): void {
+    if (error instanceof ConfigError) {
+      this.#stop('settings', `Orders are refused: ${error.faults.join('; ')}`);
+      return;
+    }
     const { reason, message } =
       error instanceof DatabaseFault ? error : { reason: 'away', message: String(error) };
     const stopped =
@@ -131,7 +143,7 @@ export class Trust implements Guard {
         `DATABASE_URL leads to a database of version ${version}, and this build knows ${SCHEMA_VERSION}: start the build that made it, or a newer one`,
       ]);
     const isKnown = version > 0 && identityIn(await this.engine.read(LOOK.with())) !== undefined;
-    if (!isKnown && (this.#seen || this.init === 'manual')) {
+    if (!isKnown && (this.#seen || this.settings.init === 'manual')) {
       const what = this.#seen ? 'was emptied while orders were kept in it' : 'was never made ready';
       this.#stop(
         'unready',
@@ -143,6 +155,7 @@ export class Trust implements Guard {
     if (!isKnown) await make(this.engine, randomBytes(16).toString('base64url'));
     const lacks = await this.#schema.missingRights();
     if (lacks) this.#stop('writes', `The database ${lacks}; orders are refused until then`);
+    else this.lackedKeys = await checkKeys(this.engine, this.settings.keys);
     return lacks === undefined;
   }
 
@@ -194,9 +207,10 @@ export class Trust implements Guard {
     this.memory?.keep(this.#seen);
   }
 
-  /** Changes nothing, and shows whether the database takes writes. */
+  /** Shows whether the database takes writes. After a failure it writes more than an order: a full disk has room for a little, again and again. */
   async #try(): Promise<void> {
-    await this.engine.transact([], () => [TRY.with()]);
+    const trial = randomBytes(this.#stopped === 'writes' ? TRIAL_BYTES : 1).toString('base64');
+    await this.engine.transact([], () => [TRY.with({ trial })]);
     this.wrote(undefined);
   }
 
@@ -221,10 +235,11 @@ export class Trust implements Guard {
 
   #plan(): void {
     if (this.#isOver) return;
-    const due = edge('look at the database', async () => {
+    const look = async () => {
       await this.check();
       this.#plan();
-    });
+    };
+    const due = edge('look at the database', look, () => this.#plan());
     this.#timer = setTimeout(due, this.#stopped === 'none' ? CHECK_MS : CHECK_STOPPED_MS).unref();
   }
 }

@@ -1,12 +1,14 @@
 import { keptMonths, type MonthlyUse } from '../control/budgets.ts';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { ConfigError } from '../config/config-error.ts';
 import { Database } from '../database/database.ts';
 import type { SqlRow } from '../database/engine.ts';
-import { NOW, rows, sql } from '../database/sql.ts';
+import { among, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
+import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites } from './begin-store.ts';
 import { askedOfStore } from './ledger-fault.ts';
-import { keptDetails, type LedgerRecord } from './ledger-record.ts';
+import { keptDetails, type LedgerRecord, unsettled } from './ledger-record.ts';
 import type { LoggedMove } from './move-log.ts';
 import {
   endLeases,
@@ -46,6 +48,11 @@ const WAITING = sql`
     SELECT min(submitted_at) FROM writes
     WHERE writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = order_counts.state) AS oldest
   FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'accepted')`;
+const SEALED = sql`
+  SELECT count(*) AS orders FROM writes, ${rows('heads', { head: 'text' })}
+  WHERE platform = :platform AND channel IS NOT NULL
+    AND ${among(sql`state`, sql`SELECT state FROM ${rows('states', { state: 'text' })}`)}
+    AND substr(details, 1, length(heads.head)) = heads.head`;
 const MEMBERS = sql`
   SELECT count(*) AS granted, min(members) AS members FROM order_groups
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
@@ -62,7 +69,7 @@ const forgetUses: Step<number, undefined> = {
 
 /** Orders and keyed writes in the database. Each call is one atomic step on its clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent. */
 @Injectable()
-export class WriteStore {
+export class WriteStore implements OnModuleInit {
   readonly #lists: OrderListStore;
   #forgottenAt = -Infinity;
 
@@ -71,6 +78,19 @@ export class WriteStore {
     private readonly records: WriteRecords,
   ) {
     this.#lists = new OrderListStore(database);
+  }
+
+  /** Refuses the start where nobody could show or settle an order, since its key is missing. */
+  async onModuleInit(): Promise<void> {
+    const lacked = this.database.trust.lackedKeys;
+    if (lacked.length === 0) return;
+    const heads = lacked.map((kid) => ({ head: sealedHead(kid) }));
+    const states = unsettled.map((state) => ({ state }));
+    const [found] = await this.database.read<{ orders: number }>(SEALED.with({ heads, states }));
+    if (found && found.orders > 0)
+      throw new ConfigError([
+        `ENCRYPTION_KEYS lacks a key under which ${found.orders} orders are sealed that are not settled: add it at the end`,
+      ]);
   }
 
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */

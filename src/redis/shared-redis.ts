@@ -43,6 +43,8 @@ export class RedisAway extends Error {
 @Injectable()
 export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly sealer: Sealer | undefined;
+  /** The first part of its keys. */
+  readonly environment: string;
   readonly #client: Redis | Cluster | undefined;
   readonly #rights: Rights;
   readonly #listeners: (() => void)[] = [];
@@ -71,7 +73,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     private readonly log: Log,
     private readonly metrics: Metrics,
   ) {
-    this.#rights = sharedRights(environmentName(config.platform));
+    this.environment = environmentName(config.platform);
+    this.#rights = sharedRights(this.environment);
     const server = serverOf(config);
     if (!server) return;
     this.sealer = new Sealer(config.encryptionKeys);

@@ -33,13 +33,16 @@ export interface Opened {
   readonly log: RecordedLog;
 }
 
+/** One key for all: a database knows the keys of its gateways. */
+const ENCRYPTION_KEYS = newEncryptionKey();
+
 /** A database as a gateway opens it. `environment` has further variables, such as another `UPSTREAM_BASE_URL`. */
 export async function openDatabase(
   url: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Opened> {
   const log = new RecordedLog();
-  const config = settings({ DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey(), ...environment });
+  const config = settings({ DATABASE_URL: url, ENCRYPTION_KEYS, ...environment });
   log.log.addSecrets([url]);
   const database = new Database(config.database, log.log);
   await database.open();
@@ -74,6 +77,10 @@ export async function runProgram(
   });
 }
 
-export function databaseInit(url: string, ...options: readonly string[]) {
-  return runProgram('database-init', initEnvironment(url), ...options);
+/** The environment is that of a gateway, where one has records there. */
+export function databaseInit(
+  given: string | Readonly<Record<string, string>>,
+  ...options: readonly string[]
+) {
+  return runProgram('database-init', typeof given === 'string' ? initEnvironment(given) : given, ...options);
 }

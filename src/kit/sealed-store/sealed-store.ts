@@ -14,6 +14,11 @@ const FORMAT = 'v1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
+/** The beginning of every text that the key of this id has sealed. */
+export function sealedHead(kid: string): string {
+  return `${FORMAT}.${kid}.`;
+}
+
 /**
  * Seals values for Redis with AES-256-GCM under the first key, and opens them under any key of the list. The name of the Redis key
  * is authenticated too, so a value that was copied to another key does not open there.
@@ -60,7 +65,7 @@ export class Sealer {
   }
 
   get #head(): string {
-    return `${FORMAT}.${this.#first.kid}.`;
+    return sealedHead(this.#first.kid);
   }
 
   #encrypted(plain: Buffer | string, redisKey: string): Buffer {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { edge } from '../shared/edge.ts';
 
@@ -17,13 +16,10 @@ export function highest(one: Seen['numbers'] = {}, other: Seen['numbers'] = {}):
   return Object.fromEntries(names.map((name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
 }
 
-/** Outlives the process, and is not in the database. */
-export interface SeenMemory {
-  recall(): Promise<Seen | undefined>;
-  /** Returns at once. Within one identity the numbers never fall. */
-  keep(seen: Seen): void;
-  /** Resolves when all that was given to `keep` is kept. */
-  flush(): Promise<void>;
+/** Where a text outlives the process, and is not in the database. Both may reject. */
+export interface SeenPlace {
+  read(): Promise<string | null>;
+  write(text: string): Promise<unknown>;
 }
 
 /** Changes within this time are written together. */
@@ -35,34 +31,33 @@ const schema = z.object({
   numbers: z.record(z.string(), z.number()),
 });
 
-/** The memory for the database of a file: a small file beside it. So a copy that was put back is noticed after a restart too. */
-export class SeenFile implements SeenMemory {
-  readonly #path: string;
+/** What gateways have seen of the database, so that a loss is noticed also by one that starts after it. */
+export class SeenMemory {
   #seen: Seen | undefined;
   #written: Seen | undefined;
   #planned: NodeJS.Timeout | undefined;
   #writing = Promise.resolve();
 
-  constructor(database: string, platform: string) {
-    this.#path = `${database}.seen-${createHash('sha256').update(platform).digest('hex').slice(0, 8)}`;
-  }
+  constructor(private readonly place: SeenPlace) {}
 
   async recall(): Promise<Seen | undefined> {
     try {
-      return schema.parse(JSON.parse(readFileSync(this.#path, 'utf8')));
+      return schema.parse(JSON.parse((await this.place.read()) ?? ''));
     } catch {
       return undefined;
     }
   }
 
+  /** Returns at once. Within one identity the numbers never fall. */
   keep(seen: Seen): void {
     this.#seen = seen;
     this.#planned ??= setTimeout(
-      edge('file beside the database', () => this.flush()),
+      edge('memory of the database', () => this.flush()),
       COLLECT_MS,
     );
   }
 
+  /** Resolves when all that was given to `keep` is kept. */
   flush(): Promise<void> {
     clearTimeout(this.#planned);
     this.#planned = undefined;
@@ -76,13 +71,21 @@ export class SeenFile implements SeenMemory {
     const before = await this.recall();
     // Another process may have seen more.
     const numbers = highest(before?.identity === seen.identity ? before.numbers : {}, seen.numbers);
-    const part = `${this.#path}.${process.pid}`;
     try {
-      await writeFile(part, JSON.stringify({ ...seen, numbers }));
-      await rename(part, this.#path);
+      await this.place.write(JSON.stringify({ ...seen, numbers }));
       this.#written = seen;
     } catch {
       // It is written with the next commit.
     }
   }
+}
+
+/** A small file beside the file of the database. */
+export function besideFile(database: string, platform: string): SeenPlace {
+  const path = `${database}.seen-${createHash('sha256').update(platform).digest('hex').slice(0, 8)}`;
+  const part = `${path}.${process.pid}`;
+  return {
+    read: () => readFile(path, 'utf8'),
+    write: (text) => writeFile(part, text).then(() => rename(part, path)),
+  };
 }

@@ -1,0 +1,40 @@
+import { createHmac } from 'node:crypto';
+import { ConfigError } from '../config/config-error.ts';
+import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
+import type { Engine, Rows } from './engine.ts';
+import { FOR_UPDATE, sql } from './sql.ts';
+
+const KNOWN = sql`SELECT key_checks FROM identities WHERE platform = :platform`;
+const LOCKED = sql`SELECT key_checks FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
+const KEEP = sql`UPDATE identities SET key_checks = :checks WHERE platform = :platform`;
+
+/**
+ * Keeps a check value of each encryption key that the database does not know yet. Returns the ids of keys that it knows and the gateway does
+ * not have. Throws {@link ConfigError} where an id has another key now: the gateway could read nothing that the former one has sealed.
+ */
+export async function checkKeys(engine: Engine, keys: readonly EncryptionKey[]): Promise<readonly string[]> {
+  const own = Object.fromEntries(keys.map(({ kid, key }) => [kid, checkValue(key)]));
+  const kids = Object.keys(own);
+  let known = checksIn(await engine.read(KNOWN.with()));
+  if (kids.some((kid) => !(kid in known)))
+    await engine.transact([LOCKED.with()], ([found]) => {
+      known = checksIn(found ?? []);
+      return [KEEP.with({ checks: JSON.stringify({ ...own, ...known }) })];
+    });
+  const exchanged = kids.filter((kid) => known[kid] !== undefined && known[kid] !== own[kid]);
+  if (exchanged.length > 0)
+    throw new ConfigError([
+      `ENCRYPTION_KEYS has another key under the id ${exchanged.join(' and ')} than the database knows: put the old key back, and give the new one another id`,
+    ]);
+  return Object.keys(known).filter((kid) => !(kid in own));
+}
+
+function checksIn([row]: Rows): Readonly<Record<string, string>> {
+  const text = row?.['key_checks'];
+  return typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : {};
+}
+
+/** Differs for different keys and reveals nothing of them. */
+function checkValue(key: EncryptionKey['key']): string {
+  return createHmac('sha256', key).update('gateway database: check value').digest('base64url').slice(0, 22);
+}
