@@ -36,12 +36,12 @@ describe('Orders while gateways, their database and Redis are killed, and the pl
   });
 
   it.each([
-    ['D500 go on by themselves with a synchronous standby, and none is lost or placed twice', 'failover'],
-    ['D501 stop where a standby takes over that lacks commits, until it is confirmed', 'lagging-failover'],
-    ['D502 stop where a base backup was restored, until it is confirmed', 'gone-back'],
-    ['D503 do not run again when the clock of the server steps', 'clock-steps'],
-    ['D504 have begun, once, where the reply to the commit of their beginning is lost', 'lost-replies'],
-    ['D505 are kept in a file while their gateway is killed again and again', 'file-killed'],
+    ['D38 go on by themselves with a synchronous standby, and none is lost or placed twice', 'failover'],
+    ['D39 stop where a standby takes over that lacks commits, until it is confirmed', 'lagging-failover'],
+    ['D40 stop where a base backup was restored, until it is confirmed', 'gone-back'],
+    ['D41 do not run again when the clock of the server steps', 'clock-steps'],
+    ['D42 have begun, once, where the reply to the commit of their beginning is lost', 'lost-replies'],
+    ['D43 are kept in a file while their gateway is killed again and again', 'file-killed'],
   ])('%s', (_, act) => {
     expect(report.text).toContain(`${act} `);
     expect(report.faults.filter((fault) => fault.startsWith(`${act}: `))).toEqual([]);

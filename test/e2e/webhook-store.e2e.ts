@@ -174,7 +174,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     await ended(task);
   });
 
-  it('D401 Only the attempt that has the task keeps anything, and what it had not kept is there for the next one', async () => {
+  it('D36 Only the attempt that has the task keeps anything, and what it had not kept is there for the next one', async () => {
     const webhookId = await added();
     const first = await called(webhookId, 1);
     // Nobody has taken the task yet, so what was sent is kept, although the lease has ended.
@@ -190,7 +190,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     expect(await keep(other, second, 9, {})).toBe(false);
   });
 
-  it('D401 Of a webhook that is removed while it is worked on nothing is left', async () => {
+  it('D36 Of a webhook that is removed while it is worked on nothing is left', async () => {
     const webhookId = await added();
     const task = await called(webhookId);
     await keep(store, task, 1, { 1: waits() });

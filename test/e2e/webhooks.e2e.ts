@@ -554,7 +554,7 @@ describe('several gateways on one database', () => {
       ({ id }) => id,
     );
 
-  it('D400 the one that delivers is killed: another one takes over, and delivers all that nobody had taken', async () => {
+  it('D35 the one that delivers is killed: another one takes over, and delivers all that nobody had taken', async () => {
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
     const hook = await receiver({ isIll: true });
     const webhookId = await webhook(fleet, hook.url);
@@ -589,7 +589,7 @@ describe('several gateways on one database', () => {
     expect(hooks.map(({ asked }) => asked.toSorted())).toEqual([all, all]);
   });
 
-  it('D402 a webhook whose next events were dropped from the feed goes on with those that are kept', async () => {
+  it('D37 a webhook whose next events were dropped from the feed goes on with those that are kept', async () => {
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
     const hook = await receiver();
     const webhookId = await webhook(fleet, hook.url);

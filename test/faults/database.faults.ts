@@ -13,7 +13,13 @@ import { databaseInit, emptyDatabase, openDatabase } from '../support/database.t
 import { endings } from '../support/endings.ts';
 import { Blackhole, FaultProxy } from '../support/fault-proxy.ts';
 import { startPooler } from '../support/pooler.ts';
-import { followServer, postgresUrl, type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import {
+  followServer,
+  postgresUrl,
+  type RunningPostgres,
+  startPostgres,
+  throughPort,
+} from '../support/postgres.ts';
 import { freePort, serverFolder, until } from '../support/redis.ts';
 import { begin, EVENTS_AFTER, install, move, type SampleOrder } from '../support/sample-store.ts';
 import { settings } from '../support/settings.ts';
@@ -48,7 +54,6 @@ async function newFile(): Promise<string> {
 const isUp = (database: Database) => until('the database is trusted', () => database.trust.status === 'up');
 const isDown = (database: Database, stopped: string) =>
   until(`orders stop: ${stopped}`, () => database.trust.trouble.stopped === stopped);
-const throughPort = (url: string, port: number) => url.replace(/:\d+\//, `:${port}/`);
 
 /** Begins and moves orders until `end` is called, and gives what each order was told. */
 function flood(database: Database) {

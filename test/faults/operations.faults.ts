@@ -4,6 +4,7 @@ import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
+import { postgresUrl } from '../support/postgres.ts';
 import { type RunningRedis, startRedis } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { useSandbox } from '../support/stack.ts';
@@ -16,11 +17,13 @@ const CURRENT = '/v1/sessions/current';
 
 const sandbox = useSandbox();
 let redis: RunningRedis;
+let databaseUrl: string;
 const { atEnd, ended } = endings();
 
 beforeEach(async () => {
   await sandbox.reset({ tokens: true });
   redis = ended(await startRedis());
+  databaseUrl = await postgresUrl();
 });
 
 async function gatewayWith(
@@ -28,7 +31,10 @@ async function gatewayWith(
   platform = sandbox,
   more: Record<string, string> = {},
 ): Promise<TestGateway> {
-  const environment = { REDIS_URL: redis.url, ENCRYPTION_KEYS: encryptionKeys, CACHE_TTL_MS: '600000' };
+  const environment = {
+    ...{ REDIS_URL: redis.url, DATABASE_URL: databaseUrl },
+    ...{ ENCRYPTION_KEYS: encryptionKeys, CACHE_TTL_MS: '600000' },
+  };
   return ended(await TestGateway.start(platform, { ...environment, ...more }));
 }
 
@@ -69,7 +75,7 @@ it('O1 replacing an encryption key loses no session, no token, no cached read an
 
 it('O6 in production the documentation is not served, and its page requests nothing else', async () => {
   const fleet = await Fleet.start(sandbox, 1, {
-    environment: { NODE_ENV: 'production', ORDER_STORE_INIT: 'auto' },
+    environment: { NODE_ENV: 'production', DATABASE_INIT: 'auto' },
   });
   ended(fleet);
   const paths = ['/docs', '/docs/', '/docs/index.html', '/docs/swagger-ui-init.js', '/docs-json'];
@@ -79,7 +85,7 @@ it('O6 in production the documentation is not served, and its page requests noth
   }
 });
 
-it('O8 two platforms on one Redis share no token, session, read or order', async () => {
+it('O8 two platforms on one Redis and one database share no token, session, read or order', async () => {
   const other = await TestSandbox.start();
   atEnd(() => other.close());
   const keys = newEncryptionKey();

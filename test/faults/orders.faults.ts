@@ -9,7 +9,8 @@ import type { GatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { type RunningPostgres, startPostgres, throughPort } from '../support/postgres.ts';
+import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 import { whenClosed } from '../support/socket.ts';
 
@@ -18,7 +19,6 @@ import { whenClosed } from '../support/socket.ts';
  * once, and its reported state is true.
  */
 
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
 const HOUR_MS = 3_600_000;
 
 const sandbox = useSandbox();
@@ -33,7 +33,7 @@ interface Asked {
   get(path: string): Promise<TestAnswer>;
 }
 const place = (gateway: Asked, number: string) => gateway.post('/v1/license-orders', orderOf(number));
-/** With a store that is there. */
+/** With a database that is there. */
 const placed = (gateway: Asked, number: string) => onceServed(() => place(gateway, number));
 const stateOf = async (gateway: Asked, number: string) =>
   (await onceServed(() => gateway.get(`/v1/license-orders/crm/${number}`))).body['state'];
@@ -56,28 +56,28 @@ function expectRefused(answer: TestAnswer): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
 }
 
-describe('a gateway with a bad way to the platform and to its order store', () => {
+describe('a gateway with a bad way to the platform and to its database', () => {
   let platform: FaultProxy;
-  let redis: RunningRedis;
-  let store: FaultProxy;
+  let server: RunningPostgres;
+  let database: FaultProxy;
   let gateway: TestGateway;
 
   beforeAll(async () => {
     platform = await FaultProxy.start(Number(new URL(sandbox.url).port));
-    redis = await startRedis(DURABLE);
-    store = await FaultProxy.start(redis.port);
+    server = await startPostgres();
+    database = await FaultProxy.start(server.port);
     gateway = await TestGateway.start(sandbox, {
       UPSTREAM_BASE_URL: platform.url,
       UPSTREAM_ORDER_DEADLINE_MS: '4000',
-      ORDER_REDIS_URL: `redis://127.0.0.1:${store.port}`,
+      DATABASE_URL: throughPort(await server.newUrl(), database.port),
       ENCRYPTION_KEYS: newEncryptionKey(),
     });
-    // Each test then begins with a token and an order store that answers.
+    // Each test then begins with a token and a database that answers.
     await isPlaced(gateway, newNumber());
   });
   afterAll(async () => {
     await gateway.stop();
-    await Promise.all([platform.close(), store.close(), redis.stop()]);
+    await Promise.all([platform.close(), database.close(), server.stop()]);
   });
 
   it('U8 each order has a connection of its own, so the platform closes none during it', async () => {
@@ -146,17 +146,18 @@ describe('a gateway with a bad way to the platform and to its order store', () =
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
-  it('R6 a reset before the reply of the store: a process does not block its own order', async () => {
-    await store.add({ toxic: 'reset_peer', direction: 'downstream', ms: 0 });
+  it('D31 the connection to the database is reset before each reply: nothing is sent, and the number is not lost', async () => {
+    await database.add({ toxic: 'reset_peer', direction: 'downstream', ms: 0 });
     const number = newNumber();
     expectRefused(await place(gateway, number));
-    await store.clear();
+    expect(await sends()).toBe(0);
+    await database.clear();
     await isPlaced(gateway, number);
     expect(await commitsOf(number)).toBe(1);
   });
 
-  it('R3 a store that is frozen: refused in time with nothing sent, and the numbers are not lost', async () => {
-    redis.freeze();
+  it('D31 the database no longer answers: orders are refused in time with nothing sent, and the numbers are not lost', async () => {
+    await database.add({ toxic: 'timeout', ms: 0 });
     const all = Array.from({ length: 5 }, newNumber);
     for (const number of all) {
       const started = performance.now();
@@ -164,23 +165,23 @@ describe('a gateway with a bad way to the platform and to its order store', () =
       expect(performance.now() - started).toBeLessThan(5_000);
     }
     expect(await sends()).toBe(0);
-    redis.thaw();
+    await database.clear();
     for (const number of all) {
       await isPlaced(gateway, number);
       expect([number, await commitsOf(number)]).toEqual([number, 1]);
     }
   });
 
-  it('R7 a store that is killed during an order: the response is true, the next is refused, and the record follows', async () => {
+  it('D31 the database is killed during an order: the response is true, the next is refused, and the record follows', async () => {
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_000 } });
     const [number, next] = [newNumber(), newNumber()];
     const response = placed(gateway, number);
     await until('it is sent', async () => (await sandbox.spoiled()) === 1);
-    await redis.kill9();
+    await server.kill();
     const answer = await response;
     expect([answer.status, answer.body['state']]).toEqual([201, 'succeeded']);
     expectRefused(await place(gateway, next));
-    redis = await startRedis([...DURABLE, '--port', String(redis.port), '--dir', redis.folder]);
+    await server.start();
     await becomes(gateway, number, 'succeeded');
     expect(isReplay(await placed(gateway, number))).toBe(true);
     await isPlaced(gateway, next);
@@ -190,7 +191,8 @@ describe('a gateway with a bad way to the platform and to its order store', () =
 
 describe('a process', () => {
   const clock = SteppedClock.make();
-  let redis: RunningRedis;
+  let server: RunningPostgres;
+  let environment: Record<string, string>;
   let fleet: Fleet;
   const at = (index: number): Asked => ({
     get: (path) => fleet.get(index, path) as Promise<TestAnswer>,
@@ -207,19 +209,19 @@ describe('a process', () => {
     sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs } });
 
   beforeAll(async () => {
-    redis = await startRedis(DURABLE, undefined, clock.environment);
-    const environment = { ORDER_REDIS_URL: redis.url };
+    server = await startPostgres([], undefined, undefined, clock.environment);
+    environment = { DATABASE_URL: await server.newUrl() };
     fleet = await Fleet.start(sandbox, 2, { environment, how: { disturbed: true } });
   });
   beforeEach(async () => {
     clock.step(0);
     const { exitCode, signalCode } = victim().child;
     if (exitCode === null && signalCode === null) return;
-    await fleet.launch({ ORDER_REDIS_URL: redis.url }, { disturbed: true }, 0);
+    await fleet.launch(environment, { disturbed: true }, 0);
   });
   afterAll(async () => {
     await fleet.stop();
-    await redis.stop();
+    await server.stop();
     clock.stop();
   });
 
@@ -236,7 +238,7 @@ describe('a process', () => {
       await fleet.gateways[1]?.disturb({ clock: -shift });
       let meanwhile: TestAnswer | undefined;
       await until(
-        'the store is in time',
+        'the database is in time',
         async () => (meanwhile = await place(other, number)).status !== 503,
       );
       expect(meanwhile?.body).toMatchObject({ code: 'request-in-progress' });
@@ -285,7 +287,7 @@ describe('a process', () => {
   it('P5 killed between the record and the first byte: in doubt, a false alarm by design', async () => {
     const hole = await Blackhole.start();
     const swallowed = {
-      ORDER_REDIS_URL: redis.url,
+      ...environment,
       UPSTREAM_BASE_URL: `http://127.0.0.1:${hole.port}`,
       UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
       UPSTREAM_ORDER_DEADLINE_MS: '60000',

@@ -34,12 +34,12 @@ const shippedAt = async (REDIS_URL: string, environment: Record<string, string> 
 const lines = (gateway: TestGateway, event: string) =>
   gateway.logLines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event);
 const ready = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body;
-const is = (gateway: TestGateway, part: 'redis' | 'orders', state: string) =>
+const is = (gateway: TestGateway, part: 'redis', state: string) =>
   until(`${part} is ${state}`, async () => (await ready(gateway))[part] === state);
 const place = (gateway: TestGateway, number: string) => gateway.post('/v1/license-orders', orderOf(number));
 
-describe('R24 Redis refuses the connection', () => {
-  it('by its password: one line in its words, and orders are not up', async () => {
+describe('R7 Redis refuses the connection', () => {
+  it('by its password: one line in its words, and orders go on', async () => {
     const password = credential();
     const redis = await newRedis('--requirepass', password);
     const gateway = await gatewayAt(redis.url.replace('//', `//:not-${password}@`));
@@ -48,8 +48,8 @@ describe('R24 Redis refuses the connection', () => {
         .filter(({ store }) => store === 'shared')
         .map((line) => String(line['said']).split(' ')[0]);
     await until('it is said', () => said().includes('WRONGPASS'));
-    expect(await ready(gateway)).toMatchObject({ redis: 'down', orders: 'down' });
-    expect((await place(gateway, 'SO-refused')).status).toBe(503);
+    expect(await ready(gateway)).toMatchObject({ redis: 'down', orders: 'up' });
+    expect((await onceServed(() => place(gateway, 'SO-refused'))).status).toBe(201);
     await redis.stop();
     await newRedis('--port', String(redis.port));
     await is(gateway, 'redis', 'up');
@@ -58,7 +58,7 @@ describe('R24 Redis refuses the connection', () => {
     expect(gateway.logLines.join()).not.toContain(password);
   });
 
-  it('by its protected mode: each line of the output is JSON, and one for each store has the words', async () => {
+  it('by its protected mode: each line of the output is JSON, and one has the words', async () => {
     const password = credential();
     const redis = await newRedis('--bind', '*', '--protected-mode', 'yes');
     // Of this machine, from outside: for Redis, a loopback address is no stranger.
@@ -70,44 +70,20 @@ describe('R24 Redis refuses the connection', () => {
     const gateway = await shippedAt(`redis://:${password}@${address}:${redis.port}`);
     // Each line is JSON, or this throws.
     const away = () => lines(gateway, 'redis-away').filter(({ said }) => said !== undefined);
-    await until('it is said', () => away().length >= 2);
-    expect(await ready(gateway)).toMatchObject({ redis: 'down', orders: 'down' });
-    await until('both clients have connected again several times', async () => {
+    await until('it is said', () => away().length > 0);
+    expect(await ready(gateway)).toMatchObject({ redis: 'down' });
+    await until('the client has connected again several times', async () => {
       const metrics = await gateway.metrics();
-      return Number(/^gateway_redis_errors_total\{reason="denied"\} (\d+)/m.exec(metrics)?.[1]) >= 8;
+      return Number(/^gateway_redis_errors_total\{reason="denied"\} (\d+)/m.exec(metrics)?.[1]) >= 4;
     });
     expect(away().map(({ store, said }) => [store, said])).toEqual([
       ['shared', 'DENIED Redis is running in protected mode'],
-      ['orders', 'DENIED Redis is running in protected mode'],
     ]);
     expect(gateway.logLines.join()).not.toContain(password);
   });
 });
 
-it.each(['TIME', 'WAIT'])(
-  'R27 an order store that does not know %s refuses orders, and readiness, log and console name the command',
-  async (command) => {
-    const shared = await newRedis();
-    const store = await newRedis('--appendonly', 'yes', '--rename-command', command, '');
-    const gateway = await gatewayAt(shared.url, { ORDER_REDIS_URL: store.url });
-    await is(gateway, 'redis', 'up');
-    await until('it is said', () => lines(gateway, 'order-store-stopped').length > 0);
-    expect(await ready(gateway)).toMatchObject({ status: 'degraded', redis: 'up', orders: 'down' });
-    const words = `The order store does not know the commands ${command.toLowerCase()}: `;
-    expect(lines(gateway, 'order-store-stopped')).toMatchObject([
-      { reason: 'rights', msg: expect.stringContaining(words) },
-    ]);
-    const state = await (await fetch(`${gateway.managementUrl}/console/state`)).json();
-    expect(state).toMatchObject({
-      attention: expect.arrayContaining([
-        expect.objectContaining({ alert: 'OrderStoreRefuses', detail: expect.stringContaining(words) }),
-      ]),
-    });
-    expect((await place(gateway, 'SO-unknown')).body).toMatchObject({ code: 'dependency-unavailable' });
-  },
-);
-
-it('R26 Redis requires a client certificate: the gateway shows it, also to the order store; without the right one it says what is missing', async () => {
+it('R19 Redis requires a client certificate: the gateway shows it; without the right one it says what is missing', async () => {
   const { ca, good, untrusted } = await makeCertificates();
   const folder = mkdtempSync(join(tmpdir(), 'redis-tls-'));
   atEnd(() => rmSync(folder, { recursive: true }));
@@ -123,15 +99,6 @@ it('R26 Redis requires a client certificate: the gateway shows it, also to the o
   const own = { REDIS_TLS_CERT_FILE: file('cert'), REDIS_TLS_KEY_FILE: file('key') };
   const gateway = await gatewayAt(url, { REDIS_TLS_CA_FILE: file('ca'), ...own });
   await is(gateway, 'redis', 'up');
-  await is(gateway, 'orders', 'up');
-  expect((await onceServed(() => place(gateway, 'SO-certificate'))).status).toBe(201);
-
-  const apart = await gatewayAt(redis.url, {
-    ORDER_REDIS_URL: url,
-    REDIS_TLS_CA_FILE: file('ca'),
-    ...own,
-  });
-  await is(apart, 'orders', 'up');
 
   // With the authority among those that Node trusts.
   const trusting = await shippedAt(url, { ...own, NODE_EXTRA_CA_CERTS: file('ca') });
@@ -151,13 +118,12 @@ it('R26 Redis requires a client certificate: the gateway shows it, also to the o
         /^ERR_SSL|SELF_SIGNED|ISSUER|VERIFY/.test(String(said)),
       ),
     );
-    expect(await ready(refused)).toMatchObject({ redis: 'down', orders: 'down' });
-    expect((await place(refused, 'SO-stranger')).status).toBe(503);
+    expect(await ready(refused)).toMatchObject({ redis: 'down' });
   }
 });
 
-describe('R25 the user of Redis lacks a right', () => {
-  /** The user as docs/operating.md makes it, with a password of this run that an address has to encode. */
+describe('R18 the user of Redis lacks a right', () => {
+  /** A user as docs/operating.md makes it, with a password of this run that an address has to encode. */
   async function granted() {
     const password = `${credential()}:@/%?#+é`;
     const redis = await newRedis();
@@ -169,21 +135,21 @@ describe('R25 the user of Redis lacks a right', () => {
   }
   const change = (redis: RunningRedis, ...rules: string[]) =>
     ask(redis, (client) => client.call('ACL', 'SETUSER', ...rules));
+  const logIn = (gateway: TestGateway) =>
+    gateway.post('/v1/sessions', { username: 'anna@harbour', password: sandbox.seedPassword });
 
   it('what the manual grants is enough: Redis denies nothing', async () => {
     const { redis, url } = await granted();
     const gateway = await gatewayAt(url);
     await is(gateway, 'redis', 'up');
-    await until('a session opens', async () => {
-      const user = { username: 'anna@harbour', password: sandbox.seedPassword };
-      return (await gateway.post('/v1/sessions', user)).status === 201;
-    });
+    await until('a session opens', async () => (await logIn(gateway)).status === 201);
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
     expect((await onceServed(() => place(gateway, 'SO-granted'))).status).toBe(201);
     expect(await ask(redis, (client) => client.call('ACL', 'LOG'))).toEqual([]);
     const { prefixes } = sharedRights(environmentName(new URL(sandbox.url)));
     const keys = await ask(redis, (client) => client.keys('*'));
-    expect(keys.filter((key) => !prefixes.some((prefix) => key.startsWith(prefix)))).toEqual([]);
+    expect(keys.length).toBeGreaterThan(3);
+    expect(keys.filter((key) => !prefixes.some((each) => key.startsWith(each)))).toEqual([]);
   });
 
   it('each right that is taken away is named', async () => {
@@ -194,7 +160,7 @@ describe('R25 the user of Redis lacks a right', () => {
     const missing = async () => (await refusalsOf(client, needed)).missing;
     expect(await refusalsOf(client, needed)).toEqual({ missing: [], unknown: [] });
     for (const command of [...needed.commands, 'multi']) {
-      const [right = ''] = command.split(' ');
+      const right = command.split(' ')[0] as string;
       await change(redis, name, `-${right}`);
       expect(await missing()).toEqual([`+${right}`]);
       await change(redis, name, `+${right}`);
@@ -211,21 +177,20 @@ describe('R25 the user of Redis lacks a right', () => {
   it('each command of a script is among the rights that are checked', () => {
     const checked = sharedRights('').commands.map((command) => command.split(' ')[0]?.toUpperCase());
     const used = readdirSync('src', { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
-      .flatMap((name) => [...readFileSync(join('src', name), 'utf8').matchAll(/redis\.p?call\('([A-Z]+)'/g)])
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => [...readFileSync(join('src', file), 'utf8').matchAll(/redis\.p?call\('([A-Z]+)'/g)])
       .map(([, command]) => command);
     expect(used.length).toBeGreaterThan(10);
     expect(new Set(used).difference(new Set(checked))).toEqual(new Set());
   });
 
-  it('R10 some of them, while it runs: it is read, sessions fail closed, `ready` says down, and one line names them', async () => {
+  it('R10 some commands: Redis is read, sessions fail closed, `ready` says down, and one line names them', async () => {
     const { redis, name, url } = await granted();
     const gateway = await gatewayAt(url);
     await is(gateway, 'redis', 'up');
     await change(redis, name, '-set', '-zcard');
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
-    const user = { username: 'anna@harbour', password: sandbox.seedPassword };
-    const { status, body } = await gateway.post('/v1/sessions', user);
+    const { status, body } = await logIn(gateway);
     expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
     expect(await gateway.metrics()).toMatch(/^gateway_redis_errors_total\{reason="denied"\} [1-9]/m);
     await is(gateway, 'redis', 'down');

@@ -27,7 +27,7 @@ beforeAll(async () => {
   [sandbox, sink, issuer] = await Promise.all([TestSandbox.start(), RawServer.start(), RawServer.start()]);
   fleet = await Fleet.start(sandbox, 1, {
     environment: {
-      ...{ NODE_ENV: 'production', ORDER_STORE_INIT: 'auto', HOST: '0.0.0.0' },
+      ...{ NODE_ENV: 'production', DATABASE_INIT: 'auto', HOST: '0.0.0.0' },
       ...Object.fromEntries(PROXIES.map((name) => [name, sink.origin])),
       ...{ NO_PROXY: '', no_proxy: '' },
       // The variable that Node itself uses.

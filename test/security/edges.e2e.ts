@@ -81,7 +81,6 @@ describe('S22 what Node calls', () => {
         nodeOptions: `--no-warnings --import ${new URL('../support/fault-edges.ts', import.meta.url).href}`,
       },
       environment: { CACHE_TTL_MS: '1000', UPSTREAM_DEADLINE_MS: '3000' },
-      redis: ['--appendonly', 'yes', '--appendfsync', 'always'],
       caller: { rateLimit: { requests: 1_000_000, perSeconds: 3_600 } },
     });
     gateway = fleet.gateways[0] as GatewayProcess;
@@ -124,7 +123,7 @@ describe('S22 what Node calls', () => {
     ask(fleet.redis, async (client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
 
   const READ = ['cache', 'end of a request', 'rates', 'redis commands'];
-  const ORDER = ['body', 'order connection', 'order store', 'order store count'];
+  const ORDER = ['body', 'order connection'];
   /** What brings the work of an edge about; the rare ones are the same function around other work. */
   const scenes: Readonly<Record<string, () => Promise<unknown>>> = {
     ...Object.fromEntries([...READ, 'redis timeouts', 'request'].map((at) => [at, () => get(ASSETS)])),
@@ -145,7 +144,10 @@ describe('S22 what Node calls', () => {
     redis: restartConnections,
     'redis is back': restartConnections,
   };
-  const BY_THEMSELVES = ['overload', 'reconciliation', 'redis check', 'watched file'];
+  const BY_THEMSELVES = [
+    ...['look at the database', 'order ledger', 'overload', 'reconciliation', 'redis check'],
+    'watched file',
+  ];
   /** At the end of a time limit, so while the others take their time. */
   const SLOW = ['deadline'];
   const QUICK = Object.keys(scenes).filter((at) => !SLOW.includes(at));

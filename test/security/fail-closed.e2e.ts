@@ -68,7 +68,7 @@ describe('S15 a failure inside the gateway denies:', () => {
       () => jest.spyOn(ValidationGuard.prototype, 'canActivate').mockImplementation(throws),
     ],
     [
-      'the order store',
+      'the order ledger',
       ['placeOrder'],
       () => jest.spyOn(gateway.app.get(ObservedOrderLedger), 'begin').mockImplementation(rejects),
     ],

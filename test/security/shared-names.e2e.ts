@@ -4,10 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
-import { ask, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { askDatabase } from '../support/database.ts';
+import { ask, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
-/* Every form of key in both Redis. Two callers of two companies use the same names at the same moment, each at a replica of its own. */
+/* Every form of key in Redis, and every table of the database. Two callers of two companies use the same names at the same moment, each at a replica of its own. */
 
 const TENANTS = ['harbour', 'meridian'].map((name, index) => ({
   caller: `${name}-hr`,
@@ -22,16 +23,11 @@ const { atEnd } = endings();
 
 let sandbox: TestSandbox;
 let fleet: Fleet;
-/** Of the orders' store; the other one has what may be lost. */
-let orderStore: RunningRedis;
 
 beforeAll(async () => {
   sandbox = await TestSandbox.start();
-  orderStore = await startRedis();
   fleet = await Fleet.start(sandbox, 2, {
-    environment: {
-      ...{ ORDER_REDIS_URL: orderStore.url, CACHE_TTL_MS: '60000', WEBHOOK_HOSTS: '127.0.0.1:1' },
-    },
+    environment: { CACHE_TTL_MS: '60000', WEBHOOK_HOSTS: '127.0.0.1:1' },
     users: {
       default: { username: 'admin@harbour', password: sandbox.seedPassword },
       meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
@@ -50,7 +46,7 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await fleet.stop();
-  await Promise.all([orderStore.stop(), sandbox.close()]);
+  await sandbox.close();
 });
 
 interface Answer {
@@ -99,14 +95,8 @@ const E = String.raw`[0-9a-f]{8}`;
 const ID = String.raw`[\w-]{22}`;
 const form = (text: string) => new RegExp(`^${text}$`);
 
-/** Every form of key in both Redis, what keeps callers and platforms apart, and whether two callers of one name make two keys. */
+/** Every form of key in Redis, what keeps callers and platforms apart, and whether two callers of one name make two keys. */
 const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])[] = [
-  [
-    form(`\\{${E}:guard\\}:order/[^/]+/.+`),
-    "the channel and the platform's number: one order for all callers",
-    true,
-  ],
-  [form(`\\{${E}:guard\\}:orders/[^:]+:[a-z_]+`), 'an index of a channel, or of an enterprise in it'],
   [form(`${E}:ses:\\{[0-9a-f]{64}\\}(:lock)?`), 'a random id, and the caller in the sealed value', true],
   [form(String.raw`r4:[\w-]{43}`), 'a digest of platform, application, user, rights and parameters'],
   [form(`\\{${E}:gen\\}:(all|any)`), 'no data: it only makes readers of the platform ask again'],
@@ -118,49 +108,32 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
   [form(`${E}:del:[0-9a-f]{64}`), 'the enterprise and the member'],
   [form(`${E}:account-suffix:[0-9a-f]{64}`), 'no data of callers: the enterprise'],
   [
-    form(`${E}:(member-page-size|member-list-deleted|gaps|order-store)`),
+    form(`${E}:(member-page-size|member-list-deleted|gaps|database)`),
     'no data of callers: what all need to know',
-  ],
-  [form(`${E}:attempts:[0-9a-f]{32}:\\d+`), "the order's channel, number and time"],
-  [form(`${E}:reserved:[0-9a-f]{64}`), 'the caller', true],
-  [form(`${E}:reserved:\\{[0-9a-f]{64}\\}:.+`), 'the caller, then the number'],
-  [form(`\\{${E}:guard\\}:alias:[\\w.-]+/[0-9a-f]{32}`), 'the caller, then the key', true],
-  [form(`\\{${E}:guard\\}:write/[\\w.-]+/[0-9a-f]{32}`), 'the caller, then the key', true],
-  [form(`\\{${E}:guard\\}:orders:writes:[\\w.-]+`), 'the caller', true],
-  [form(`\\{${E}:guard\\}:orders:budgets:[\\w.-]+:\\d{4}-\\d\\d`), 'the caller', true],
-  [
-    form(`\\{${E}:guard\\}:(count|epoch|keys|lost|maintenance|replicas|seen|leases)`),
-    'no data of callers: the store itself',
-  ],
-  [
-    form(`\\{${E}:guard\\}:orders(:ends|:[a-z_]+)?`),
-    'an index of names; a list is cut to what the caller may see',
-  ],
-  [
-    form(`\\{${E}:guard\\}:jobs:(all|slots|unfinished)`),
-    'an index of ids; a slot names caller, enterprise and request',
-  ],
-  [
-    form(`\\{${E}:guard\\}:jobs:(job|results|counts|waiting|calls):${ID}`),
-    'an id of caller, enterprise, operation and key',
-  ],
-  [form(`\\{${E}:guard\\}:jobs:of:[\\w-]+`), 'the enterprise', true],
-  [
-    form(`\\{${E}:(guard|reconciliation)\\}:(imports|reconciliation):.+`),
-    'tasks of ids that are apart already',
-  ],
-  [
-    form(`\\{${E}:guard\\}:moves(:dropped|:shown|:fence)?`),
-    'each entry names its record; who may not see that does not see the entry',
   ],
 ];
 
-async function storedKeys(): Promise<string[]> {
-  const all = await Promise.all(
-    [fleet.redis, orderStore].map((redis) => ask(redis, (client) => client.keys('*'))),
-  );
-  return all.flat().sort();
-}
+/** Every table, and what keeps callers apart in it. The first column of its key is the platform. */
+const TABLES: Readonly<Record<string, string>> = {
+  attempts: "the order's channel, number and time",
+  deliveries: 'an id of a webhook, then of an event',
+  events: 'each names its record; who may not see that does not see the event',
+  identities: 'no data of callers: the database itself',
+  job_chunks: 'an id of caller, enterprise, operation and key',
+  jobs: 'an id of caller, enterprise, operation and key',
+  maintenance: 'no data of callers',
+  numbers: 'no data of callers: the database itself',
+  order_counts: 'numbers only; a list is cut to what the caller may see',
+  order_groups: 'the enterprises of an order, named by their digest',
+  reservations: 'the caller, then the number',
+  tasks: 'ids that are apart already',
+  uses: 'the caller',
+  webhooks: 'an id that is given out once; a list is cut to those of the caller',
+  writes: "the channel and the platform's number, one order for all callers; or the caller, then the key",
+};
+
+const storedKeys = async () => (await ask(fleet.redis, (client) => client.keys('*'))).sort();
+const inDatabase = (statement: string) => askDatabase(fleet.environment['DATABASE_URL'] as string, statement);
 
 /** The same for both callers, each at its replica, at the same moment. */
 function both<T>(work: (place: number, tenant: Tenant) => Promise<T>): Promise<T[]> {
@@ -201,7 +174,7 @@ const login = (place: number, tenant: Tenant) =>
 const statusesOf = (answers: readonly Answer[]) => answers.map(({ status }) => status);
 
 /* The first one: it counts keys. */
-it('S24 each form of key in both Redis has a reason why no two callers or platforms share one', async () => {
+it('S24 each form of key in Redis and each table has a reason why no two callers or platforms share one', async () => {
   const done = await both(async (place, tenant) => {
     const { body } = await startImport(place, tenant, 'members-2026-11-26', `key${place}x`);
     await endOf(place, tenant, String(body['jobId']));
@@ -219,6 +192,18 @@ it('S24 each form of key in both Redis has a reason why no two callers or platfo
   // Each caller has its own of what two callers ask for under one name.
   for (const [shape, , perCaller] of FORMS)
     if (perCaller) expect([shape, keys.filter((each) => shape.test(each)).length]).toEqual([shape, 2]);
+
+  const tables = await inDatabase(
+    `SELECT relname AS name, attname AS first FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+     JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+     WHERE indisprimary AND relnamespace = current_schema()::regnamespace AND relname <> 'schema_versions' ORDER BY 1`,
+  );
+  expect(tables).toEqual(Object.keys(TABLES).map((name) => ({ name, first: 'platform' })));
+  const [counts] = await inDatabase(
+    `SELECT (SELECT count(*) FROM writes WHERE name LIKE 'order/%/SHARED-1') AS orders, (SELECT count(*) FROM jobs) AS jobs,
+       (SELECT count(DISTINCT caller) FROM uses WHERE kind = 'orders') AS budgets`,
+  );
+  expect(counts).toEqual({ orders: '2', jobs: '2', budgets: '2' });
 });
 
 describe('two callers that choose the same name at the same moment', () => {
@@ -264,16 +249,15 @@ describe('two callers that choose the same name at the same moment', () => {
   });
 });
 
-it('S24 two platforms that share both Redis have an order each under one number, and neither sees a record, a job or a token of the other', async () => {
+it('S24 two platforms that share Redis and database have an order each under one number, and neither sees a record, a job or a token of the other', async () => {
   const other = await TestSandbox.start();
   atEnd(() => other.close());
   const [tenant] = TENANTS;
   const usersFile = join(fleet.folder, 'other-users.json');
   const users = { default: { username: 'admin@harbour', password: other.seedPassword } };
   writeFileSync(usersFile, JSON.stringify(users));
-  // The same callers, keys and store; another platform.
+  // The same callers, keys, Redis and database; another platform.
   await fleet.launch({
-    ORDER_REDIS_URL: orderStore.url,
     UPSTREAM_BASE_URL: other.url,
     UPSTREAM_TOKEN_URL: other.tokenUrl,
     UPSTREAM_APP_KEY: other.appKey,

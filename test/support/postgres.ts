@@ -249,6 +249,11 @@ async function newRole(port: number, ask: RunningPostgres['ask']): Promise<strin
   return `postgres://${name}:${password}@127.0.0.1:${port}/postgres`;
 }
 
+/** The same database through another port of this machine. */
+export function throughPort(url: string, port: number): string {
+  return url.replace(/:\d+\//, `:${port}/`);
+}
+
 interface Shared {
   readonly port: number;
   readonly password: string;

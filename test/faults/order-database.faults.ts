@@ -1,0 +1,426 @@
+import { copyFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
+import { SteppedClock } from '../support/clock-shim.ts';
+import { askDatabase, databaseInit, emptyDatabase } from '../support/database.ts';
+import { endings } from '../support/endings.ts';
+import { caseOf } from '../support/expected.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { type GatewayProcess, START_SCRIPT, startGatewayProcess } from '../support/gateway-process.ts';
+import { type NamedCaller, type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { onceServed } from '../support/once-served.ts';
+import { send } from '../support/operations.ts';
+import { orderOf } from '../support/order-body.ts';
+import { postgresUrl, type RunningPostgres, startPostgres, throughPort } from '../support/postgres.ts';
+import { serverFolder, startRedis, until } from '../support/redis.ts';
+import { useSandbox } from '../support/stack.ts';
+import { credential, type LogLine } from '../support/settings.ts';
+
+/** What callers and operators notice when the database of orders fails: its clock, its room, its past, its keys. */
+
+const ENCRYPTION_KEYS = newEncryptionKey();
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DISK_MIB = 4;
+
+const sandbox = useSandbox();
+const { atEnd, ended } = endings();
+
+beforeEach(() => sandbox.reset({ tokens: true }));
+
+const environmentOf = (url: string) => ({
+  DATABASE_URL: url,
+  ENCRYPTION_KEYS,
+  UPSTREAM_ORDER_DEADLINE_MS: '10000',
+});
+const gatewayOn = async (
+  url: string,
+  environment: Record<string, string> = {},
+  callers: readonly NamedCaller[] = [],
+) => ended(await TestGateway.start(sandbox, { ...environmentOf(url), ...environment }, callers));
+
+/** As an operator confirms it. */
+const confirmed = (url: string) =>
+  databaseInit({ ...new TestGateway().environment(sandbox), ...environmentOf(url) }, '--yes');
+
+async function newFile(): Promise<string> {
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  return url;
+}
+
+let numbers = 0;
+const newNumber = () => `SO-G${++numbers}`;
+const place = (gateway: TestGateway, number: string, over: object = {}) =>
+  gateway.post('/v1/license-orders', orderOf(number, over));
+/** With a database that is there. */
+const placed = (gateway: TestGateway, number: string) => onceServed(() => place(gateway, number));
+const isPlaced = (gateway: TestGateway, number = newNumber()) =>
+  until(`${number} is placed`, async () => (await place(gateway, number)).status === 201);
+const placedAt = async (gateway: TestGateway, count: number) => {
+  const all = Array.from({ length: count }, newNumber);
+  for (const number of all) expect((await placed(gateway, number)).status).toBe(201);
+  return all;
+};
+const recordOf = async (gateway: TestGateway, number: string) =>
+  (await onceServed(() => gateway.get(`/v1/license-orders/crm/${number}`))).body;
+const becomes = (gateway: TestGateway, number: string, state: string) =>
+  until(`${number} is ${state}`, async () => (await recordOf(gateway, number))['state'] === state);
+const commitsOf = async (number: string) =>
+  (await sandbox.commits()).filter(({ channelOrderId }) => channelOrderId === number).length;
+const sends = async () => (await sandbox.journal('batchOrder')).length;
+const isReplay = ({ headers }: TestAnswer) => headers.get('idempotent-replayed') === 'true';
+const expectRefused = ({ status, body }: TestAnswer) => {
+  expect([status, body]).toMatchObject([
+    503,
+    { code: 'dependency-unavailable', outcome: 'not_processed', retryable: true },
+  ]);
+};
+
+async function metric(gateway: TestGateway, name: string): Promise<number> {
+  const line = (await gateway.metrics()).split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? 0);
+}
+const events = (gateway: TestGateway, event: string) =>
+  gateway.logLines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event);
+const ordersAre = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body['orders'];
+
+/** Said in `ready`, in the metric, in the console and in the log, also at a gateway that no order comes to. */
+async function isStopped(gateways: readonly TestGateway[], reason: string, alert: string): Promise<void> {
+  for (const gateway of gateways) {
+    await until('ready says so', async () => (await ordersAre(gateway)) === 'down');
+    const stopped = `gateway_database_stopped{reason="${reason}"}`;
+    await until('so does the metric', async () => (await metric(gateway, stopped)) === 1);
+    const event = reason === 'away' ? 'database-away' : 'database-stopped';
+    await until('so does the log', () => events(gateway, event).some((line) => line['reason'] === reason));
+    const state = await (await fetch(`${gateway.managementUrl}/console/state`)).json();
+    const attention = [expect.objectContaining({ alert, level: 'act' })];
+    expect(state).toMatchObject({ attention: expect.arrayContaining(attention) });
+  }
+}
+
+async function isOver(gateways: readonly TestGateway[]): Promise<void> {
+  for (const gateway of gateways) {
+    await until('orders are up', async () => (await ordersAre(gateway)) === 'up');
+    expect(await metric(gateway, 'gateway_database_stopped{reason="none"}')).toBe(1);
+    await isPlaced(gateway);
+  }
+}
+
+it('D11 The server is away at the start: the gateway starts, reads are served, orders are refused until it answers', async () => {
+  const url = await postgresUrl();
+  const proxy = await FaultProxy.start(Number(new URL(url).port));
+  atEnd(() => proxy.close());
+  await proxy.add({ toxic: 'down' });
+  const gateway = await gatewayOn(throughPort(url, proxy.port));
+  const ready = await gateway.get('/health/ready');
+  expect([ready.status, ready.body]).toMatchObject([200, { status: 'degraded', orders: 'down' }]);
+  expectRefused(await place(gateway, newNumber()));
+  await isStopped([gateway], 'away', 'DatabaseAway');
+  expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
+  expect(await sends()).toBe(0);
+  await proxy.clear();
+  await isOver([gateway]);
+});
+
+describe('a server of PostgreSQL', () => {
+  let clock: SteppedClock;
+  let server: RunningPostgres;
+  beforeAll(async () => {
+    clock = SteppedClock.make();
+    server = await startPostgres([], undefined, undefined, clock.environment);
+  });
+  afterAll(async () => {
+    await server.stop();
+    clock.stop();
+  });
+
+  it.each([
+    ['back', -HOUR_MS],
+    ['ahead', HOUR_MS],
+  ])(
+    'D32 Its clock steps by an hour, %s, while orders are under way: what the platform says of each is recorded',
+    async (_, stepMs) => {
+      clock.step(0);
+      const gateway = await gatewayOn(await server.newUrl());
+      // The next orders go out with a token that the platform takes: else each is sent twice, and the clock steps between the two.
+      await placed(gateway, newNumber());
+      const sent = await sends();
+      const [taken, refused] = [newNumber(), newNumber()];
+      for (const [number, action] of [
+        [taken, { delayMs: 2_000 }],
+        // Their leases end meanwhile where the clock is ahead.
+        [refused, { delayMs: 2_000, code: '13004' }],
+      ] as const) {
+        const match = { body: { channelOrderId: number } };
+        await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', match, action });
+      }
+      const answers = [taken, refused].map((number) => placed(gateway, number));
+      await until('both are sent', async () => (await sandbox.spoiled()) === 2);
+      clock.step(stepMs);
+      const [success, refusal] = await Promise.all(answers);
+      expect(success).toMatchObject({ status: 201, body: { state: 'succeeded' } });
+      expect(refusal).toMatchObject({ status: 422, body: { code: 'upstream-rejected' } });
+      expect([await commitsOf(taken), await sends()]).toEqual([1, sent + 2]);
+      await becomes(gateway, taken, 'succeeded');
+      await becomes(gateway, refused, 'rejected');
+      expect(await recordOf(gateway, taken)).toMatchObject({ items: success?.body['items'] });
+      expect(events(gateway, 'order-result-not-recorded')).toEqual([]);
+    },
+  );
+
+  it('D32 Its clock steps ahead by 8 days, by 405 days, and back: no order and no write with a key runs again', async () => {
+    clock.step(0);
+    const url = await server.newUrl();
+    const gateway = await gatewayOn(url);
+    const number = newNumber();
+    expect((await placed(gateway, number)).status).toBe(201);
+    const reserve = caseOf('reserveAssetNums');
+    const headers = { 'idempotency-key': credential() };
+    const reserved = () => onceServed(() => send(gateway, reserve, { headers }));
+    const first = await reserved();
+    const sent = await sandbox.calls();
+    for (const days of [8, 405, 0]) {
+      clock.step(days * DAY_MS);
+      // One that starts looks at once for records that are no longer kept.
+      const late = await gatewayOn(url);
+      const swept = async () => (await late.metrics()).includes('\ngateway_orders_in_doubt ');
+      await until('it is swept', swept);
+      const again = await placed(gateway, number);
+      expect([days, again.status, isReplay(again)]).toEqual([days, 201, true]);
+      const repeated = await reserved();
+      expect([days, repeated.text, isReplay(repeated)]).toEqual([days, first.text, true]);
+    }
+    expect(await sandbox.calls()).toEqual(sent);
+    expect(await commitsOf(number)).toBe(1);
+  });
+
+  it('D4 It only reads for a while: callers are refused before anything is sent, also at a gateway without orders, and orders go on', async () => {
+    const url = await server.newUrl();
+    const gateways = [await gatewayOn(url), await gatewayOn(url)];
+    const [busy] = gateways as [TestGateway, TestGateway];
+    const [number = ''] = await placedAt(busy, 1);
+    const setReadOnly = (word: string) =>
+      server
+        .ask(`ALTER SYSTEM SET default_transaction_read_only = ${word}`)
+        .then(() => server.ask('SELECT pg_reload_conf()'));
+    await setReadOnly('on');
+    await isStopped(gateways, 'settings', 'DatabaseUnfit');
+    expectRefused(await place(busy, newNumber()));
+    expect(await recordOf(busy, number)).toMatchObject({ state: 'succeeded' });
+    expect(await sends()).toBe(1);
+    await setReadOnly('off');
+    await isOver(gateways);
+  });
+
+  it('D7 It goes back to an older state: orders stop at every gateway, and database-init lets them go on', async () => {
+    const url = await server.newUrl();
+    const gateways = [await gatewayOn(url), await gatewayOn(url)];
+    const [busy, idle] = gateways as [TestGateway, TestGateway];
+    const before = await placedAt(busy, 2);
+    const after = await placedAt(busy, 2);
+    await goBack(url, after);
+    await isStopped(gateways, 'numbers', 'DatabaseLost');
+    for (const each of gateways)
+      for (const number of [...before, ...after, newNumber()]) expectRefused(await place(each, number));
+    expect(await sends()).toBe(4);
+    const said = await confirmed(url);
+    expect(said.output).toContain('seen 4 writes that began, and the database knows of 2: 2 are missing');
+    for (const each of gateways) await until('orders are up', async () => (await ordersAre(each)) === 'up');
+    for (const number of before) expect(isReplay(await placed(idle, number))).toBe(true);
+    await isOver(gateways);
+  });
+
+  it('D33 It goes back, or is emptied, while no gateway runs: one that starts learns it from Redis, and orders stop', async () => {
+    const url = await server.newUrl();
+    const redis = ended(await startRedis());
+    const start = () => gatewayOn(url, { REDIS_URL: redis.url });
+    const first = await start();
+    await placedAt(first, 1);
+    const after = await placedAt(first, 1);
+    await first.stop();
+    await goBack(url, after);
+    const second = await start();
+    await isStopped([second], 'numbers', 'DatabaseLost');
+    expectRefused(await place(second, after[0] as string));
+    await second.stop();
+    const { username } = new URL(url);
+    await server.ask(`DROP SCHEMA ${username} CASCADE; CREATE SCHEMA AUTHORIZATION ${username}`);
+    const third = await start();
+    await isStopped([third], 'unready', 'DatabaseLost');
+    expectRefused(await place(third, after[0] as string));
+    expect(await sends()).toBe(2);
+    expect((await confirmed(url)).code).toBe(0);
+    await isOver([third]);
+  });
+
+  it("D34 The record of an order is gone, or cannot be reached any more, when the platform has responded: a log line and a metric have the platform's response", async () => {
+    const url = await server.newUrl();
+    const gateway = await gatewayOn(url);
+    async function sent() {
+      const delay = { times: 1, phase: 'before', action: { delayMs: 1_500 } } as const;
+      await sandbox.fault({ operation: 'batchOrder', ...delay });
+      const [number, before] = [newNumber(), await sandbox.spoiled()];
+      const response = placed(gateway, number);
+      await until('it is sent', async () => (await sandbox.spoiled()) === before + 1);
+      return { number, response };
+    }
+    const lost = await sent();
+    await askDatabase(url, 'DELETE FROM writes WHERE name = $1', `order/crm/${lost.number}`);
+    const { status, body } = await lost.response;
+    expect(status).toBe(201);
+    const [{ licenseOrderId }] = body['items'] as [{ licenseOrderId: string }];
+    const write = `order/crm/${lost.number}`;
+    const ofLost = { write, found: 'succeeded', licenseOrderIds: licenseOrderId, reason: 'missing' };
+    await until('it is said', () => events(gateway, 'order-result-not-recorded').length > 0);
+    expect(events(gateway, 'order-result-not-recorded')).toMatchObject([{ level: 'error', ...ofLost }]);
+    expect(await metric(gateway, 'gateway_order_results_not_recorded_total{reason="missing"}')).toBe(1);
+
+    const late = await sent();
+    await server.kill();
+    atEnd(() => server.start());
+    expect((await late.response).status).toBe(201);
+    await gateway.stop();
+    expect(events(gateway, 'order-result-not-recorded')).toMatchObject([
+      ofLost,
+      { write: `order/crm/${late.number}`, found: 'succeeded', reason: 'shutdown' },
+    ]);
+  });
+});
+
+/** As a backup from before these orders would have it. */
+async function goBack(url: string, orders: readonly string[]): Promise<void> {
+  const names = orders.map((number) => `order/crm/${number}`);
+  await askDatabase(url, 'DELETE FROM writes WHERE name = ANY($1)', names);
+  await askDatabase(url, 'DELETE FROM events WHERE name = ANY($1)', names);
+  await askDatabase(url, 'UPDATE numbers SET value = value - $1', orders.length);
+}
+
+describe('a file of SQLite', () => {
+  it('D16 A copy is put back, or the file is gone: a gateway that starts places no order until database-init is run', async () => {
+    const url = await newFile();
+    const path = url.slice('sqlite:'.length);
+    const first = await gatewayOn(url);
+    const [known = ''] = await placedAt(first, 1);
+    await first.stop();
+    copyFileSync(path, `${path}.copy`);
+    const second = await gatewayOn(url);
+    const [lost = ''] = await placedAt(second, 1);
+    await second.stop();
+    copyFileSync(`${path}.copy`, path);
+    const third = await gatewayOn(url);
+    await isStopped([third], 'numbers', 'DatabaseLost');
+    for (const number of [known, lost]) expectRefused(await place(third, number));
+    expect((await confirmed(url)).output).toContain('1 are missing');
+    await isOver([third]);
+    expect(isReplay(await placed(third, known))).toBe(true);
+    await third.stop();
+    rmSync(path);
+    const last = await gatewayOn(url);
+    await isStopped([last], 'unready', 'DatabaseLost');
+    expectRefused(await place(last, known));
+  });
+
+  it('D17 Its disk is full: orders are refused before anything is sent, records can be read, and orders go on once there is room', async () => {
+    const folder = serverFolder('small-disk-');
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    let running!: GatewayProcess;
+    const gateway = ended(new TestGateway());
+    await gateway.open(sandbox, environmentOf(`sqlite:${folder}/gateway.db`), async (environment) => {
+      const rights = userInfo().uid === 0 ? '-m' : '-rm';
+      const mounted = `mount -t tmpfs -o size=${DISK_MIB}m tmpfs "$0" && exec "$@"`;
+      const command = ['unshare', rights, 'sh', '-c', mounted, folder, 'sh', START_SCRIPT];
+      return (running = await startGatewayProcess(environment, { command, disturbed: true }));
+    });
+    const disk = `/proc/${running.child.pid}/root${folder}`;
+    const [number = ''] = await placedAt(gateway, 1);
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(`${disk}/of-others`, Buffer.alloc(bavail * bsize));
+    // SQLite goes on for a while with the room that its log has already.
+    await until('the disk is full', async () => {
+      await Promise.all(Array.from({ length: 10 }, () => place(gateway, newNumber())));
+      return (await ordersAre(gateway)) === 'down';
+    });
+    await isStopped([gateway], 'writes', 'DatabaseUnfit');
+    const sent = await sends();
+    for (let each = 0; each < 3; each++) expectRefused(await place(gateway, newNumber()));
+    expect(await sends()).toBe(sent);
+    expect(await recordOf(gateway, number)).toMatchObject({ state: 'succeeded' });
+    rmSync(`${disk}/of-others`);
+    await isOver([gateway]);
+    expect(isReplay(await placed(gateway, number))).toBe(true);
+  });
+});
+
+describe('encryption keys', () => {
+  it('O10 Another key under a known id: the gateway refuses to start, and names the id', async () => {
+    const url = await newFile();
+    await (await gatewayOn(url)).stop();
+    const other = newEncryptionKey('k1');
+    const refused = gatewayOn(url, { ENCRYPTION_KEYS: other });
+    await expect(refused).rejects.toThrow(/ENCRYPTION_KEYS has another key under the id k1 /);
+    await expect(refused).rejects.not.toThrow(other.slice(3));
+    // Beside the old one, under its own id, it is accepted.
+    await gatewayOn(url, { ENCRYPTION_KEYS: `${newEncryptionKey('k2')},${ENCRYPTION_KEYS}` });
+  });
+
+  it('O2 A key is removed: while it seals orders that are not settled the start is refused; later a repeat is told so, and not to try again', async () => {
+    const url = await newFile();
+    const first = await gatewayOn(url);
+    const [number = ''] = await placedAt(first, 1);
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
+    const open = newNumber();
+    expect((await placed(first, open)).body).toMatchObject({ outcome: 'unknown' });
+    await first.stop();
+    const removed = { ENCRYPTION_KEYS: newEncryptionKey('k2') };
+    await expect(gatewayOn(url, removed)).rejects.toThrow(
+      /ENCRYPTION_KEYS lacks a key under which 1 orders are sealed that are not settled: add it at the end/,
+    );
+    const again = await gatewayOn(url);
+    const settlement = { as: 'succeeded', reason: 'seen at the platform' };
+    expect((await again.post(`/v1/license-orders/crm/${open}/settlement`, settlement)).status).toBe(200);
+    await again.stop();
+    const gateway = await gatewayOn(url, removed);
+    for (const answer of [
+      await place(gateway, number),
+      await gateway.get(`/v1/license-orders/crm/${number}`),
+    ]) {
+      expect(answer.status).toBe(503);
+      expect(answer.body).toMatchObject({ code: 'dependency-unavailable', retryable: false });
+      expect(answer.body['detail']).toContain('encryption key');
+      expect(answer.headers.has('retry-after')).toBe(false);
+    }
+    expect(events(gateway, 'order-unreadable')).toMatchObject([{ write: `order/crm/${number}` }]);
+    await until(
+      'it is counted',
+      async () => (await metric(gateway, 'gateway_order_records_unreadable')) === 1,
+    );
+    expect(await sends()).toBe(2);
+  });
+});
+
+it("O9 The application's key is replaced, the gateway's and a caller's own: an order from before is the same order", async () => {
+  const url = await newFile();
+  const partner = {
+    ...{ name: 'partner', scopes: ['orders:read', 'orders:write'] },
+    ...{ channels: ['crm'], enterprises: ['*'] },
+  };
+  const [own, ofPartner] = [newNumber(), newNumber()];
+  const asPartner = (gateway: TestGateway) =>
+    onceServed(() =>
+      gateway.post('/v1/license-orders', orderOf(ofPartner), { key: gateway.keys['partner'] as string }),
+    );
+  const before = await gatewayOn(url, {}, [{ ...partner, appKey: sandbox.appKey }]);
+  for (const first of [await placed(before, own), await asPartner(before)])
+    expect([first.status, isReplay(first)]).toEqual([201, false]);
+  await before.stop();
+  const after = await gatewayOn(url, { UPSTREAM_APP_KEY: credential() }, [
+    { ...partner, appKey: credential() },
+  ]);
+  for (const again of [await placed(after, own), await asPartner(after)])
+    expect([again.status, isReplay(again)]).toEqual([201, true]);
+  const other = await onceServed(() => place(after, own, { syncMode: 'async' }));
+  expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
+  expect([await commitsOf(own), await commitsOf(ofPartner)]).toEqual([1, 1]);
+});

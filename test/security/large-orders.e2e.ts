@@ -1,0 +1,83 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from '@jest/globals';
+import { MAX_ORDER_BYTES } from '../../src/order-ledger/use-store.ts';
+import { scopes } from '../../src/caller/scopes.ts';
+import { onceServed } from '../support/once-served.ts';
+import { orderOf } from '../support/order-body.ts';
+import { useStack } from '../support/stack.ts';
+
+/** What the large orders of one caller cost the others. */
+
+const rights = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
+const { sandbox, gateway, databaseUrl } = useStack({
+  database: 'file',
+  callers: [
+    { name: 'greedy', ...rights },
+    { name: 'modest', ...rights },
+  ],
+});
+
+let numbers = 0;
+const newNumber = () => `SO-large-${++numbers}`;
+const as = (name: string) => ({ key: gateway.keys[name] as string });
+const order = (caller: string, number = newNumber(), over = {}) =>
+  onceServed(() => gateway.post('/v1/license-orders', orderOf(number, over), as(caller)));
+const large = () => ({ items: Array.from({ length: 1_000 }, () => orderOf('').items[0]) });
+
+/** Of the file, as another process sees it. */
+function inDatabase<T>(ask: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(databaseUrl().slice('sqlite:'.length), { timeout: 10_000 });
+  try {
+    return ask(database);
+  } finally {
+    database.close();
+  }
+}
+
+it('S31 A caller reads pages of large orders, many at once: a page has what fits, and the orders of another caller go on', async () => {
+  for (let each = 0; each < 20; each++)
+    expect((await order('greedy', newNumber(), large())).status).toBe(201);
+  const { body, text } = await gateway.get('/v1/events?limit=500', as('greedy'));
+  expect((body['items'] as object[]).length).toBeGreaterThan(1);
+  const reading = new AbortController();
+  const pages: number[] = [];
+  const readers = Array.from({ length: 30 }, async () => {
+    while (!reading.signal.aborted)
+      pages.push((await gateway.get('/v1/events?limit=500', as('greedy'))).status);
+  });
+  const statuses: number[] = [];
+  for (let each = 0; each < 10; each++) statuses.push((await order('modest')).status);
+  reading.abort();
+  await Promise.all(readers);
+  expect(new Set(statuses)).toEqual(new Set([201]));
+  expect(pages).toContain(200);
+  expect(gateway.logLines.filter((line) => /"event":"database-(away|stopped)"/.test(line))).toEqual([]);
+  expect(Buffer.byteLength(text)).toBeLessThan(4 * 1024 * 1024);
+});
+
+it('S32 An order that the platform refuses keeps no items, and a caller that fills its bytes is refused alone', async () => {
+  await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
+  const refused = newNumber();
+  expect((await order('greedy', refused, large())).status).toBe(422);
+  const record = await gateway.get(`/v1/license-orders/crm/${refused}`, as('greedy'));
+  expect(record.body).toMatchObject({ state: 'rejected', items: [] });
+  const size = inDatabase((database) =>
+    database.prepare('SELECT size FROM writes WHERE name = ?').get(`order/crm/${refused}`),
+  );
+  expect(Number(size?.['size'])).toBeLessThan(1_000);
+
+  inDatabase((database) =>
+    database
+      .prepare("UPDATE uses SET used = ? WHERE caller = 'greedy' AND kind = 'bytes'")
+      .run(MAX_ORDER_BYTES),
+  );
+  const sent = (await sandbox.journal('batchOrder')).length;
+  const full = await order('greedy');
+  expect([full.status, full.body]).toMatchObject([
+    429,
+    { code: 'too-many-requests', outcome: 'not_processed', detail: expect.stringContaining('256 MiB') },
+  ]);
+  expect(full.headers.has('retry-after')).toBe(true);
+  expect((await sandbox.journal('batchOrder')).length).toBe(sent);
+  expect((await order('modest')).status).toBe(201);
+});
