@@ -148,7 +148,7 @@ describe('R18 the user of Redis lacks a right', () => {
     expect(await ask(redis, (client) => client.call('ACL', 'LOG'))).toEqual([]);
     const { prefixes } = sharedRights(environmentName(new URL(sandbox.url)));
     const keys = await ask(redis, (client) => client.keys('*'));
-    expect(keys.length).toBeGreaterThan(3);
+    expect(keys).not.toEqual([]);
     expect(keys.filter((key) => !prefixes.some((each) => key.startsWith(each)))).toEqual([]);
   });
 
