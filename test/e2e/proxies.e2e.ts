@@ -19,7 +19,7 @@ import { useStack } from '../support/stack.ts';
 /** Answers that have to flow, through the proxies that stand in front of a gateway. */
 
 const STREAMED = ['text/event-stream', 'application/x-ndjson', 'text/csv'];
-const FIRST_CURSOR = '000000000000000-0000000000';
+const FIRST_CURSOR = '000000000000000';
 
 /** Every operation and type of the document that streams. */
 const streams = routes.flatMap(({ method, template, operation: { operationId, responses } }) =>
