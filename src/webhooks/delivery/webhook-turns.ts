@@ -182,7 +182,9 @@ export class WebhookTurns {
       const { grants } = this.callers.standingOf(onBehalfOf(turn.webhook)) ?? {};
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
       if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
-      const event = await this.#event(turn, eventId, grants);
+      const known = turn.read.get(eventId);
+      // As the caller may see it now. Of which enterprises it has to be was asked when the delivery was made.
+      const event = known?.grants === grants ? known.event : await this.events.one(eventId, { grants });
       const sent = event && (await this.receivers.post(turn.webhook, event, turn.hold.over));
       if (turn.hold.over.aborted) return;
       const now = Date.now();
@@ -193,14 +195,6 @@ export class WebhookTurns {
       this.#tell(turn, eventId, sent, progress.failingSince === now);
       if (!isTaken(sent)) return this.#judge(turn, sent);
     }
-  }
-
-  /** As the caller may see it now; undefined where it may not any more, or where the event is kept no longer. */
-  async #event({ read }: Turn, id: string, grants: Grants): Promise<EventDto | undefined> {
-    const known = read.get(id);
-    if (known?.grants === grants) return known.event;
-    // Of which enterprises it has to be was asked when the delivery was made.
-    return this.events.one(id, { grants });
   }
 
   /** Switches the webhook off where it makes no sense to go on. */
@@ -239,9 +233,8 @@ export class WebhookTurns {
   }
 
   #tell({ webhook: { webhookId } }: Turn, id: string, sent: Sent, isFirstFailure: boolean): void {
-    this.metrics.count('gateway_webhook_deliveries_total', {
-      result: isTaken(sent) ? 'delivered' : 'failed',
-    });
+    const result = isTaken(sent) ? 'delivered' : 'failed';
+    this.metrics.count('gateway_webhook_deliveries_total', { result });
     const { status, failure } = sent;
     const fields = { webhook: webhookId, id, status, reason: failure };
     if (isTaken(sent)) this.log.debug({ event: 'webhook-delivered', ...fields }, 'An event was delivered');

@@ -14,7 +14,7 @@ import {
 /** The kind of the tasks of webhooks, each of which has the id of its webhook. */
 export const WEBHOOK = 'webhook';
 /** The most deliveries of one webhook that are kept after they have ended. */
-export const MAX_ENDED = 1_000;
+const MAX_ENDED = 1_000;
 /** One transaction forgets the old deliveries of this number of webhooks at most. */
 const MAX_SWEPT = 20;
 /** About what a delivery takes. */
