@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
-import { askDatabase, databaseInit, emptyDatabase } from '../support/database.ts';
+import { databaseInit, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
@@ -12,7 +12,13 @@ import { type NamedCaller, type TestAnswer, TestGateway } from '../support/gatew
 import { onceServed } from '../support/once-served.ts';
 import { send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
-import { postgresUrl, type RunningPostgres, startPostgres, throughPort } from '../support/postgres.ts';
+import {
+  askDatabase,
+  postgresUrl,
+  type RunningPostgres,
+  startPostgres,
+  throughPort,
+} from '../support/postgres.ts';
 import { serverFolder, startRedis, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 import { credential, type LogLine } from '../support/settings.ts';

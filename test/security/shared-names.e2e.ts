@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { newSecret } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { Fleet } from '../support/fleet.ts';
-import { askDatabase } from '../support/database.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { ask, until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 
