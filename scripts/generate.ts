@@ -75,7 +75,7 @@ async function metricsPage(): Promise<string> {
     };
   }>('observability/metrics.js');
   const metrics = new Metrics();
-  metrics.set('gateway_redis_up', { store: 'shared' }, 1);
+  metrics.set('gateway_redis_up', {}, 1);
   metrics.set('gateway_database_stopped', { reason: 'none' }, 1);
   metrics.set('gateway_database_weak', {}, 0);
   metrics.set('gateway_order_records_unreadable', {}, 0);

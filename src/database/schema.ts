@@ -19,11 +19,6 @@ const migrations: readonly Migration[] = [
         lost_at bigint, lost_seen text, key_checks text, trial text)`,
       sql`CREATE TABLE numbers (platform text NOT NULL, name text NOT NULL, value bigint NOT NULL,
         PRIMARY KEY (platform, name))`,
-    ],
-  },
-  {
-    number: 2,
-    statements: [
       // order-ledger: a write that must not run twice, by its name. Orders alone have a channel and a group of enterprises.
       sql`CREATE TABLE writes (platform text NOT NULL, name text NOT NULL, state text NOT NULL, owner text NOT NULL,
         fingerprint text NOT NULL, caller text NOT NULL, alias text, channel text, enterprise_group text,
@@ -60,20 +55,10 @@ const migrations: readonly Migration[] = [
       sql`CREATE TABLE attempts (platform text NOT NULL, name text NOT NULL, submitted_at bigint NOT NULL, at bigint NOT NULL,
         attempt text NOT NULL, PRIMARY KEY (platform, name, submitted_at, at))`,
       sql`CREATE INDEX attempts_by_time ON attempts (platform, at)`,
-    ],
-  },
-  {
-    number: 3,
-    statements: [
       // tasks/task-store.ts
       sql`CREATE TABLE tasks (platform text NOT NULL, kind text NOT NULL, name text NOT NULL, due_at bigint NOT NULL,
         calls bigint NOT NULL, attempt text NOT NULL, lease_until bigint NOT NULL, PRIMARY KEY (platform, kind, name))`,
       sql`CREATE INDEX tasks_due ON tasks (platform, kind, due_at)`,
-    ],
-  },
-  {
-    number: 4,
-    statements: [
       // jobs/store: the room that a file has reserved, which becomes a job.
       sql`CREATE TABLE jobs (platform text NOT NULL, job_id text NOT NULL, state text NOT NULL, owner text NOT NULL,
         enterprise text NOT NULL, caller text NOT NULL, bytes bigint NOT NULL, definition text NOT NULL, problem text,
@@ -86,11 +71,6 @@ const migrations: readonly Migration[] = [
       sql`CREATE TABLE job_chunks (platform text NOT NULL, job_id text NOT NULL, chunk bigint NOT NULL, results bytea NOT NULL,
         waiting bytea, counts text NOT NULL, calls bigint NOT NULL, PRIMARY KEY (platform, job_id, chunk))`,
       sql`CREATE INDEX job_chunks_waiting ON job_chunks (platform, job_id) WHERE waiting IS NOT NULL`,
-    ],
-  },
-  {
-    number: 5,
-    statements: [
       // webhooks/store: a receiver of events, and how far its deliveries are.
       sql`CREATE TABLE webhooks (platform text NOT NULL, webhook_id text NOT NULL, caller text NOT NULL, definition text NOT NULL,
         version bigint NOT NULL, cursor text NOT NULL, last_delivered_at bigint, failing_since bigint, pending bigint NOT NULL,

@@ -206,7 +206,7 @@ export const GAUGES = {
 export const GAUGES_OF_REDIS = {
   gateway_redis_up: {
     help: 'Whether Redis can be used: 1 or 0',
-    labels: { store: words<'shared' | 'orders'>() },
+    labels: {},
   },
 } as const satisfies Table;
 

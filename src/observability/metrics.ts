@@ -124,8 +124,8 @@ export class Metrics {
     this.count('gateway_token_events_total', { principal, event });
   }
 
-  redisUp(store: 'shared' | 'orders', up: boolean): void {
-    this.set('gateway_redis_up', { store }, up ? 1 : 0);
+  redisUp(up: boolean): void {
+    this.set('gateway_redis_up', {}, up ? 1 : 0);
   }
 
   /** Counts the failure where TLS or a certificate was refused; others come from the network. */

@@ -56,7 +56,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly #told = new Set<string>();
   readonly #asSpan: SpanOptions = {
     kind: SpanKind.CLIENT,
-    attributes: { 'db.system.name': 'redis', 'gateway.redis.store': this.store },
+    attributes: { 'db.system.name': 'redis' },
   };
   /** Why Redis is away, in its words where there are any. */
   #said: string | undefined;
@@ -78,21 +78,21 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     const server = serverOf(config);
     if (!server) return;
     this.sealer = new Sealer(config.encryptionKeys);
-    this.metrics.redisUp(this.store, false);
+    this.metrics.redisUp(false);
     const { cert } = server.certificates;
     if (server.tls && cert)
       this.metrics.set(
         'gateway_certificate_expiry_timestamp_seconds',
-        { certificate: this.#server },
+        { certificate: 'redis' },
         new X509Certificate(cert).validToDate.getTime() / 1_000,
       );
-    this.#client = redisClient(server, this.store === 'shared' ? SENT_AT_ONCE : [], this.commandMs);
+    this.#client = redisClient(server, SENT_AT_ONCE, this.commandMs);
     const failed = edge('redis', (error: Error & { code?: string }) => {
       // After a refusal the connection fails too.
       if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
       const reason = redisErrorReason(error);
       this.metrics.count('gateway_redis_errors_total', { reason });
-      this.metrics.connectionFailed(this.#server, error);
+      this.metrics.connectionFailed('redis', error);
       this.log.debug({ event: 'redis-error', reason: error.code ?? reason }, 'Redis connection failed');
       if (this.#up === false && isRefusal(error)) this.#tell(error);
     });
@@ -100,22 +100,14 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#client.on('error', failed).on('ready', this.#askNow).on('close', closed);
   }
 
-  protected get store(): 'shared' | 'orders' {
-    return 'shared';
-  }
-
   protected get commandMs(): number {
     return COMMAND_MS;
-  }
-
-  get #server(): TlsServer {
-    return 'redis';
   }
 
   async onModuleInit(): Promise<void> {
     if (!this.#client) {
       this.log.warn(
-        { event: 'no-redis', store: this.store },
+        { event: 'no-redis' },
         'No Redis is configured: its data stays in this process, so run one process only',
       );
       return;
@@ -124,7 +116,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     // Where the server is away at the start, the client tries again in the background.
     await Promise.race([connected.catch(() => undefined), wait(START_MS, undefined, { ref: false })]);
     if (!this.#up) this.#away(this.#lastError);
-    if (this.store === 'orders' || this.#stopped) return;
+    if (this.#stopped) return;
     await this.#checkWrites();
     this.#checks = setInterval(this.#checkNow, CHECK_EVERY_MS).unref();
   }
@@ -205,7 +197,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   #away(error: unknown): void {
     if (this.#up === false || this.#stopped) return;
     this.#up = false;
-    this.metrics.redisUp(this.store, false);
+    this.metrics.redisUp(false);
     this.#told.clear();
     this.#tell(error);
     // Also probes at once: where this process was blocked for a moment, the reply is already here.
@@ -218,8 +210,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#up = true;
     clearInterval(this.#timer);
     this.#lastError = undefined;
-    this.metrics.redisUp(this.store, this.status === 'up');
-    this.log.info({ event: 'redis-ready', store: this.store }, 'Redis is connected');
+    this.metrics.redisUp(this.status === 'up');
+    this.log.info({ event: 'redis-ready' }, 'Redis is connected');
     for (const listener of this.#listeners) listener();
     void this.#checkEviction().catch(() => undefined);
     this.#checkNow();
@@ -233,14 +225,14 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#told.add(said ?? '');
     const reason: RedisErrorReason = error === undefined ? 'connection' : redisErrorReason(error);
     this.log.warn(
-      { event: 'redis-away', store: this.store, reason, said },
+      { event: 'redis-away', reason, said },
       'Redis is away: no command is sent until it replies to a probe',
     );
   }
 
   /** Checks whether Redis takes writes and grants the gateway its rights. What can be read is read in any case. Never fails. */
   async #checkWrites(): Promise<void> {
-    if (this.store === 'orders' || !this.#up) return;
+    if (!this.#up) return;
     let refusal: string | undefined;
     try {
       const { missing, words } = await this.run((client) => refusalsOf(client, this.#rights));
@@ -250,12 +242,11 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     }
     if (refusal === this.#refusal) return;
     this.#refusal = refusal;
-    this.metrics.redisUp(this.store, this.status === 'up');
-    if (refusal === undefined)
-      this.log.info({ event: 'redis-ready', store: this.store }, 'Redis takes writes again');
+    this.metrics.redisUp(this.status === 'up');
+    if (refusal === undefined) this.log.info({ event: 'redis-ready' }, 'Redis takes writes again');
     else
       this.log.error(
-        { event: 'redis-refuses', store: this.store, said: refusal },
+        { event: 'redis-refuses', said: refusal },
         'Redis refuses what the gateway needs: it is read, and nothing new is kept there',
       );
   }
@@ -287,7 +278,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   /** Where Redis may evict keys, users lose their sessions and locks are lost. Not every server reveals its policy. */
   async #checkEviction(): Promise<void> {
-    if (this.#evictionChecked || this.store === 'orders') return;
+    if (this.#evictionChecked) return;
     const info = await this.run((client) => client.info('memory'));
     this.#evictionChecked = true;
     const policy = /^maxmemory_policy:([\w-]{1,40})/m.exec(info)?.[1];

@@ -45,7 +45,7 @@ async function make(): Promise<string> {
     outbase: 'dist',
     outdir: FOLDER,
     splitting: true,
-    // Deliberate bugs load reflect-metadata first; of BullMQ a split bundle would have the default export alone.
+    // Deliberate bugs load it first.
     external: [...BUNDLE_OPTIONS.external, 'reflect-metadata'],
   });
   for (const served of ['meta/api-page', 'console/console-page', 'bundle/node_modules'])
