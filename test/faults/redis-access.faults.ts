@@ -91,7 +91,7 @@ it('R19 Redis requires a client certificate: the gateway shows it; without the r
   for (const [name, pem] of Object.entries(files)) writeFileSync(join(folder, `${name}.pem`), pem);
   const file = (name: keyof typeof files) => join(folder, `${name}.pem`);
   const port = String(await freePort());
-  const redis = await newRedis(
+  await newRedis(
     ...['--tls-port', port, '--tls-auth-clients', 'yes', '--tls-ca-cert-file', file('ca')],
     ...['--tls-cert-file', file('cert'), '--tls-key-file', file('key')],
   );

@@ -145,7 +145,7 @@ describe('S22 what Node calls', () => {
     'redis is back': restartConnections,
   };
   const BY_THEMSELVES = [
-    ...['look at the database', 'order ledger', 'overload', 'reconciliation', 'redis check'],
+    ...['look at the database', 'leases of reconciliation', 'order ledger', 'overload', 'redis check'],
     'watched file',
   ];
   /** At the end of a time limit, so while the others take their time. */

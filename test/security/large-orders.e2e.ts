@@ -9,13 +9,14 @@ import { useStack } from '../support/stack.ts';
 /** What the large orders of one caller cost the others. */
 
 const rights = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
-const { sandbox, gateway, databaseUrl } = useStack({
+const stack = useStack({
   database: 'file',
   callers: [
     { name: 'greedy', ...rights },
     { name: 'modest', ...rights },
   ],
 });
+const { sandbox, gateway } = stack;
 
 let numbers = 0;
 const newNumber = () => `SO-large-${++numbers}`;
@@ -26,7 +27,7 @@ const large = () => ({ items: Array.from({ length: 1_000 }, () => orderOf('').it
 
 /** Of the file, as another process sees it. */
 function inDatabase<T>(ask: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(databaseUrl().slice('sqlite:'.length), { timeout: 10_000 });
+  const database = new DatabaseSync(stack.databaseUrl().slice('sqlite:'.length), { timeout: 10_000 });
   try {
     return ask(database);
   } finally {
@@ -39,18 +40,11 @@ it('S31 A caller reads pages of large orders, many at once: a page has what fits
     expect((await order('greedy', newNumber(), large())).status).toBe(201);
   const { body, text } = await gateway.get('/v1/events?limit=500', as('greedy'));
   expect((body['items'] as object[]).length).toBeGreaterThan(1);
-  const reading = new AbortController();
-  const pages: number[] = [];
-  const readers = Array.from({ length: 30 }, async () => {
-    while (!reading.signal.aborted)
-      pages.push((await gateway.get('/v1/events?limit=500', as('greedy'))).status);
-  });
+  const pages = Array.from({ length: 20 }, () => gateway.get('/v1/events?limit=500', as('greedy')));
   const statuses: number[] = [];
-  for (let each = 0; each < 10; each++) statuses.push((await order('modest')).status);
-  reading.abort();
-  await Promise.all(readers);
+  for (let each = 0; each < 5; each++) statuses.push((await order('modest')).status);
   expect(new Set(statuses)).toEqual(new Set([201]));
-  expect(pages).toContain(200);
+  for (const page of await Promise.all(pages)) expect(page.status).toBe(200);
   expect(gateway.logLines.filter((line) => /"event":"database-(away|stopped)"/.test(line))).toEqual([]);
   expect(Buffer.byteLength(text)).toBeLessThan(4 * 1024 * 1024);
 });

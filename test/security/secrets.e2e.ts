@@ -34,7 +34,7 @@ beforeEach(() => sandbox.reset());
 afterAll(async () => {
   await gateway.stop();
   await Promise.all([redis.stop(), sandbox.close()]);
-  database.remove();
+  await database.remove();
 });
 
 describe('an unexpected error with a secret in it', () => {

@@ -92,7 +92,6 @@ async function endOf(place: number, tenant: Tenant, jobId: string): Promise<Reco
 }
 
 const E = String.raw`[0-9a-f]{8}`;
-const ID = String.raw`[\w-]{22}`;
 const form = (text: string) => new RegExp(`^${text}$`);
 
 /** Every form of key in Redis, what keeps callers and platforms apart, and whether two callers of one name make two keys. */
