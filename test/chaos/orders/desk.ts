@@ -38,6 +38,8 @@ interface Answered {
 /** The callers of orders: what they send, what they were told, and whether it is true. */
 export class OrderDesk {
   readonly answered: Answered[] = [];
+  /** Orders to which a gateway that lives gave no response in a minute. */
+  readonly unanswered: string[] = [];
   submits = 0;
   readonly #fleet: Fleet;
   readonly #sandbox: TestSandbox;
@@ -80,8 +82,9 @@ export class OrderDesk {
       answer = { ...((await response.json()) as Omit<Answer, 'status'>), status: response.status };
       const isFirst = isSuccess(answer) && !response.headers.has('idempotent-replayed');
       this.answered.push({ requestId, gateway, by, began, ended: performance.now(), answer, isFirst });
-    } catch {
+    } catch (error) {
       // No response: the outcome is unknown to the caller.
+      if ((error as Error).name === 'TimeoutError') this.unanswered.push(channelOrderId);
     }
     const answers = this.#told.get(channelOrderId);
     if (answers) answers.push(answer);

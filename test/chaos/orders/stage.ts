@@ -120,6 +120,7 @@ export class OrderStage extends ChaosStage {
     this.count('responses looked for in the trail', expected.length);
     this.count('carried out by the platform', (await this.sandbox.commits()).length);
     return [
+      ...this.desk.unanswered.map((name) => `${name}: no response`),
       ...wrong().map((id) => `the response ${id} is not once in the trail of writes`),
       ...(this.#isEmptied ? [] : await feedFaults(this.fleet, this.hook)),
     ];
