@@ -147,7 +147,12 @@ export class WriteRecorder implements OnApplicationShutdown {
           () => true,
           () => false,
         );
-        if (done) return;
+        if (!done) continue;
+        this.log.info(
+          { event: 'order-result-late', write: move.name, state: move.to },
+          'The outcome of a write reached the database late',
+        );
+        return;
       }
       this.#notRecorded(move, 'unavailable');
     } finally {

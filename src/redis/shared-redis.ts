@@ -7,7 +7,7 @@ import { RedisConfig } from '../config/app-config.ts';
 import { SealedStore, Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
-import type { SealedInRedis, TlsServer } from '../observability/metric-tables.ts';
+import type { SealedInRedis } from '../observability/metric-tables.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
 import { COMMAND_MS, inTime, redisClient, serverOf } from './redis-client.ts';

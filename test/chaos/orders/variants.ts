@@ -293,7 +293,6 @@ export const variants = {
   },
   'finish-by-another-owner': {
     act: 'strangers',
-    processes: 3,
     apply: async () => {
       const { moveOwn } = await load.moves();
       around<unknown>(moveOwn, 'decide', (goOn, [moves, ...rest]) =>
