@@ -397,6 +397,7 @@ describe('encryption keys', () => {
       expect(answer.body['detail']).toContain('encryption key');
       expect(answer.headers.has('retry-after')).toBe(false);
     }
+    await until('it is said', () => events(gateway, 'order-unreadable').length > 0);
     expect(events(gateway, 'order-unreadable')).toMatchObject([{ write: `order/crm/${number}` }]);
     await until(
       'it is counted',

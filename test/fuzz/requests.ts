@@ -73,6 +73,12 @@ const ANYWHERE: Readonly<Record<string, fc.Arbitrary<string>>> = {
 /** Parameters of an import that are allowed only together; they would delete the members that other requests name. */
 const TOGETHER: ReadonlySet<string> = new Set(['deleteMissing', 'maxDeletes', 'keep']);
 
+/** The number of an order is one only within its channel. */
+const inPairs = ({ channelOrderId, ...values }: Readonly<Record<string, string>>) =>
+  channelOrderId === undefined || values['channelCode'] === undefined
+    ? values
+    : { ...values, channelOrderId };
+
 /** Some servers take such a segment for another path (src/upstream/operations.ts). */
 const isWayUp = (segment: string) => /^\.{1,2}(;|$)/.test(segment);
 
@@ -96,7 +102,7 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
       .record(Object.fromEntries(query.map((each) => [each.name, text(each)])), {
         requiredKeys: query.filter(({ required }) => required).map(({ name }) => name),
       })
-      .map((values) => Object.entries(values)),
+      .map((values) => Object.entries(inPairs(values))),
     headers: fc.record(
       {
         ...ANYWHERE,
