@@ -32,7 +32,7 @@ export interface MonthlyUse {
 }
 
 /** Counters of so many months are kept. */
-export const MONTHS_KEPT = 13;
+const MONTHS_KEPT = 13;
 
 /** The calendar month of this time, in UTC. */
 export function monthOf(ms: number): string {

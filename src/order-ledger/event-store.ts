@@ -158,7 +158,7 @@ export class EventStore {
     return row && moveIn(row);
   }
 
-  /** The newest move that was ever written; {@link NO_MOVE} without one. */
+  /** The newest move that was ever written; without one the cursor before the first. */
   async newest(): Promise<string> {
     return cursorOf((await this.#ends()).newest);
   }

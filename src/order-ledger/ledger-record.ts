@@ -197,11 +197,6 @@ export function enterprisesOf({
   );
 }
 
-/** Whether every item names one of these enterprises. An item that names none may belong to any enterprise. */
-export function isWithin(order: OrderDetails, enterprises: ReadonlySet<string>): boolean {
-  return enterprisesOf(order).every((each) => each !== '' && enterprises.has(each));
-}
-
 /**
  * What is kept of a write in that state. Reconciliation looks for no order that is settled. Of an order that the platform refused, or never got,
  * the items are not kept: a caller could fill the database with orders that cost nothing.

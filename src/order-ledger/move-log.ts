@@ -31,7 +31,6 @@ export const MOVES_KEPT_MS = 7 * 24 * 3_600_000;
 export const MAX_MOVES = 1_000_000;
 /** The place of a move in the feed: its number, so that a later one has a greater cursor, compared as text. */
 export const CURSOR = /^\d{15}$/;
-export const NO_MOVE = '0'.repeat(15);
 
 /** Moves that the reader has not had were dropped. Those after `oldest` are there. */
 export class MovesDropped extends Error {
