@@ -119,10 +119,10 @@ export class WriteRecorder implements OnApplicationShutdown {
       return { ...begun, askedAt };
     } catch (error) {
       const { name, owner, details } = begin;
-      // This frees its number now, and not only at the end of the lease.
+      // This frees its number soon, and not only at the end of the lease.
       if (mayBeRecorded)
         inBackground('write not sent', () =>
-          this.#record({ name, by: 'owner', owner, to: 'not_sent', details }),
+          this.#recordInBackground({ name, by: 'owner', owner, to: 'not_sent', details }),
         );
       throw error;
     }

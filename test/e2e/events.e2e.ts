@@ -39,8 +39,10 @@ function newOrder(over: object = {}, enterpriseGlobalId = 'ent-harbour') {
   return { number, order: { ...order, items, ...over } };
 }
 
+const ENCRYPTION_KEYS = newEncryptionKey();
+
 describe('events', () => {
-  const stack = useStack({ redis: true, database: 'postgres', callers });
+  const stack = useStack({ redis: true, database: 'postgres', callers, environment: { ENCRYPTION_KEYS } });
   const { sandbox, gateway } = stack;
   const { atEnd } = endings();
   const inDatabase = (statement: string) => askDatabase(stack.databaseUrl(), statement);
@@ -301,7 +303,7 @@ describe('events', () => {
     const week = 7 * 24 * 3_600_000;
     await inDatabase(`UPDATE events SET at = at - ${week}`);
     // A gateway that starts drops them at once, another one within a minute.
-    const stores = { DATABASE_URL: stack.databaseUrl(), ENCRYPTION_KEYS: newEncryptionKey() };
+    const stores = { DATABASE_URL: stack.databaseUrl(), ENCRYPTION_KEYS };
     const other = await TestGateway.start(sandbox, stores);
     atEnd(() => other.stop());
     const first = () => gateway.get(`${EVENTS}?after=${NO_CURSOR}`);

@@ -48,11 +48,9 @@ export const databaseActs = {
     const { gateway, proxy, end } = await stage.throughProxy();
     const reports = () =>
       stage.fleet.gateways[gateway]?.output().split('"event":"order-result-late"').length ?? 0;
-    await proxy.add({ toxic: 'down' });
-    for (const name of names) {
-      await stage.desk.insist(first, name, 'reset-after-commit');
-      await stage.desk.place(gateway, name, 'reset-after-commit');
-    }
+    for (const name of names) await stage.desk.insist(first, name, 'reset-after-commit');
+    await proxy.add({ toxic: 'timeout', direction: 'upstream', ms: 0 });
+    await Promise.all(names.map((name) => stage.desk.place(gateway, name, 'reset-after-commit')));
     await proxy.clear();
     await until('the gateway has reported what it did not send', () => reports() > names.length);
     for (const name of names) await stage.desk.submit(name, { at: [second], fault: 'reset-after-commit' });
