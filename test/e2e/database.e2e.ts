@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, engineOf } from '../../src/database/database.ts';
 import { NOW, rows, sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
+import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
 import { postgresUrl } from '../support/postgres.ts';
 import {
@@ -254,7 +255,10 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
 });
 
 it('A notice that a transaction of one process gives out reaches another one that listens, with PostgreSQL', async () => {
-  const { database: config } = settings({ DATABASE_URL: await postgresUrl() });
+  const { database: config } = settings({
+    DATABASE_URL: await postgresUrl(),
+    ENCRYPTION_KEYS: newEncryptionKey(),
+  });
   const [speaker, listener] = [engineOf(config), engineOf(config)];
   const heard = new Promise<string>((resolve) => listener.listen(resolve));
   await listener.open();

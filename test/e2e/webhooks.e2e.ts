@@ -548,7 +548,7 @@ describe('several gateways on one database', () => {
     return String(body['webhookId']);
   }
   const place = async (fleet: Fleet, gateway: number) =>
-    expect((await fleet.post(gateway, ORDERS, orderOf(newNumber()))).status).toBe(201);
+    expect((await onceServed(() => fleet.post(gateway, ORDERS, orderOf(newNumber())))).status).toBe(201);
   const events = async (fleet: Fleet, gateway = 0) =>
     ((await fleet.get(gateway, '/v1/events?limit=1000')).body['items'] as { id: string }[]).map(
       ({ id }) => id,

@@ -193,6 +193,8 @@ export const databaseActs = {
     const untrue = await feedFaults(stage.fleet, stage.hook);
     await stage.lose(() => stage.empty());
     const took = (await stage.haveStopped()) ? [] : ['orders go on, and the database was emptied'];
+    // A gateway that makes it ready by itself needs a moment for it.
+    await stage.desk.submit(names[0] ?? '', { tries: 40 });
     const after = await Promise.all(
       names.flatMap((name) =>
         stage.all.map((gateway) => stage.desk.submit(name, { at: [gateway], tries: 4 })),

@@ -160,7 +160,10 @@ export class OrderStage extends ChaosStage {
       "SELECT 'DROP TABLE ' || string_agg(tablename, ', ') AS text FROM pg_tables WHERE schemaname = current_schema()";
     const [found] = await askDatabase(this.databaseUrl, drop);
     this.#isEmptied = true;
-    await askDatabase(this.databaseUrl, String(found?.['text']));
+    // The gateways use these tables: a statement of theirs may deadlock with it.
+    await until('the tables are dropped', () =>
+      askDatabase(this.databaseUrl, String(found?.['text'])).then(() => true),
+    );
   }
 
   /** One more gateway, with a proxy between it and the database. `end` takes both away. */
