@@ -106,7 +106,14 @@ const requests: Readonly<Record<string, () => Request | Promise<Request>>> = {
     await until('the job has ended', async () => (await state()) === 'completed');
     return { ids: { jobId }, body: text, headers: CSV };
   },
-  importMembers: () => ({ body: rows(fresh('nina')), headers: CSV }),
+  importMembers: async () => {
+    const unfinished = (state: string) => gateway.get(`/v1/jobs?state=${state}`);
+    await until('no import is under way', async () => {
+      const found = await Promise.all(['queued', 'running'].map(unfinished));
+      return found.every(({ body }) => body['total'] === 0);
+    });
+    return { body: rows(fresh('nina')), headers: CSV };
+  },
   addMembers: () => {
     const account = fresh('nina');
     const member = { account, password: newSecret('m'), name: 'Nina', passwordMobile: '13800000001' };
