@@ -35,7 +35,7 @@ export function notReached(
   const code = codes[0] ?? reason;
   if (codes.some((each) => CERTIFICATE.test(each)))
     return `${variable} shows a certificate that this machine does not trust (${code}): name its authority in UPSTREAM_TLS_CA_FILE.`;
-  if (/TIMEOUT|timeout|timed/i.test(code))
+  if (/timeout|timed|waited_too_long/i.test(code))
     return `${variable} does not answer in time (${code}): check the address and the network.`;
   if (variable === 'UPSTREAM_TOKEN_URL' && codes.length === 0)
     return `${variable} does not answer like a token endpoint (${code}): check the URL.`;

@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -91,6 +91,18 @@ async function metric(gateway: TestGateway, name: string): Promise<number> {
 const events = (gateway: TestGateway, event: string) =>
   gateway.logLines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event);
 const ordersAre = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body['orders'];
+
+/** Writes to the file until its disk is full: the gateway writes meanwhile. */
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (;;) writeSync(file, Buffer.alloc(64 * 1024));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** Said in `ready`, in the metric, in the console and in the log, also at a gateway that no order comes to. */
 async function isStopped(gateways: readonly TestGateway[], reason: string, alert: string): Promise<void> {
@@ -341,8 +353,7 @@ describe('a file of SQLite', () => {
     });
     const disk = `/proc/${running.child.pid}/root${folder}`;
     const [number = ''] = await placedAt(gateway, 1);
-    const { bavail, bsize } = statfsSync(disk);
-    writeFileSync(`${disk}/of-others`, Buffer.alloc(bavail * bsize));
+    fill(`${disk}/of-others`);
     // SQLite goes on for a while with the room that its log has already.
     await until('the disk is full', async () => {
       await Promise.all(Array.from({ length: 10 }, () => place(gateway, newNumber())));
