@@ -52,5 +52,7 @@ rmSync(SHARED_SOCKET, { force: true });
 server.listen(SHARED_SOCKET);
 await once(server, 'listening');
 running = await startPostgres(['max_connections=400']);
+// Whoever asks next starts another one: nobody is told of a server that is gone.
+running.process.once('exit', () => server.listening && process.exit(1));
 for (const socket of users) tell(socket);
 endSoon();
