@@ -173,12 +173,14 @@ describe('S22 what is not what it should be:', () => {
         const other = own === 'list' ? 'string' : 'list';
         const type = kind === 'another type' ? other : own;
         const fields = type === 'hash' ? await client.hkeys(name) : [];
-        await client.del(name);
-        if (type === 'string') await client.set(name, '\u0000{"garbage":');
-        else if (type === 'list') await client.rpush(name, 'garbage');
-        else if (type === 'zset') await client.zadd(name, 1, 'garbage');
-        else if (type === 'set') await client.sadd(name, 'garbage');
-        else for (const field of fields) await client.hset(name, field, '\u0000{"garbage":');
+        // At once: the gateway may write the key meanwhile.
+        const spoil = client.multi().del(name);
+        if (type === 'string') spoil.set(name, '\u0000{"garbage":');
+        else if (type === 'list') spoil.rpush(name, 'garbage');
+        else if (type === 'zset') spoil.zadd(name, 1, 'garbage');
+        else if (type === 'set') spoil.sadd(name, 'garbage');
+        else for (const field of fields) spoil.hset(name, field, '\u0000{"garbage":');
+        await spoil.exec();
       }
       return names.length;
     });
