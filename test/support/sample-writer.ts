@@ -1,17 +1,9 @@
 /** A process that begins and moves orders in the database of its first argument until it is killed, and prints each number that it was told. */
-import { Database } from '../../src/database/database.ts';
-import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { createLog } from '../../src/observability/log.ts';
 import { begin, move } from './sample-store.ts';
+import { openOwnDatabase } from './own-database.ts';
 
 const [url = '', platform = '', run = ''] = process.argv.slice(2);
-const address = parseDatabaseUrl(url);
-if (typeof address === 'string') throw new Error(`the URL ${address}`);
-const database = new Database(
-  { address, ca: undefined, poolMax: 4, init: 'auto', platform, encryptionKeys: [] },
-  createLog('silent'),
-);
-await database.open();
+const database = await openOwnDatabase(url, platform);
 
 async function work(worker: number): Promise<void> {
   for (let at = 0; ; at++) {
