@@ -74,7 +74,7 @@ export class OrderConfig {
   acceptedAlertMs!: number;
 }
 
-/** Where what must not be lost is kept. */
+/** The database that keeps what must not be lost. */
 export class DatabaseConfig {
   address!: DatabaseAddress;
   /** The certificates of PostgreSQL's authorities; undefined: those that Node trusts. */
@@ -84,7 +84,7 @@ export class DatabaseConfig {
   init!: 'auto' | 'manual';
   /** The name of the platform in the key of every row. */
   platform!: string;
-  /** They seal what is in no column. Only a database in memory may lack them. */
+  /** The keys that seal what is in no column. Only a database in memory may lack them. */
   encryptionKeys!: readonly EncryptionKey[];
 }
 

@@ -74,7 +74,7 @@ export class Maintenance {
     return this.#pause.signal;
   }
 
-  /** What the database has, read at this time of its clock. Called twice a second. */
+  /** Learns the window that the database has, and the time of its clock at the read. Called twice a second. */
   learn(window: MaintenanceWindow | undefined, now: number): void {
     this.#window = window;
     this.#aheadMs = now - performance.now();
