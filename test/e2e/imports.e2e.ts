@@ -5,6 +5,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
+import { Fleet } from '../support/fleet.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { converse } from '../support/raw-client.ts';
 import { askDatabase, postgresUrl } from '../support/postgres.ts';
@@ -712,6 +713,33 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   await startWith(url, clock.environment);
   await endsUnsent(left);
   expect(waiting()).toEqual([]);
+});
+
+it('J6 processes die with an import that they took, one after the other: the next takes it, and no call is sent twice', async () => {
+  await sandbox.reset();
+  // The platform carries each call out, and the process dies before its response.
+  const rules = await sandbox.fault({ operation: 'addMembers', phase: 'after', action: { hang: true } });
+  const fleet = stopped(await Fleet.start(sandbox, 1));
+  const headers = { ...CSV, 'x-api-key': fleet.key };
+  const body = file(newRows('heir', 600));
+  const answer = await fetch(fleet.gateways[0]?.url + IMPORTS, { method: 'POST', headers, body });
+  const { jobId } = (await answer.json()) as { jobId: string };
+  for (const sent of [2, 4]) {
+    await isCalled('addMembers', sent);
+    const [dead] = fleet.gateways;
+    dead?.child.kill('SIGKILL');
+    await dead?.ended;
+    await fleet.launch({}, {}, 0);
+  }
+  await isCalled('addMembers', 6);
+  await letGo(rules);
+  let job: Record<string, unknown> = {};
+  await until('the job has ended', async () => {
+    job = (await fleet.get(0, `/v1/jobs/${jobId}`)).body;
+    return ENDED.has(String(job['state']));
+  });
+  expect(job).toMatchObject({ state: 'succeeded', total: 600, succeeded: 600 });
+  expect(await sandbox.journal('addMembers')).toHaveLength(6);
 });
 
 describe('on two replicas', () => {

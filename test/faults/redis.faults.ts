@@ -195,6 +195,17 @@ describe('Redis that is down or slow', () => {
     await until('it is cached', async () => (await gateway.get(ASSETS)).headers.has('age'));
     await serves(gateway, await logIn(gateway));
   });
+
+  it('R6 reset after it has written a token, before its reply: every read is served, and one token is requested again at most', async () => {
+    const proxy = await proxyTo(await newRedis());
+    await proxy.add({ toxic: 'lose_reply', request: ['evalsha', ':tok:'], reply: '' });
+    const gateway = await gatewayAt(proxy.redisUrl);
+    await served(gateway, 10);
+    expect(proxy.toxics).toEqual([]);
+    // Two applications and the user.
+    expect(await tokenRequests()).toBeLessThanOrEqual(3 + 1);
+    await isUp(gateway);
+  });
 });
 
 it('R8 a sentinel promotes the replica mid-traffic: every read is served, sessions come back', async () => {
