@@ -93,7 +93,9 @@ export class Trust implements Guard {
 
   wrote(fault: DatabaseFault | undefined): void {
     if (!fault) this.#wroteAt = performance.now();
-    if (!fault && this.#stopped === 'writes') this.#goOn();
+    if (!fault && this.#stopped === 'writes' && this.#isPrepared) this.#goOn();
+    // Writes to other tables may succeed: the rights are looked at before orders go on.
+    if (fault?.reason === 'rights') this.#isPrepared = false;
     // A more serious reason stays.
     if (fault && FAULTS_OF_WRITES.has(fault.reason) && ['none', 'writes'].includes(this.#stopped))
       this.#stop('writes', `Orders are refused: ${fault.message}`);

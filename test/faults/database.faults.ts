@@ -237,8 +237,20 @@ describe('a server of PostgreSQL', () => {
     await expect(limited.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
     await server.ask(`GRANT UPDATE ON ${owner}.numbers TO ${role}`);
     await isUp(limited);
-    expect(await limited.step(begin, order())).toBe('begun');
+    const one = order();
+    expect(await limited.step(begin, one)).toBe('begun');
     expect(database.trust.status).toBe('up');
+
+    // Taken away while it runs: writes to other tables do not end it.
+    await server.ask(`REVOKE UPDATE ON ${owner}.numbers FROM ${role}`);
+    await expect(limited.step(move, moved(one))).rejects.toMatchObject({ reason: 'rights' });
+    for (let look = 0; look < 3; look++) {
+      await limited.trust.check();
+      expect(limited.trust.trouble.reason).toContain('no right to UPDATE on numbers: GRANT');
+    }
+    await server.ask(`GRANT UPDATE ON ${owner}.numbers TO ${role}`);
+    await isUp(limited);
+    expect(await limited.step(move, moved(one))).toBeGreaterThan(0);
 
     const none = await server.newUrl();
     await server.ask(`REVOKE CREATE ON SCHEMA ${new URL(none).username} FROM ${new URL(none).username}`);
