@@ -1,12 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { type RunningPostgres, startPostgres, startStandby } from '../support/postgres.ts';
 import { freePort, until } from '../support/redis.ts';
 
-/**
- * The log is on the disk before a commit is acknowledged. What is not waited for is written late, so that a gateway which leaves the waiting out
- * loses commits each time that the server is killed.
- */
-const SETTINGS = ['fsync=on', 'wal_writer_delay=10s'];
+/** The log is on the disk before a commit is acknowledged. Nothing but the gateways commits. */
+const SETTINGS = ['fsync=on', 'autovacuum=off'];
+/** Of SIGQUIT, in the last digit of a mask of signals. */
+const IS_TOLD_TO_END = /^(?:SigPnd|ShdPnd):\s*[\da-f]*[4-7c-f]$/m;
 
 /** A PostgreSQL server that a story breaks, and its standby if there is one. The URL names both. */
 export class ChaosServer {
@@ -17,6 +17,8 @@ export class ChaosServer {
   #standby: RunningPostgres | undefined;
   /** Of the standby, or free for one. */
   #otherPort: number;
+  /** The process that writes the log for commits that do not wait; see {@link holdLog}. */
+  #held: number | undefined;
 
   private constructor(primary: RunningPostgres, url: string, otherPort: number, clock: SteppedClock) {
     this.#primary = primary;
@@ -41,9 +43,26 @@ export class ChaosServer {
     return this.#primary.folder;
   }
 
+  /** From now on the log is written by those who wait for their commit only: the others lose theirs with the next crash. */
+  async holdLog(): Promise<void> {
+    const [found] = await this.#primary.ask(
+      "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'",
+    );
+    this.#held = Number(found?.['pid']);
+    process.kill(this.#held, 'SIGSTOP');
+  }
+
   /** It crashes. */
-  kill(): Promise<void> {
-    return this.#primary.kill();
+  async kill(): Promise<void> {
+    const killed = this.#primary.kill();
+    const held = this.#held;
+    if (held !== undefined) {
+      const status = `/proc/${held}/status`;
+      await until('it is told to end', () => IS_TOLD_TO_END.test(readFileSync(status, 'utf8')));
+      process.kill(held, 'SIGCONT');
+      this.#held = undefined;
+    }
+    await killed;
   }
 
   start(): Promise<void> {

@@ -61,6 +61,7 @@ export const databaseActs = {
   /** The database is killed, gets requests while it is down, and is started again; a gateway joins that never saw it before. */
   'database-killed': async (stage) => {
     const names = numbered('kept', 20);
+    await stage.server.holdLog();
     await stage.handIn(names, stage.all);
     // Nothing may be sent without a record, and the judge finds none for what was.
     await stage.killDatabase(() =>
