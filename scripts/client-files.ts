@@ -20,6 +20,9 @@ interface Schema {
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
 interface Operation {
   readonly operationId: string;
+  /** The operation that is its dry run, or whose dry run it is. */
+  readonly 'x-dry-run'?: string;
+  readonly 'x-dry-run-of'?: string;
   readonly summary?: string;
   readonly description?: string;
   readonly security?: readonly object[];
@@ -59,8 +62,8 @@ const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> 
   live: ['health', 'live'],
   ready: ['health', 'ready'],
 };
-/** The schema of what `validateOnly` shows of most writes. */
-const DRY_RUN = 'DryRun';
+/** The name of a dry run where it is not `preview` and the name of the write. */
+const PREVIEWS: Readonly<Record<string, string>> = { placeOrder: 'preview' };
 /** Writes that the gateway itself runs at most once, by something in the body: a repeat without an answer does no harm. */
 const GUARDED = new Set(['placeOrder']);
 
@@ -78,9 +81,8 @@ interface Method {
   /** The type of an item of the page. */
   readonly item?: string;
   readonly result: string;
-  /** What its dry run returns, and the name of that. */
-  readonly preview?: string;
-  readonly previewName?: string;
+  /** The name of its dry run, and what that returns. */
+  readonly preview?: { readonly name: string; readonly result: string };
   /** Statuses of 400 and more whose body is a result. */
   readonly answers: readonly number[];
 }
@@ -93,9 +95,12 @@ export async function clientFiles(document: ApiDocument): Promise<readonly (read
   ];
 }
 
+/** A dry run is no operation of the client, but a method beside its write. */
 function operationsOf({ paths }: ApiDocument): { path: string; http: string; operation: Operation }[] {
   return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([http, operation]) => ({ path, http, operation })),
+    Object.entries(item as Record<string, Operation>).flatMap(([http, operation]) =>
+      operation['x-dry-run-of'] === undefined ? [{ path, http, operation }] : [],
+    ),
   );
 }
 
@@ -106,26 +111,18 @@ function methodsOf(document: ApiDocument): Method[] {
     .map(({ path, http, operation }): Method => {
       const [group, name] = nameOf(operation.operationId);
       const results = Object.entries(operation.responses).flatMap(([status, { content }]) => {
-        const { $ref, oneOf = $ref === undefined ? [] : [{ $ref }] } =
-          content?.['application/json']?.schema ?? {};
-        return oneOf.flatMap((one) =>
-          one.$ref === undefined ? [] : [{ status: Number(status), schema: lastOf(one.$ref) }],
-        );
+        const { $ref } = content?.['application/json']?.schema ?? {};
+        return $ref === undefined ? [] : [{ status: Number(status), schema: lastOf($ref) }];
       });
       const done = results.filter(({ status }) => status < 300);
-      const validates = operation.parameters?.some((one) => one.name === 'validateOnly') ?? false;
-      const kinds = [...new Set(done.map(({ schema }) => schema))];
-      // A preview has a schema of its own: it gets a method of its own.
-      const dryRun = done.find(({ schema }) => schema === DRY_RUN);
-      const previewed =
-        dryRun ?? (validates && kinds.length === 2 ? done.find(({ status }) => status === 200) : undefined);
-      const of = kinds.filter((schema) => schema !== previewed?.schema);
+      const of = [...new Set(done.map(({ schema }) => schema))];
+      const previewName = PREVIEWS[operation.operationId] ?? previewOf(name);
       const items = components.schemas[of[0] ?? '']?.properties?.['items']?.items?.$ref;
       const isPage =
         of[0]?.endsWith('Page') === true &&
         items !== undefined &&
         operation.parameters?.some(({ name: parameter }) => parameter === 'page') === true;
-      const input = inputOf(operation, components.schemas, previewed !== undefined);
+      const input = inputOf(operation, components.schemas);
       return {
         id: operation.operationId,
         group,
@@ -139,7 +136,7 @@ function methodsOf(document: ApiDocument): Method[] {
           item: lastOf(items),
         }),
         result: of.length === 0 ? 'undefined' : of.join(' | '),
-        ...(previewed && { preview: previewed.schema, previewName: dryRun ? previewOf(name) : 'preview' }),
+        ...(operation['x-dry-run'] !== undefined && { preview: { name: previewName, result: 'DryRun' } }),
         answers: results.filter(({ status }) => status >= 400).map(({ status }) => status),
       };
     });
@@ -180,13 +177,10 @@ function lastOf(ref: string): string {
 function inputOf(
   { operationId, parameters = [], requestBody }: Operation,
   schemas: ApiDocument['components']['schemas'],
-  previewed: boolean,
 ): Schema {
-  const own = parameters.filter(
-    (one) => (one.in === 'path' || one.in === 'query') && !(previewed && one.name === 'validateOnly'),
-  );
+  const own = parameters.filter((one) => one.in === 'path' || one.in === 'query');
   const ref = requestBody?.content['application/json']?.schema?.$ref;
-  const stray = own.find((one) => ref !== undefined && one.in === 'query' && one.name !== 'validateOnly');
+  const stray = own.find((one) => ref !== undefined && one.in === 'query');
   if (stray) throw new Error(`${operationId}: the client sends ${stray.name} in the body`);
   const clash = own.find((one) => ref !== undefined && one.name in (schemas[lastOf(ref)]?.properties ?? {}));
   if (clash) throw new Error(`${operationId}: ${clash.name} is a parameter and a field of the body`);
@@ -235,9 +229,7 @@ async function apiModule(document: ApiDocument, methods: readonly Method[]): Pro
   const streams = operationsOf(document).filter(({ operation }) => !speaksJson(operation));
   const inputs = Object.fromEntries([
     ...methods.map(({ id, input }) => [inputName(id), input] as const),
-    ...streams.map(
-      ({ operation }) => [inputName(operation.operationId), inputOf(operation, {}, false)] as const,
-    ),
+    ...streams.map(({ operation }) => [inputName(operation.operationId), inputOf(operation, {})] as const),
   ]);
   const reduced = {
     openapi: '3.1.0',
@@ -314,7 +306,6 @@ function signaturesOf({
   each,
   item,
   preview,
-  previewName,
 }: Method): string[] {
   const optional =
     (input.required ?? []).length === 0 && input.$ref === undefined && input.allOf === undefined;
@@ -330,8 +321,8 @@ function signaturesOf({
       ? []
       : [
           line(
-            `Every check of \`${name}\`, and what it would send; nothing is sent`,
-            `${previewName}(${given}): Promise<${preview}>`,
+            `Every check of \`${name}\`, and what it would send and change; nothing is sent`,
+            `${preview.name}(${given}): Promise<${preview.result}>`,
           ),
         ]),
   ];
@@ -344,11 +335,10 @@ function operationsModule(methods: readonly Method[], document: ApiDocument): st
       const [group, name] = nameOf(operation.operationId);
       return rowOf(operation.operationId, group, name, `${http.toUpperCase()} ${path}`, actsFor(operation));
     });
-  const rows = methods.map(({ id, group, name, http, path, operation, each, previewName, answers }) => {
+  const rows = methods.map(({ id, group, name, http, path, operation, each, preview, answers }) => {
     return rowOf(id, group, name, `${http} ${path}`, {
       ...(each !== undefined && { each }),
-      // Elsewhere the client makes the name itself.
-      ...(http !== 'GET' && previewName !== previewOf(name) && { preview: previewName ?? false }),
+      ...(preview !== undefined && { preview: preview.name === previewOf(name) || preview.name }),
       ...(answers.length > 0 && { answers }),
       ...actsFor(operation),
       ...(GUARDED.has(id) && { guarded: true }),

@@ -67,15 +67,9 @@ const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) 
       ...usual,
       body: { ...(usual.body as object), channelOrderId: 'SO-2006', syncMode: 'async' },
     }),
-    (usual, { deleteAsset }) => ({
-      ...usual,
-      path: `${usual.path}?validateOnly=true`,
-      ...(deleteAsset && { body: deleteAsset }),
-    }),
   ],
   disableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
   enableLocks: [(usual) => ({ ...usual, body: { assetNums: ['8000001003', '8000009999'] } })],
-  importMembers: [(usual) => ({ ...usual, path: `${usual.path}?validateOnly=true` })],
   addMembers: [
     (usual) => ({
       ...usual,
@@ -88,6 +82,9 @@ const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) 
     }),
   ],
 };
+
+/** The example of a request with effects. */
+const BEST: Readonly<Record<string, string>> = { dryRunPlaceOrder: 'deleteAsset' };
 
 /** Statuses of responses that the demo does not give. */
 const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = { ready: ['503'] };
@@ -181,15 +178,13 @@ async function collect(
     const { operationId, responses } = operation;
     // A stream has no example, and may have no end.
     if (responses['200']?.content && 'text/event-stream' in responses['200'].content) continue;
-    // Its event is in no example. What it has is what each dry run shows that calls no platform.
-    if (operationId === 'redeliver') {
-      examples[operationId] = { 200: { wouldSend: [], effects: [] } };
-      continue;
-    }
-    const usual = requestOf(method, template, operation);
+    // Its event is in no example.
+    if (operationId === 'redeliver') continue;
     const bodies = bodiesOf(operation);
+    const best = bodies[BEST[operationId] ?? ''];
+    const usual = { ...requestOf(method, template, operation), ...(best && { body: best }) };
     const found: Record<string, unknown> = {};
-    for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? []), ...dryRunOf(operation)]) {
+    for (const change of [(sent: Sent) => sent, ...(VARIANTS[operationId] ?? [])]) {
       if (!onOrders({ template })) {
         await control('/reset', {});
         await prepare();
@@ -224,13 +219,6 @@ async function collect(
     if (Object.keys(found).length > 0) examples[operationId] = found;
   }
   return examples;
-}
-
-/** A write that has a dry run as each has. */
-function dryRunOf({ parameters = [], responses }: Operation): readonly ((usual: Sent) => Sent)[] {
-  const isThere =
-    parameters.some(({ name }) => name === 'validateOnly') && JSON.stringify(responses).includes('/DryRun"');
-  return isThere ? [(usual) => ({ ...usual, path: `${usual.path}?validateOnly=true` })] : [];
 }
 
 function bodiesOf({ requestBody }: Operation): Bodies {

@@ -36,8 +36,10 @@ export interface Operation {
   readonly path: string;
   /** The name of the method that walks all pages. */
   readonly each?: string;
-  /** The name of the method that only validates, where it is not `preview` and the name; false: the method itself does it. */
-  readonly preview?: string | false;
+  /** It has a dry run. A text is the name of that method; true: `preview` and the name. */
+  readonly preview?: string | true;
+  /** The call is the dry run. */
+  readonly dry?: boolean;
   /** Statuses of 400 and more whose body is a result. */
   readonly answers?: readonly number[];
   /** It acts for a user of the platform. */

@@ -196,7 +196,7 @@ export class Exchange {
       const send = this.#options.fetch ?? fetch;
       // The key must not follow a redirect to another server.
       response = await send(url, {
-        method: operation.method,
+        method: operation.dry ? 'POST' : operation.method,
         headers,
         redirect: 'manual',
         signal,
@@ -274,19 +274,23 @@ export class Exchange {
     const { method } = operation;
     const requestId = options.requestId ?? newId();
     const rest = { ...input };
-    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = rest[name];
-      delete rest[name];
-      if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
-      // A URL takes the first two for steps between folders, and has no form for half a character.
-      if (/^\.\.?$|\p{Cs}/u.test(value)) throw new TypeError(`${id}: ${name} is no id that a path can have`);
-      return encodeURIComponent(value);
-    });
+    const path = `${operation.path}${operation.dry ? '/dry-run' : ''}`.replace(
+      /\{(\w+)\}/g,
+      (_, name: string) => {
+        const value = rest[name];
+        delete rest[name];
+        if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
+        // A URL takes the first two for steps between folders, and has no form for half a character.
+        if (/^\.\.?$|\p{Cs}/u.test(value))
+          throw new TypeError(`${id}: ${name} is no id that a path can have`);
+        return encodeURIComponent(value);
+      },
+    );
     // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
     const isBody = method !== 'GET' && method !== 'DELETE' && payload === undefined;
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(rest)) {
-      if (isBody && name !== 'validateOnly') continue;
+      if (isBody) continue;
       if (value !== undefined) search.append(name, String(value as string | number | boolean));
       delete rest[name];
     }

@@ -1,7 +1,7 @@
 import type {
   Event,
   ImportMembersInput,
-  ImportPlan,
+  DryRun,
   Job,
   JobRow,
   ExportMembersInput,
@@ -22,7 +22,6 @@ export interface ImportOptions extends CallOptions {
   /** Of the rows. By default `csv`. */
   readonly format?: RowFormat | undefined;
 }
-type ImportInput = Omit<ImportMembersInput, 'validateOnly'>;
 
 export interface EventsInput extends Omit<WatchEventsInput, 'type'> {
   readonly types?: readonly Event['type'][] | undefined;
@@ -102,7 +101,7 @@ export class StreamCalls {
   }
 
   async import(
-    input: ImportInput,
+    input: ImportMembersInput,
     rows: Rows,
     { format = 'csv', ...options }: ImportOptions = {},
   ): Promise<ImportJob> {
@@ -116,17 +115,12 @@ export class StreamCalls {
   }
 
   async previewImport(
-    input: ImportInput,
+    input: ImportMembersInput,
     rows: Rows,
     { format = 'csv', ...options }: ImportOptions = {},
-  ): Promise<ImportPlan> {
+  ): Promise<DryRun> {
     const payload = { body: rows, type: TYPES[format] };
-    return (await this.send(
-      'importMembers',
-      { ...input, validateOnly: true },
-      payload,
-      options,
-    )) as ImportPlan;
+    return (await this.send('importMembers', input, payload, options, true)) as DryRun;
   }
 
   async export(
@@ -187,8 +181,9 @@ export class StreamCalls {
     input: object,
     payload: Payload,
     options: CallOptions = {},
+    dry = false,
   ): Promise<unknown> {
-    return this.#exchange.call(id, streams[id], { ...input }, options, this.#acting, payload);
+    return this.#exchange.call(id, { ...streams[id], dry }, { ...input }, options, this.#acting, payload);
   }
 
   async open(

@@ -55,10 +55,12 @@ function groupsOf(call: Call): Groups {
     if (operation.each !== undefined)
       group[operation.each] = (input?: Input, options?: CallOptions) =>
         walk(call, id, operation, input, options);
-    const { preview = operation.method !== 'GET' && previewOf(operation.name) } = operation;
-    if (preview !== false)
-      group[preview] = (input?: Input, options?: CallOptions) =>
-        call(id, operation, { ...input, validateOnly: true }, options);
+    const { preview } = operation;
+    if (preview)
+      group[preview === true ? previewOf(operation.name) : preview] = (
+        input?: Input,
+        options?: CallOptions,
+      ) => call(id, { ...operation, dry: true }, input, options);
   }
   return groups as unknown as Groups;
 }

@@ -28,6 +28,11 @@ let licensing: Licensing;
 let proxy: FaultProxy;
 let throughProxy: Licensing;
 
+interface DocumentedOperation {
+  readonly operationId: string;
+  readonly 'x-dry-run-of'?: string;
+}
+
 let last = 0;
 function newOrder(): PlaceOrderInput & { channelCode: string; channelOrderId: string } {
   return orderOf(`calls-${++last}`) as never;
@@ -88,7 +93,14 @@ describe('the methods', () => {
     expect([wouldSend, effects]).toEqual([[{ operation: 'deleteMember', body: null }], expect.any(Array)]);
     const locks = { enterpriseGlobalId: 'ent-harbour', assetNums: ['8000001003'] };
     const dry = await licensing.locks.previewDisable(locks);
-    expect(dry.effects).toEqual([{ assetNum: '8000001003', locked: false }]);
+    expect(dry.effects).toMatchObject([{ kind: 'lock-disabled', assetNum: '8000001003', readable: true }]);
+    const set = await licensing.members.previewSetAssetNums({ ...ids, assetNums: ['8000001004'] });
+    expect(set.effects).toMatchObject([{ kind: 'number-assigned', assetNum: '8000001004' }]);
+    const change = await licensing.members.previewChangeAssetNums({ ...ids, assign: ['8000001004'] });
+    expect(change.effects).toEqual(set.effects);
+    const row = `account,password,name\nzoe,${newSecret('m')},Zoe\n`;
+    const { plan } = await licensing.members.previewImport({ enterpriseGlobalId: 'ent-harbour' }, row);
+    expect(plan).toMatchObject({ add: 1, impossible: [] });
     expect((await licensing.members.get(ids)).memberGlobalId).toBe(ids.memberGlobalId);
   });
 
@@ -97,14 +109,17 @@ describe('the methods', () => {
       paths: Record<string, object>;
     };
     const ids = Object.values(document.paths).flatMap((path) =>
-      Object.values(path as Record<string, { operationId: string }>).map(({ operationId }) => operationId),
+      Object.values(path as Record<string, DocumentedOperation>).flatMap((operation) =>
+        operation['x-dry-run-of'] === undefined ? [operation.operationId] : [],
+      ),
     );
     // Streams have methods of their own.
     const streams = ['watchJob', 'getJobRows', 'retryJob', 'importMembers', 'exportMembers', 'watchEvents'];
     expect([...Object.keys(operations), ...streams].sort()).toEqual(ids.sort());
     for (const { group, name, each, preview } of Object.values(operations)) {
       const methods = licensing[group as 'assets'] as unknown as Record<string, unknown>;
-      for (const method of [name, each, preview])
+      const dryRun = preview === true ? `preview${name.charAt(0).toUpperCase()}${name.slice(1)}` : preview;
+      for (const method of [name, each, dryRun])
         if (typeof method === 'string')
           expect([group, method, typeof methods[method]]).toEqual([group, method, 'function']);
     }
@@ -140,7 +155,7 @@ describe('the methods', () => {
 
   it('validate without sending', async () => {
     const preview = await licensing.orders.preview(newOrder());
-    expect(preview.method).toBe('POST');
+    expect(preview.wouldSend).toMatchObject([{ operation: 'batchOrder' }]);
     expect(await sandbox.commits()).toEqual([]);
   });
 

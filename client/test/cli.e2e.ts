@@ -145,7 +145,7 @@ describe('the command licensing', () => {
     const dry = await licensing('locks disable ent-harbour 8000001003 --dry-run --json');
     expect(JSON.parse(dry.out)).toMatchObject({
       wouldSend: [{ operation: 'disableLocks' }],
-      effects: [{ assetNum: '8000001003', locked: false }],
+      effects: [{ kind: 'lock-disabled', assetNum: '8000001003' }],
     });
     expect((await licensing('locks enable ent-harbour 8000001003 --dry-run')).out).toContain('enableLocks');
     expect(await sandbox.journal('disableLocks')).toEqual([]);
@@ -191,7 +191,10 @@ describe('the command licensing', () => {
     it('of a file or of the standard input, once under its number, or only shows it', async () => {
       const path = orderFile('placed-1');
       const dry = await licensing('orders place --dry-run --json', path);
-      expect([dry.code, JSON.parse(dry.out)]).toMatchObject([0, { method: 'POST', effects: [] }]);
+      expect([dry.code, JSON.parse(dry.out)]).toMatchObject([
+        0,
+        { wouldSend: [{ operation: 'batchOrder' }], effects: [] },
+      ]);
       expect(await sandbox.journal('batchOrder')).toEqual([]);
       const first = await licensing('orders place', path);
       expect([first.code, first.err]).toEqual([0, '']);
@@ -285,7 +288,10 @@ describe('the command licensing', () => {
     expect((await imported(file, '--dry-run')).err).toMatch(
       /^The platform checks passwords only when it adds /,
     );
-    expect(JSON.parse(plan.out)).toMatchObject({ add: 1, unchanged: 0, fail: ['anna'] });
+    expect(JSON.parse(plan.out)).toMatchObject({
+      ...{ add: 1, unchanged: 0 },
+      impossible: [{ row: 2, account: 'anna' }],
+    });
     const run = await imported(file);
     const { out } = await licensing('jobs list --json --state completed');
     const { jobId } = JSON.parse(out.split('\n')[0] ?? '') as { jobId: string };

@@ -27,8 +27,10 @@ export interface OperationPolicy {
   readonly actsAsUser?: boolean | undefined;
   /** What a maintenance has to stop so that this write is stopped before its handler; absent: it goes on, or looks by itself (orders). */
   readonly stoppedBy?: Stops | undefined;
-  /** A write that answers `validateOnly` by what it would send; the interceptor does it. */
+  /** A write that has a dry run on a path of its own. */
   readonly hasDryRun?: boolean | undefined;
+  /** The dry run of a write: the interceptor ends it where something would be sent, and answers what. */
+  readonly isDryRun?: boolean | undefined;
   /** The response of a read may be cached for requests with the same rights and the same user. */
   readonly isCached?: boolean | undefined;
   /**

@@ -24,7 +24,6 @@ export class EventsController {
     private readonly callers: CallerAuthentication,
   ) {}
 
-  @Get()
   @Operation({
     id: 'listEvents',
     summary: 'What became of orders and jobs, oldest first',
@@ -37,16 +36,11 @@ export class EventsController {
     problems: ['events-expired'],
     success: [{ status: 200, description: 'Events, and the cursor for the next call', type: EventPageDto }],
   })
+  @Get()
   listEvents(@Call() { caller }: CallContext, @Query() query: ListEventsQuery): Promise<EventPageDto> {
     return this.events.page(query, caller.grants);
   }
 
-  @Get('stream')
-  @ApiHeader({
-    name: 'Last-Event-ID',
-    required: false,
-    description: 'The id of the last event that the client has had; it counts more than `after`',
-  })
   @Operation({
     id: 'watchEvents',
     summary: 'Events as server-sent events, as they are recorded',
@@ -63,6 +57,12 @@ export class EventsController {
         streams: [{ type: 'text/event-stream', item: EventDto }],
       },
     ],
+  })
+  @Get('stream')
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The id of the last event that the client has had; it counts more than `after`',
   })
   async watchEvents(
     @Call() { caller }: CallContext,

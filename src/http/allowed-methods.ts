@@ -27,6 +27,21 @@ export class AllowedMethods {
     const [path = ''] = url.split('?');
     const operations = this.#routes.filter(({ template }) => template.startsWith('/v1/'));
     const found = nearestPath(path, [...new Set(operations.map(({ template }) => template))]);
-    return found?.replaceAll(/:(\w+)/g, '{$1}');
+    return found && asDocumented(found);
   }
+
+  /** The paths of all dry runs, as the document writes them, for one that is not there; undefined for another path. */
+  otherDryRuns(url: string): readonly string[] | undefined {
+    const [path = ''] = url.split('?');
+    if (!path.endsWith(DRY_RUN)) return undefined;
+    return this.#routes.flatMap(({ template }) =>
+      template.endsWith(DRY_RUN) ? [asDocumented(template)] : [],
+    );
+  }
+}
+
+const DRY_RUN = '/dry-run';
+
+function asDocumented(template: string): string {
+  return template.replaceAll(/:(\w+)/g, '{$1}');
 }

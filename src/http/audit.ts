@@ -42,12 +42,10 @@ function actingUserOf({ kind, name }: ActingUser): string {
   return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
 
-/** The check of the request takes `validateOnly` out of the query, except where the operation has a parameter of that name. */
-function outcomeOf({ stages, query }: FastifyRequest, reply: FastifyReply): string {
+function outcomeOf({ stages }: FastifyRequest, reply: FastifyReply): string {
   if (reply.hasHeader('idempotent-replayed')) return 'replayed';
   if (stages.failed) return String(stages.failed.fields['outcome']);
-  const isDryRun = stages.validated?.isDryRun === true || fieldsOf(query)['validateOnly'] === true;
-  return isDryRun ? 'not_processed' : 'processed';
+  return stages.authorised?.policy.isDryRun ? 'not_processed' : 'processed';
 }
 
 /** The ids with slashes between them, then each list with its length. */

@@ -21,6 +21,7 @@ const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
 };
 
 const NO_SUCH_PATH = 'No operation has this path.';
+const NO_DRY_RUN = 'This operation has no dry run. These are all:';
 const WHERE_ALL_ARE = ' `/docs` shows all of them, `/openapi.json` has them for programs.';
 
 @Catch()
@@ -47,7 +48,8 @@ export class ProblemFilter implements ExceptionFilter {
     // The path decides first, also where the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
       const allow = this.allowed.find(request.url);
-      if (allow.length > 0) return methodNotAllowed(request.method, allow);
+      const isDryRun = request.method === 'POST' && this.allowed.otherDryRuns(request.url) !== undefined;
+      if (allow.length > 0 && !isDryRun) return methodNotAllowed(request.method, allow);
       return new ProblemException('not-found', { detail: this.#noSuchPath(request) });
     }
     // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
@@ -66,6 +68,8 @@ export class ProblemFilter implements ExceptionFilter {
 
   /** Says where all paths are, and to a known caller the nearest one: a stranger learns no paths. */
   #noSuchPath({ url, stages }: FastifyRequest): string {
+    const dryRuns = stages.identified && this.allowed.otherDryRuns(url);
+    if (dryRuns) return `${NO_DRY_RUN} ${dryRuns.map((path) => `\`POST ${path}\``).join(', ')}.`;
     const nearest = stages.identified && this.allowed.nearest(url);
     const isDocumented = this.allowed.find('/openapi.json').length > 0;
     const hint = nearest === undefined ? '' : ` The nearest is \`${nearest}\`.`;

@@ -42,7 +42,6 @@ export class JobsController {
     private readonly callers: CallerAuthentication,
   ) {}
 
-  @Get()
   @Operation({
     id: 'listJobs',
     summary: "Page through the jobs of the caller's enterprises, newest first",
@@ -52,11 +51,11 @@ export class JobsController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: JobPageDto }],
   })
+  @Get()
   listJobs(@Call() call: CallContext, @Query() query: ListJobsQuery): Promise<JobPageDto> {
     return this.jobs.listJobs(query, call);
   }
 
-  @Get(':jobId')
   @Operation({
     id: 'getJob',
     summary: 'How far a job is',
@@ -65,16 +64,11 @@ export class JobsController {
     problems: ['job-not-found'],
     success: [{ status: 200, description: 'The job', type: JobDto }],
   })
+  @Get(':jobId')
   getJob(@Call() call: CallContext, @Param() { jobId }: JobPath): Promise<JobDto> {
     return this.jobs.getJob(jobId, call);
   }
 
-  @Get(':jobId/events')
-  @ApiHeader({
-    name: 'Last-Event-ID',
-    required: false,
-    description: 'The id of the last event that the client has had: earlier ones are left out',
-  })
   @Operation({
     id: 'watchJob',
     summary: 'The progress of a job as server-sent events',
@@ -93,6 +87,12 @@ export class JobsController {
       },
     ],
   })
+  @Get(':jobId/events')
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The id of the last event that the client has had: earlier ones are left out',
+  })
   async watchJob(
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
@@ -110,7 +110,6 @@ export class JobsController {
     return this.watchers.stream(caller.name, reply.raw, events);
   }
 
-  @Get(':jobId/rows')
   @Operation({
     id: 'getJobRows',
     summary: 'What became of each row of a job',
@@ -126,6 +125,7 @@ export class JobsController {
       },
     ],
   })
+  @Get(':jobId/rows')
   async getJobRows(
     @Call() { caller }: CallContext,
     @Param() { jobId }: JobPath,
@@ -136,7 +136,6 @@ export class JobsController {
     return rowStream<JobRowDto>(accept, ROW_COLUMNS, this.jobs.rows(job, status), cells);
   }
 
-  @Post(':jobId/retry')
   @Operation({
     id: 'retryJob',
     summary: 'Import the rows of a job that failed once more, as a new job',
@@ -156,6 +155,7 @@ export class JobsController {
       item: ImportedMemberDto,
     },
   })
+  @Post(':jobId/retry')
   async retryJob(
     @Call() call: CallContext,
     @Param() { jobId }: JobPath,
@@ -167,7 +167,6 @@ export class JobsController {
     return this.imports.retryJob(job, this.jobs.rows(job), { call, file, sessionId, idempotencyKey });
   }
 
-  @Delete(':jobId')
   @Operation({
     id: 'cancelJob',
     summary: 'Cancel a job: what was sent is finished, and nothing further is sent',
@@ -177,6 +176,7 @@ export class JobsController {
     problems: ['job-not-found'],
     success: [{ status: 202, description: 'The job; it ends when what was sent is settled', type: JobDto }],
   })
+  @Delete(':jobId')
   cancelJob(@Call() call: CallContext, @Param() { jobId }: JobPath): Promise<JobDto> {
     return this.jobs.cancelJob(jobId, call);
   }

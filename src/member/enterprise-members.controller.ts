@@ -32,7 +32,6 @@ export class EnterpriseMembersController {
     private readonly adding: AddMembersService,
   ) {}
 
-  @Post()
   @Operation({
     id: 'addMembers',
     summary: 'Add members to an enterprise, up to 1,000 at once',
@@ -44,6 +43,7 @@ export class EnterpriseMembersController {
     scope: 'members:write',
     upstream: 'addMembers',
     idempotency: 'key',
+    dryRun: true,
     keyExample: 'example-of-add-members-1',
     success: [
       {
@@ -61,6 +61,7 @@ export class EnterpriseMembersController {
     ],
     body: AddMembersDto,
   })
+  @Post()
   async addMembers(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -72,7 +73,6 @@ export class EnterpriseMembersController {
     return result;
   }
 
-  @Get()
   @Operation({
     id: 'listMembers',
     summary: 'Page through the members of an enterprise',
@@ -82,6 +82,7 @@ export class EnterpriseMembersController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: MemberPageDto }],
   })
+  @Get()
   listMembers(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -90,7 +91,6 @@ export class EnterpriseMembersController {
     return this.search.listMembers(call, enterpriseGlobalId, query);
   }
 
-  @Get(':memberGlobalId')
   @Operation({
     id: 'getMember',
     summary: 'One member of an enterprise',
@@ -100,11 +100,11 @@ export class EnterpriseMembersController {
     problems: ['member-not-found'],
     success: [{ status: 200, description: 'The member', type: MemberDto }],
   })
+  @Get(':memberGlobalId')
   getMember(@Call() call: CallContext, @Param() ids: SoughtMemberPath): Promise<MemberDto> {
     return this.search.getMember(call, ids);
   }
 
-  @Patch(':memberGlobalId')
   @Operation({
     id: 'updateMember',
     summary: 'Change the account, name and other data of a member',
@@ -115,9 +115,11 @@ export class EnterpriseMembersController {
     effect: 'write',
     scope: 'members:write',
     upstream: 'editMember',
+    dryRun: true,
     success: [{ status: 204, description: 'Changed' }],
     body: UpdateMemberDto,
   })
+  @Patch(':memberGlobalId')
   updateMember(
     @Call() call: CallContext,
     @Param() ids: EnterpriseMemberPath,
@@ -126,7 +128,6 @@ export class EnterpriseMembersController {
     return this.members.updateMember(call, ids, terms);
   }
 
-  @Put(':memberGlobalId/password')
   @Operation({
     id: 'resetMemberPassword',
     summary: 'Set a new password of a member',
@@ -134,9 +135,11 @@ export class EnterpriseMembersController {
     effect: 'write',
     scope: 'members:write',
     upstream: 'resetPassword',
+    dryRun: true,
     success: [{ status: 204, description: 'Changed' }],
     body: ResetPasswordDto,
   })
+  @Put(':memberGlobalId/password')
   resetMemberPassword(
     @Call() call: CallContext,
     @Param() ids: EnterpriseMemberPath,
@@ -145,7 +148,6 @@ export class EnterpriseMembersController {
     return this.members.resetPassword(call, ids, secret);
   }
 
-  @Delete(':memberGlobalId')
   @Operation({
     id: 'deleteMember',
     answersRepeats: true,
@@ -155,8 +157,11 @@ export class EnterpriseMembersController {
     effect: 'write',
     scope: 'members:write',
     upstream: 'deleteMember',
+    // It has no body.
+    dryRun: { with: 'updateMember', own: 'delete', takes: (body) => body === undefined || body === null },
     success: [{ status: 204, description: 'Deleted' }],
   })
+  @Delete(':memberGlobalId')
   deleteMember(@Call() call: CallContext, @Param() ids: LeavingMemberPath): Promise<void> {
     return this.members.deleteMember(call, ids);
   }

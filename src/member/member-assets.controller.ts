@@ -9,7 +9,6 @@ import { EnterpriseMemberPath } from './dto/member.dto.ts';
 import {
   AssetNumPageDto,
   ChangeAssetNumsDto,
-  ChangeRightsQuery,
   LendAssetsDto,
   LentLockPageDto,
   ListAssetNumsQuery,
@@ -36,17 +35,10 @@ const ifMatchHeader = {
 /** What both ways to change the rights of a member share. */
 const RIGHTS_CHANGE = {
   effect: 'write',
-  previews: true,
   scope: 'members:write',
   upstream: 'changePrivileges',
   problems: ['precondition-failed'],
-  success: [
-    {
-      status: 200,
-      description: 'What changed; with `validateOnly`, what would change',
-      type: RightsChangeDto,
-    },
-  ],
+  success: [{ status: 200, description: 'What changed', type: RightsChangeDto }],
 } satisfies Partial<OperationSpec>;
 
 @ApiTags('Members')
@@ -58,7 +50,6 @@ export class MemberAssetsController {
     private readonly overview: OverviewService,
   ) {}
 
-  @Get('enterprises/:enterpriseGlobalId/asset-nums')
   @Operation({
     id: 'listAssetNums',
     summary: 'Page through the asset numbers of an enterprise and the members that have them',
@@ -68,6 +59,7 @@ export class MemberAssetsController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: AssetNumPageDto }],
   })
+  @Get('enterprises/:enterpriseGlobalId/asset-nums')
   listAssetNums(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -76,7 +68,6 @@ export class MemberAssetsController {
     return this.assets.listAssetNums(call, enterpriseGlobalId, query);
   }
 
-  @Get('enterprises/:enterpriseGlobalId/lent-locks')
   @Operation({
     id: 'listLentLocks',
     summary: 'Page through the lent locks of an enterprise and the members that have them',
@@ -86,6 +77,7 @@ export class MemberAssetsController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: LentLockPageDto }],
   })
+  @Get('enterprises/:enterpriseGlobalId/lent-locks')
   listLentLocks(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -94,7 +86,6 @@ export class MemberAssetsController {
     return this.assets.listLentLocks(call, enterpriseGlobalId, query);
   }
 
-  @Get('enterprises/:enterpriseGlobalId/assets/:assetId/products')
   @Operation({
     id: 'getAssetProducts',
     summary: 'List the products and packages on an asset',
@@ -105,51 +96,51 @@ export class MemberAssetsController {
       { status: 200, description: 'Single products, and the trees of packages', type: AssetProductsDto },
     ],
   })
+  @Get('enterprises/:enterpriseGlobalId/assets/:assetId/products')
   getAssetProducts(@Call() call: CallContext, @Param() asset: AssetPath): Promise<AssetProductsDto> {
     return this.assets.getAssetProducts(call, asset);
   }
 
-  @Put('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
-  @ApiHeader(ifMatchHeader)
-  @ApiExtension('x-upstream-also', ['listAssetNums'])
   @Operation({
     id: 'setMemberAssetNums',
     summary: 'Replace the asset numbers of a member',
     description: `The gateway sends only the difference to the numbers that the member has. ${READ_FIRST}`,
     ...RIGHTS_CHANGE,
+    dryRun: true,
     body: SetAssetNumsDto,
   })
+  @Put('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
+  @ApiHeader(ifMatchHeader)
+  @ApiExtension('x-upstream-also', ['listAssetNums'])
   setMemberAssetNums(
     @Call() call: CallContext,
     @Param() member: EnterpriseMemberPath,
-    @Query() { validateOnly }: ChangeRightsQuery,
     @Body() wanted: SetAssetNumsDto,
     @HeaderValue('if-match') ifMatch?: string,
   ): Promise<RightsChangeDto> {
-    return this.rights.set(call, member, wanted, { validateOnly, ifMatch });
+    return this.rights.set(call, member, wanted, ifMatch);
   }
 
-  @Patch('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
-  @ApiHeader(ifMatchHeader)
-  @ApiExtension('x-upstream-also', ['listAssetNums'])
   @Operation({
     id: 'changeMemberAssetNums',
     summary: 'Assign asset numbers to a member, and withdraw others',
     description: `Numbers that the member already has are in \`kept\`. Numbers to withdraw that it no longer has are left out. ${READ_FIRST}`,
     ...RIGHTS_CHANGE,
+    dryRun: { with: 'setMemberAssetNums', own: 'patch', takes: isChange },
     body: ChangeAssetNumsDto,
   })
+  @Patch('enterprises/:enterpriseGlobalId/members/:memberGlobalId/asset-nums')
+  @ApiHeader(ifMatchHeader)
+  @ApiExtension('x-upstream-also', ['listAssetNums'])
   changeMemberAssetNums(
     @Call() call: CallContext,
     @Param() member: EnterpriseMemberPath,
-    @Query() { validateOnly }: ChangeRightsQuery,
     @Body() changes: ChangeAssetNumsDto,
     @HeaderValue('if-match') ifMatch?: string,
   ): Promise<RightsChangeDto> {
-    return this.rights.change(call, member, changes, { validateOnly, ifMatch });
+    return this.rights.change(call, member, changes, ifMatch);
   }
 
-  @Post('enterprises/:enterpriseGlobalId/members/:memberGlobalId/loans')
   @Operation({
     id: 'lendAssets',
     summary: "Move the product rights of a member's assets into a lent lock",
@@ -158,9 +149,11 @@ export class MemberAssetsController {
     upstream: 'borrowAssets',
     idempotency: 'key',
     keyExample: 'example-of-lend-assets-1',
+    dryRun: true,
     success: [{ status: 204, description: 'Lent' }],
     body: LendAssetsDto,
   })
+  @Post('enterprises/:enterpriseGlobalId/members/:memberGlobalId/loans')
   lendAssets(
     @Call() call: CallContext,
     @Param() member: EnterpriseMemberPath,
@@ -169,8 +162,6 @@ export class MemberAssetsController {
     return this.assets.lendAssets(call, member, loan);
   }
 
-  @Get('enterprises/:enterpriseGlobalId/overview')
-  @ApiExtension('x-upstream-also', ['listAssetNums', 'listLentLocks', 'listAssets'])
   @Operation({
     id: 'getOverview',
     summary: 'Count the members, asset numbers, lent locks and assets of an enterprise',
@@ -185,10 +176,17 @@ export class MemberAssetsController {
     isUncached: true,
     success: [{ status: 200, description: 'The sections that could be read', type: OverviewDto }],
   })
+  @Get('enterprises/:enterpriseGlobalId/overview')
+  @ApiExtension('x-upstream-also', ['listAssetNums', 'listLentLocks', 'listAssets'])
   getOverview(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
   ): Promise<OverviewDto> {
     return this.overview.getOverview(call, enterpriseGlobalId);
   }
+}
+
+/** Both lists have other names than the one of `setMemberAssetNums`. */
+function isChange(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && ('assign' in body || 'withdraw' in body);
 }

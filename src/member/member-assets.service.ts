@@ -3,6 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { ifShown } from '../upstream/dry-run.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothing } from '../upstream/wire/reader.ts';
@@ -129,10 +130,15 @@ export class MemberAssetsService {
     { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     { lentLockNum, assetIds }: LendAssetsDto,
   ): Promise<void> {
-    if (call.dryRun)
-      for (const each of await this.wholeAssetNums(call, enterpriseGlobalId, { withLent: true }))
-        if (each.assetId !== null && assetIds.includes(each.assetId))
-          call.dryRun.effects.push({ assetId: each.assetId, free: isFree(each) });
+    const { dryRun } = call;
+    if (dryRun) {
+      const all = await ifShown(() => this.wholeAssetNums(call, enterpriseGlobalId, { withLent: true }));
+      for (const assetId of assetIds) {
+        const asset = all?.find((each) => each.assetId === assetId);
+        const what = { enterpriseGlobalId, memberGlobalId, assetId, assetNum: asset?.assetNum ?? null };
+        dryRun.add('loan-made', { ...what, readable: asset !== undefined });
+      }
+    }
     const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
     return this.upstream.call('borrowAssets', call, { ids: { memberGlobalId }, body }, nothing);
   }

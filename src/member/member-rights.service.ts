@@ -3,6 +3,7 @@ import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { etagOf, isNamed } from '../operation/response.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import type { DryRun } from '../upstream/dry-run.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
@@ -10,15 +11,12 @@ import type { WirePrivileges } from '../upstream/wire/member.ts';
 import {
   type AssetNumDto,
   type ChangeAssetNumsDto,
-  type ChangeRightsQuery,
   ListAssetNumsQuery,
   type RightsChangeDto,
   type SetAssetNumsDto,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
-
-type Terms = ChangeRightsQuery & { readonly ifMatch: string | undefined };
 
 /** Sends only the difference, since the platform refuses a number that the member has: so a caller may repeat a change after a lost response. */
 @Injectable()
@@ -32,28 +30,28 @@ export class MemberRightsService {
     call: CallContext,
     ids: EnterpriseMemberPath,
     { assetNums }: SetAssetNumsDto,
-    terms: Terms,
+    ifMatch: string | undefined,
   ): Promise<RightsChangeDto> {
-    const rights = await this.#read(call, ids, terms);
+    const rights = await this.#read(call, ids, ifMatch);
     const wanted = new Set(assetNums);
     const surplus = rights.own.filter(({ assetNum }) => !wanted.has(assetNum));
     const withdraw = await this.#withoutLentLocks(call, ids, surplus);
-    return this.#apply(call, ids, { assign: assetNums, withdraw }, rights, terms);
+    return this.#apply(call, ids, { assign: assetNums, withdraw }, rights);
   }
 
   async change(
     call: CallContext,
     ids: EnterpriseMemberPath,
     changes: ChangeAssetNumsDto,
-    terms: Terms,
+    ifMatch: string | undefined,
   ): Promise<RightsChangeDto> {
-    return this.#apply(call, ids, changes, await this.#read(call, ids, terms), terms);
+    return this.#apply(call, ids, changes, await this.#read(call, ids, ifMatch));
   }
 
   async #read(
     call: CallContext,
     { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
-    { ifMatch }: Terms,
+    ifMatch: string | undefined,
   ): Promise<Rights> {
     const all = await this.assets.wholeAssetNums(call, enterpriseGlobalId, { fresh: true });
     const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
@@ -80,27 +78,45 @@ export class MemberRightsService {
   /** The platform requires both lists, also where one is empty. */
   async #apply(
     call: CallContext,
-    { memberGlobalId }: EnterpriseMemberPath,
+    ids: EnterpriseMemberPath,
     { assign, withdraw }: ChangeAssetNumsDto,
     { all, own }: Rights,
-    { validateOnly }: Terms,
   ): Promise<RightsChangeDto> {
     const owned = new Set(own.map(({ assetNum }) => assetNum));
     const assigned = assign.filter((assetNum) => !owned.has(assetNum));
     const withdrawn = withdraw.filter((assetNum) => owned.has(assetNum));
     const conflicts = conflictsOf(assigned, all);
     if (conflicts.length > 0) throw new ProblemException('asset-assigned-twice', { conflicts });
-    if (!validateOnly && assigned.length + withdrawn.length > 0) {
+    const kept = assign.filter((assetNum) => owned.has(assetNum));
+    if (call.dryRun) show(call.dryRun, ids, all, { assigned, withdrawn, kept });
+    if (assigned.length + withdrawn.length > 0) {
+      const { memberGlobalId } = ids;
       const body: WirePrivileges = { deleteAssets: withdrawn, addAssets: assigned };
       await this.upstream.call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing);
     }
-    return { assigned, withdrawn, kept: assign.filter((assetNum) => owned.has(assetNum)) };
+    return { assigned, withdrawn, kept };
   }
 }
 
 interface Rights {
   readonly all: WholeList<AssetNumDto>;
   readonly own: readonly AssetNumDto[];
+}
+
+function show(
+  dryRun: DryRun,
+  ids: EnterpriseMemberPath,
+  all: WholeList<AssetNumDto>,
+  { assigned, withdrawn, kept }: RightsChangeDto,
+): void {
+  const assetIds = new Map(all.map(({ assetNum, assetId }) => [assetNum, assetId]));
+  for (const [kind, assetNums] of [
+    ['number-assigned', assigned],
+    ['number-withdrawn', withdrawn],
+    ['number-kept', kept],
+  ] as const)
+    for (const assetNum of assetNums)
+      dryRun.add(kind, { ...ids, assetNum, assetId: assetIds.get(assetNum) ?? null });
 }
 
 function conflictsOf(assigned: readonly string[], all: WholeList<AssetNumDto>) {

@@ -5,6 +5,7 @@ import { environmentName, sha256 } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { type DryRun, ifShown } from '../upstream/dry-run.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { validated } from '../validation/compiled-validation.ts';
 import { nothing } from '../upstream/wire/reader.ts';
@@ -124,12 +125,7 @@ export class MemberService {
   /** A missing member is no failure where an earlier delete may have removed it: a caller may repeat a DELETE (docs/api.md, section 4). */
   async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
-    if (call.dryRun)
-      for (const { assetNum, memberGlobalId: owner } of await this.assets.wholeAssetNums(
-        call,
-        enterpriseGlobalId,
-      ))
-        if (owner === memberGlobalId) call.dryRun.effects.push({ assetNum });
+    if (call.dryRun) await this.#showLeaving(call.dryRun, call, ids);
     try {
       await this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
       await this.unsettled.settle(enterpriseGlobalId, memberGlobalId);
@@ -141,5 +137,24 @@ export class MemberService {
       if (code !== 'member-not-found' || !(await this.unsettled.settle(enterpriseGlobalId, memberGlobalId)))
         throw error;
     }
+  }
+
+  /** The member who goes, and the rights that go with it. */
+  async #showLeaving(dryRun: DryRun, call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
+    const member = await this.search.getMember(call, ids).catch((error: unknown) => {
+      const problem = asProblem(error);
+      if (!(problem instanceof ProblemException) || problem.body.code === 'member-not-found') throw error;
+      return undefined;
+    });
+    dryRun.add('member-removed', {
+      ...ids,
+      account: member?.userName ?? null,
+      readable: member !== undefined,
+    });
+    const all = await ifShown(() => this.assets.wholeAssetNums(call, ids.enterpriseGlobalId));
+    if (!all) dryRun.add('number-withdrawn', { ...ids, readable: false });
+    for (const { assetId, assetNum, memberGlobalId } of all ?? [])
+      if (memberGlobalId === ids.memberGlobalId)
+        dryRun.add('number-withdrawn', { ...ids, assetId, assetNum });
   }
 }

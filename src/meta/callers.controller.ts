@@ -17,7 +17,6 @@ export class CallersController {
     private readonly ledger: ObservedOrderLedger,
   ) {}
 
-  @Get('me')
   @Operation({
     id: 'getCaller',
     summary: 'What this key or token may do',
@@ -25,6 +24,7 @@ export class CallersController {
     scope: 'none',
     success: [{ status: 200, description: 'The caller', type: CallerDto }],
   })
+  @Get('me')
   async getCaller(@CurrentCaller() { name, scopes, grants, rateLimit, budgets }: Caller): Promise<CallerDto> {
     return {
       name,

@@ -10,7 +10,6 @@ import { GapPageDto } from './gaps.dto.ts';
 export class GapsController {
   constructor(private readonly gaps: UpstreamGaps) {}
 
-  @Get()
   @Operation({
     id: 'listGaps',
     summary: "Where the platform's answers depart from its interface",
@@ -21,6 +20,7 @@ export class GapsController {
     paged: true,
     success: [{ status: 200, description: 'One page, by operation and path', type: GapPageDto }],
   })
+  @Get()
   async listGaps(@Query() query: PageQuery): Promise<GapPageDto> {
     const gaps = await this.gaps.list();
     return pageOf(

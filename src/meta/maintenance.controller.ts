@@ -18,7 +18,6 @@ export class MaintenanceController {
     private readonly watch: MaintenanceWatch,
   ) {}
 
-  @Get()
   @Operation({
     id: 'getMaintenance',
     summary: 'What an operator has stopped, and until when',
@@ -27,13 +26,13 @@ export class MaintenanceController {
     scope: 'none',
     success: [{ status: 200, description: 'The maintenance that is there or to come', type: MaintenanceDto }],
   })
+  @Get()
   async getMaintenance(): Promise<MaintenanceDto> {
     // Another replica may have set it a moment ago. What is known is true enough while the store is away.
     await this.watch.look().catch(() => undefined);
     return toMaintenance(this.maintenance);
   }
 
-  @Put()
   @Operation({
     id: 'setMaintenance',
     summary: 'Stop orders, writes or all calls of the platform for a while',
@@ -47,8 +46,9 @@ export class MaintenanceController {
     success: [{ status: 200, description: 'The maintenance', type: MaintenanceDto }],
     body: SetMaintenanceDto,
   })
+  @Put()
   async setMaintenance(
-    @Call() { caller, dryRun }: CallContext,
+    @Call() { caller }: CallContext,
     @Body() terms: SetMaintenanceDto,
   ): Promise<MaintenanceDto> {
     const { stops, reason } = terms;
@@ -56,12 +56,10 @@ export class MaintenanceController {
     const until = Date.parse(terms.until);
     const errors = faultsOf(from, until, this.maintenance.now);
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
-    dryRun?.stop();
     await this.watch.set({ stops, from, until, reason, by: caller.name });
     return toMaintenance(this.maintenance);
   }
 
-  @Delete()
   @Operation({
     id: 'endMaintenance',
     summary: 'End the maintenance, also one that is to come',
@@ -69,8 +67,8 @@ export class MaintenanceController {
     scope: 'operate',
     success: [{ status: 204, description: 'There is none' }],
   })
-  async endMaintenance(@Call() { dryRun }: CallContext): Promise<void> {
-    dryRun?.stop();
+  @Delete()
+  async endMaintenance(): Promise<void> {
     return this.watch.end();
   }
 }

@@ -1,4 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type { DryRunEffect, ImportPlan, WouldSend } from '../upstream/dry-run.ts';
+import { effectKinds } from '../upstream/dry-run.ts';
+import { Count, OpenWord } from './response-fields.ts';
 
 @ApiSchema({ description: 'A call of the platform that a write would make' })
 export class WouldSendDto {
@@ -9,55 +12,81 @@ export class WouldSendDto {
     type: 'object',
     additionalProperties: true,
     nullable: true,
-    description: 'The body, with its secrets masked; null where it has none',
+    description:
+      'The body, with its secrets masked; null where it has none, and for an import, whose `plan` has what would be done',
   })
   body!: unknown;
 }
 
 @ApiSchema({
   description:
-    'What a write would take away or change, as it is now. Which fields it has depends on the operation',
+    'What a write would take away or change, as it is now. A field is null where it does not apply, or is not known',
 })
-export class DryRunEffectDto {
-  @ApiProperty({
-    type: String,
-    required: false,
-    description: 'Locks: the number of the lock; `deleteMember`: a right that goes with the member',
-  })
-  assetNum?: string;
+export class EffectDto implements DryRunEffect {
+  @OpenWord(effectKinds, 'What would happen')
+  kind!: DryRunEffect['kind'];
 
-  @ApiProperty({
-    type: Boolean,
-    nullable: true,
-    required: false,
-    description: 'Locks: whether it is disabled now',
-  })
-  locked?: boolean | null;
+  enterpriseGlobalId!: string | null;
 
-  @ApiProperty({ type: String, required: false, description: '`lendAssets`: the asset' })
-  assetId?: string;
+  assetId!: string | null;
 
-  @ApiProperty({
-    type: Boolean,
-    required: false,
-    description: '`lendAssets`: whether no member has it, and it is not lent',
-  })
-  free?: boolean;
+  assetNum!: string | null;
+
+  productUri!: string | null;
+
+  memberGlobalId!: string | null;
+
+  /** The account of a member who would be removed. */
+  account!: string | null;
+
+  /** false: the platform does not show what would happen here, so there may be more. */
+  readable!: boolean;
 }
 
-@ApiSchema({
-  description: 'What a write with `validateOnly` would do. Nothing was sent, and nothing recorded',
-})
+@ApiSchema({ description: 'A row of a file that cannot be done' })
+export class ImpossibleRowDto {
+  @ApiProperty({ type: 'integer', description: '1 for the first row below the header' })
+  row!: number;
+
+  account!: string;
+
+  /** Why not, in words. */
+  reason!: string;
+}
+
+@ApiSchema({ description: 'What an import would do with its rows' })
+export class ImportPlanDto implements ImportPlan {
+  @Count('Members to add')
+  add!: number;
+
+  @Count('Members to update')
+  update!: number;
+
+  @Count('Rows without a difference')
+  unchanged!: number;
+
+  /** Accounts of the members to delete. */
+  delete!: string[];
+
+  @ApiProperty({ type: () => [ImpossibleRowDto], description: 'Rows that would fail' })
+  impossible!: ImpossibleRowDto[];
+}
+
+@ApiSchema({ description: 'What a write would do. Nothing was sent, and nothing recorded' })
 export class DryRunDto {
   @ApiProperty({
     type: () => [WouldSendDto],
     description: 'Calls of the platform; none where it would not be called',
   })
-  wouldSend!: readonly WouldSendDto[];
+  wouldSend!: readonly WouldSend[];
+
+  @ApiProperty({ type: () => [EffectDto], description: 'As far as the platform shows it' })
+  effects!: readonly DryRunEffect[];
 
   @ApiProperty({
-    type: () => [DryRunEffectDto],
-    description: 'As far as it can be read; of locks, `deleteMember` and `lendAssets`',
+    type: () => ImportPlanDto,
+    nullable: true,
+    description: 'Of an import; null for other writes',
   })
-  effects!: readonly DryRunEffectDto[];
+  plan!: ImportPlan | null;
 }

@@ -8,6 +8,8 @@ import { namedObjects } from '../tenancy/named-objects.ts';
 import { operations, type UpstreamOperation } from '../upstream/operations.ts';
 import { declaredParts } from '../validation/validation.guard.ts';
 import { deprecationHeaders } from './deprecation.ts';
+import { DryRunDto } from './dry-run.dto.ts';
+import { addDryRunRoute, dryRunOf, type SharedPath } from './dry-run-route.ts';
 import { described, type OperationDescription } from './openapi/operation-description.ts';
 import { problemResponses } from './openapi/problem-responses.ts';
 
@@ -27,8 +29,8 @@ export interface OperationSpec extends Policies, OperationDescription {
   readonly scope: Scope | 'none';
   /** Whether the platform is called on behalf of a user; default: if the operation behind it is a member operation. */
   readonly actsAsUser?: boolean;
-  /** A write that answers `validateOnly` in a way of its own. */
-  readonly previews?: boolean;
+  /** A write that changes something at the platform has a dry run, on a path of its own: see {@link addDryRunRoute}. */
+  readonly dryRun?: true | SharedPath;
   /** A read that calls the platform, and whose response must not be cached. */
   readonly isUncached?: boolean;
   /** A read whose response must not be stored, not even by the caller: it has no `ETag`. */
@@ -41,7 +43,23 @@ export interface OperationSpec extends Policies, OperationDescription {
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   return (controller, method, descriptor) => {
-    const policy = { ...policyOf(spec), objects: objectsOf(controller.constructor as Type, String(method)) };
+    if (spec.dryRun) {
+      const shared = spec.dryRun === true ? undefined : spec.dryRun;
+      const handler = descriptor.value as (...parts: unknown[]) => unknown;
+      const route = addDryRunRoute(controller, String(method), handler, shared);
+      operation(dryRunSpec(spec), { isDryRun: true })(controller, route.method, route.descriptor);
+    }
+    operation(spec, { hasDryRun: spec.dryRun !== undefined })(controller, method, descriptor);
+  };
+}
+
+function operation(
+  spec: OperationSpec,
+  kind: Pick<OperationPolicy, 'hasDryRun' | 'isDryRun'>,
+): MethodDecorator {
+  return (controller, method, descriptor) => {
+    const objects = objectsOf(controller.constructor as Type, String(method));
+    const policy = { ...policyOf(spec), ...kind, objects };
     applyDecorators(
       SetMetadata(OPERATION_POLICY, policy),
       HttpCode(spec.success[0].status),
@@ -53,6 +71,17 @@ export function Operation(spec: OperationSpec): MethodDecorator {
       }),
       ...described(spec, policy),
     )(controller, method, descriptor);
+  };
+}
+
+function dryRunSpec({ id, summary, idempotency, locationOf, ...spec }: OperationSpec): OperationSpec {
+  return {
+    ...spec,
+    id: dryRunOf(id),
+    examplesOf: id,
+    summary: `Dry run: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`,
+    description: `Checks a request of \`${id}\` as that operation does, and says what it would send and change. Nothing is sent but reads, and nothing is recorded.`,
+    success: [{ status: 200, description: 'What it would do', type: DryRunDto }],
   };
 }
 
@@ -74,7 +103,6 @@ function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
     actsAsUser: spec.actsAsUser ?? upstream?.module === 'member',
     looksUpAsUser: spec.looksUpAsUser,
     isCached: handling === 'read' && upstream !== undefined && !spec.isUncached,
-    hasDryRun: handling === 'write' && !spec.previews,
     stoppedBy:
       spec.stoppedBy ?? (handling === 'write' && upstream && changes(upstream) ? 'writes' : undefined),
     idempotency: spec.idempotency,

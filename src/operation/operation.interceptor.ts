@@ -103,8 +103,10 @@ export class OperationInterceptor implements NestInterceptor {
     } catch (error) {
       if (!dryRun.isStopped) throw error;
     }
+    // The handler may have set that of the write.
     void reply.status(200);
-    return { wouldSend: dryRun.wouldSend, effects: dryRun.effects };
+    const { wouldSend, effects, plan = null } = dryRun;
+    return { wouldSend, effects, plan };
   }
 
   /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */

@@ -39,8 +39,6 @@ interface Stages {
     readonly body: object | undefined;
     /** Of an operation that takes one (docs/api.md, section 4); undefined where the caller sends none. */
     readonly idempotencyKey: string | undefined;
-    /** A write that is to be checked only (`validateOnly`), where the operation does not do that by itself. */
-    readonly isDryRun: boolean;
   };
   /** `ActingUserGuard`: the user of the platform on whose behalf the gateway calls. Before the next stage, which reads lists as that user. */
   readonly acting: { readonly user: ActingUser | undefined };

@@ -5,6 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
+import { type DryRun, ifShown } from '../upstream/dry-run.ts';
 import { NoUser, PlatformSearch } from '../upstream/platform-search.ts';
 import { type Instance, isMeantBy, type NamedInstance } from '../upstream/wire/instances.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
@@ -16,7 +17,6 @@ import {
   type PlaceOrderDto,
   sequenceOf,
 } from './dto/license-order.dto.ts';
-import type { AffectedAssetDto, DeletionEffectDto } from './dto/order-assets.dto.ts';
 import type { BoughtAssetDto, OrderProductDto } from './dto/order-product.dto.ts';
 import { productUrisOf } from './order-assets.service.ts';
 import { OrderService } from './order.service.ts';
@@ -38,12 +38,12 @@ export class DeletionEffects {
     private readonly search: PlatformSearch,
   ) {}
 
-  async effectsOf(call: CallContext, { items }: PlaceOrderDto): Promise<DeletionEffectDto[]> {
-    const effects: DeletionEffectDto[] = [];
-    for (const [index, item] of items.entries())
-      if (item.orderType !== 'new_buy')
-        effects.push({ sequence: sequenceOf(item, index), ...(await this.#effectOf(call, item)) });
-    return effects;
+  async show(dryRun: DryRun, call: CallContext, { items }: PlaceOrderDto): Promise<void> {
+    for (const item of items)
+      if (item.orderType !== 'new_buy') {
+        const isShown = await ifShown(() => this.#show(dryRun, call, item));
+        if (!isShown) for (const { assetNums } of item.assets) showUnreadable(dryRun, item, assetNums);
+      }
   }
 
   /** Marks the deletions of which the platform shows everything now. A list that cannot be had in time leaves them unmarked. */
@@ -80,44 +80,48 @@ export class DeletionEffects {
     return { ...search, deletions: { ...deletions, ...seen } };
   }
 
-  async #effectOf(caller: CallContext, item: Deletion): Promise<Omit<DeletionEffectDto, 'sequence'>> {
+  /** Resolves to false where the platform cannot be asked. */
+  async #show(dryRun: DryRun, caller: CallContext, item: Deletion): Promise<boolean> {
     const { enterpriseGlobalId } = item.customer;
-    if (enterpriseGlobalId === undefined) return { readable: false, assets: [] };
     // The platform shows products to its users only.
-    const user = caller.user ?? this.users.forEnterprise(enterpriseGlobalId);
-    if (!user) return { readable: false, assets: [] };
+    const user = caller.user ?? (enterpriseGlobalId && this.users.forEnterprise(enterpriseGlobalId));
+    if (enterpriseGlobalId === undefined || !user) return false;
     const call = { ...caller, user };
-    try {
-      const all = await this.orders.wholeAssets(call, enterpriseGlobalId);
-      const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
-      const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
-        part.assetNums.map((num) => ({ part, num })),
-      );
-      const found = parts.flatMap(({ part, num }) => {
-        const asset = byNum.get(num);
-        return asset ? [{ part, asset }] : [];
-      });
-      const searched = [...found, ...beyond(item, all, found)];
-      const searchedAssets = searched.map(({ asset }) => asset);
-      const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
-      const assets = searched.map(({ part, asset }, index) =>
-        affected(
-          asset,
-          contents[index]?.instances ?? [],
-          item,
-          item.orderType === 'delete_product' ? part : undefined,
-        ),
-      );
-      return {
-        readable: found.length === parts.length && contents.every(({ isWhole }) => isWhole),
-        // An asset that the item does not name is shown only where it loses something.
-        assets: assets.filter(({ productUris }, index) => index < found.length || productUris.length > 0),
-      };
-    } catch (error) {
-      if (asProblem(error) instanceof ProblemException) return { readable: false, assets: [] };
-      throw error;
+    const all = await this.orders.wholeAssets(call, enterpriseGlobalId);
+    const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
+    const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
+      part.assetNums.map((num) => ({ part, num })),
+    );
+    const found = parts.flatMap(({ part, num }) => {
+      const asset = byNum.get(num);
+      return asset ? [{ part, asset }] : [];
+    });
+    const searched = [...found, ...beyond(item, all, found)];
+    const searchedAssets = searched.map(({ asset }) => asset);
+    const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
+    for (const [index, { part, asset }] of searched.entries()) {
+      const { assetId, assetNum } = asset;
+      const { instances = [], isWhole = false } = contents[index] ?? {};
+      const gone = affected(instances, item, item.orderType === 'delete_product' ? part : undefined);
+      const of = { enterpriseGlobalId, assetId, assetNum };
+      if (gone.whole && isWhole) dryRun.add('asset-removed', of);
+      for (const productUri of gone.productUris) dryRun.add('product-removed', { ...of, productUri });
+      if (!isWhole) dryRun.add(kindOf(item), { ...of, readable: false });
     }
+    const missing = parts.flatMap(({ num }) => (byNum.has(num) ? [] : [num]));
+    showUnreadable(dryRun, item, missing);
+    return true;
   }
+}
+
+function kindOf({ orderType }: Deletion): 'asset-removed' | 'product-removed' {
+  return orderType === 'delete_asset' ? 'asset-removed' : 'product-removed';
+}
+
+function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly string[]): void {
+  const { enterpriseGlobalId = null } = item.customer;
+  for (const assetNum of assetNums)
+    dryRun.add(kindOf(item), { enterpriseGlobalId, assetNum, readable: false });
 }
 
 /** Undefined where the platform does not show it in time, or to no user. */
@@ -152,11 +156,10 @@ function beyond(
 
 /** `part` is what a deletion of products names; undefined where whole assets are deleted. */
 function affected(
-  { assetId, assetNum }: AssetDto,
   contents: readonly Instance[],
   { srcLicenseOrderId }: Deletion,
   part: NamedProducts | undefined,
-): AffectedAssetDto {
+): { readonly whole: boolean; readonly productUris: readonly string[] } {
   const ofOrder = contents.filter(
     ({ licenseOrderId }) => srcLicenseOrderId === undefined || licenseOrderId === srcLicenseOrderId,
   );
@@ -167,7 +170,7 @@ function affected(
   const whole = gone.length > 0 && present.every((instance) => gone.includes(instance));
   // Where the item names no order, an asset without products is revoked too.
   const revoked = !part && srcLicenseOrderId === undefined;
-  return { assetId, assetNum, whole: whole || revoked, productUris: productUrisOf(gone) };
+  return { whole: whole || revoked, productUris: productUrisOf(gone) };
 }
 
 /** What a deletion of products names. A package without products and packages of its own stands for all that is in it. */

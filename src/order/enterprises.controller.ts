@@ -24,7 +24,6 @@ const ACROSS_ENTERPRISES =
 export class EnterprisesController {
   constructor(private readonly orders: OrderService) {}
 
-  @Post('customers')
   @Operation({
     id: 'bindCustomer',
     summary: 'Bind a channel customer to an enterprise main account',
@@ -32,15 +31,16 @@ export class EnterprisesController {
     effect: 'write',
     scope: 'customers:write',
     upstream: 'bindCustomer',
+    dryRun: true,
     idempotency: 'key',
     success: [{ status: 201, description: 'The bound customer', type: CustomerDto }],
     body: BindCustomerDto,
   })
+  @Post('customers')
   bindCustomer(@Call() call: CallContext, @Body() customer: BindCustomerDto): Promise<CustomerDto> {
     return this.orders.bindCustomer(call, customer);
   }
 
-  @Get('customers')
   @Operation({
     id: 'findCustomers',
     summary: 'Page through the customers of a channel',
@@ -50,11 +50,11 @@ export class EnterprisesController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: CustomerPageDto }],
   })
+  @Get('customers')
   findCustomers(@Call() call: CallContext, @Query() query: FindCustomersQuery): Promise<CustomerPageDto> {
     return this.orders.findCustomers(call, query);
   }
 
-  @Patch('crm-customers/:crmCustomerId')
   @Operation({
     id: 'updateCustomer',
     summary: 'Change name, branch or address of the customer of a CRM number',
@@ -62,9 +62,11 @@ export class EnterprisesController {
     effect: 'write',
     scope: 'customers:write',
     upstream: 'updateCustomer',
+    dryRun: true,
     success: [{ status: 204, description: 'Changed' }],
     body: UpdateCustomerDto,
   })
+  @Patch('crm-customers/:crmCustomerId')
   updateCustomer(
     @Call() call: CallContext,
     @Param() { crmCustomerId }: CrmCustomerPath,
@@ -73,7 +75,6 @@ export class EnterprisesController {
     return this.orders.updateCustomer(call, crmCustomerId, changes);
   }
 
-  @Post('enterprises')
   @Operation({
     id: 'createEnterprise',
     summary: 'Create an enterprise main account with its default customer and administrator',
@@ -81,11 +82,13 @@ export class EnterprisesController {
     effect: 'write',
     scope: 'customers:write',
     upstream: 'createEnterprise',
+    dryRun: true,
     idempotency: 'key',
     keyExample: 'example-of-create-enterprise-1',
     success: [{ status: 201, description: 'The new enterprise', type: EnterpriseDto }],
     body: CreateEnterpriseDto,
   })
+  @Post('enterprises')
   createEnterprise(
     @Call() call: CallContext,
     @Body() enterprise: CreateEnterpriseDto,
@@ -93,7 +96,6 @@ export class EnterprisesController {
     return this.orders.createEnterprise(call, enterprise);
   }
 
-  @Get('enterprises/:enterpriseGlobalId/assets')
   @Operation({
     id: 'listAssets',
     summary: 'Page through the assets of an enterprise',
@@ -105,6 +107,7 @@ export class EnterprisesController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: AssetPageDto }],
   })
+  @Get('enterprises/:enterpriseGlobalId/assets')
   listAssets(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -113,7 +116,6 @@ export class EnterprisesController {
     return this.orders.listAssets(call, enterpriseGlobalId, query);
   }
 
-  @Get('enterprises/:enterpriseGlobalId/assets/:assetId')
   @Operation({
     id: 'getAsset',
     summary: 'One asset of an enterprise',
@@ -123,6 +125,7 @@ export class EnterprisesController {
     problems: ['asset-not-found'],
     success: [{ status: 200, description: 'The asset', type: AssetDto }],
   })
+  @Get('enterprises/:enterpriseGlobalId/assets/:assetId')
   getAsset(@Call() call: CallContext, @Param() asset: SoughtAssetPath): Promise<AssetDto> {
     return this.orders.getAsset(call, asset);
   }

@@ -16,9 +16,8 @@ import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
-import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { modulePrefix, operations } from '../upstream/operations.ts';
+import type { DryRun } from '../upstream/dry-run.ts';
 import type { SoughtCustomer } from '../upstream/platform-search.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -30,7 +29,7 @@ import {
   sequenceOf,
 } from './dto/license-order.dto.ts';
 import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
-import type { OrderPreviewDto, OrderRecordDto } from './dto/order-record.dto.ts';
+import type { OrderRecordDto } from './dto/order-record.dto.ts';
 import { budgetUses } from './order-budget.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
 
@@ -57,6 +56,7 @@ export class LicenseOrderService {
     order: PlaceOrderDto,
     idempotencyKey: string | undefined,
   ): Promise<{ record: OrderRecordDto; location: string | undefined; replayed: boolean }> {
+    if (call.dryRun) return this.#dryRun(call.dryRun, call, order);
     const body = this.#bodyOf(order);
     // One text serves the platform and the fingerprint: the mapper writes fields in alphabetical order, as the fingerprint needs them.
     const bodyText = JSON.stringify(body);
@@ -118,16 +118,14 @@ export class LicenseOrderService {
     }
   }
 
-  /** Returns the body that would be sent, with secrets masked, and what deletions would take away. Sends nothing. */
-  async previewOrder(call: CallContext, order: PlaceOrderDto): Promise<OrderPreviewDto> {
+  async #dryRun(dryRun: DryRun, call: CallContext, order: PlaceOrderDto): Promise<never> {
     const refusal =
       this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.maintenance.refusal('orders');
     if (refusal) throw refusal;
     await this.#assertInBudget(call, order);
-    const { method, module, path } = operations.batchOrder;
-    const body = withoutSecrets(this.#bodyOf(order)) as object;
-    const effects = await this.effects.effectsOf(call, order);
-    return { method, path: modulePrefix[module] + path, body, effects };
+    await this.effects.show(dryRun, call, order);
+    if (call.caller.budgets) dryRun.add('budget-used');
+    return dryRun.stopBefore('batchOrder', this.#bodyOf(order));
   }
 
   /** The order itself is counted where it begins. */

@@ -6,13 +6,12 @@ import type { Scope } from '../caller/scopes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { PageQuery } from '../operation/page.dto.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { PlaceOrderDto, PlaceOrderQuery } from './dto/license-order.dto.ts';
+import { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import {
   ListOrdersQuery,
   OrderPageDto,
   OrderPath,
-  OrderPreviewDto,
   OrderRecordDto,
   SettledOrderPath,
   SettleOrderDto,
@@ -30,7 +29,6 @@ export class LicenseOrdersController {
     private readonly assets: OrderAssetsService,
   ) {}
 
-  @Post()
   @Operation({
     id: 'placeOrder',
     summary: 'Place a batch of licence orders: buy, revoke assets, revoke products',
@@ -39,7 +37,7 @@ export class LicenseOrdersController {
       'request gets the result of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
       'A deletion names the order that it deletes from, or has `allOrders: true`.',
     effect: 'write',
-    previews: true,
+    dryRun: true,
     scope: 'orders:write',
     alsoScopes: deletionScopes,
     upstream: 'batchOrder',
@@ -54,33 +52,22 @@ export class LicenseOrdersController {
         description: 'The platform places the order later (`syncMode` async)',
         type: OrderRecordDto,
       },
-      {
-        status: 200,
-        description:
-          'Only validated (`validateOnly`): the body that would be sent, and what deletions would take away',
-        type: OrderPreviewDto,
-      },
     ],
     body: PlaceOrderDto,
   })
+  @Post()
   async placeOrder(
     @Call() call: CallContext,
-    @Query() { validateOnly }: PlaceOrderQuery,
     @Body() order: PlaceOrderDto,
     @IdempotencyKey() idempotencyKey: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<OrderRecordDto | OrderPreviewDto> {
-    if (validateOnly) {
-      void reply.status(200);
-      return this.orders.previewOrder(call, order);
-    }
+  ): Promise<OrderRecordDto> {
     const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
     void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);
     if (replayed) void reply.header('idempotent-replayed', 'true');
     return record;
   }
 
-  @Get()
   @Operation({
     id: 'listOrders',
     summary: 'Page through the orders that were placed through the gateway, newest first',
@@ -92,11 +79,11 @@ export class LicenseOrdersController {
     paged: true,
     success: [{ status: 200, description: 'One page; empty after the last page', type: OrderPageDto }],
   })
+  @Get()
   listOrders(@Call() call: CallContext, @Query() query: ListOrdersQuery): Promise<OrderPageDto> {
     return this.records.listOrders(query, call);
   }
 
-  @Get(':channelCode/:channelOrderId')
   @Operation({
     id: 'getOrder',
     summary: 'Read the record of an order',
@@ -106,12 +93,11 @@ export class LicenseOrdersController {
     problems: ['order-not-found'],
     success: [{ status: 200, description: 'The record', type: OrderRecordDto }],
   })
+  @Get(':channelCode/:channelOrderId')
   getOrder(@Call() { caller }: CallContext, @Param() order: OrderPath): Promise<OrderRecordDto> {
     return this.records.getOrder(order, caller.grants);
   }
 
-  @Get(':channelCode/:channelOrderId/assets')
-  @ApiExtension('x-upstream-also', ['listAssets'])
   @Operation({
     id: 'getOrderAssets',
     summary: 'Page through the assets that an order made or added to',
@@ -125,6 +111,8 @@ export class LicenseOrdersController {
     problems: ['order-not-found'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderAssetPageDto }],
   })
+  @Get(':channelCode/:channelOrderId/assets')
+  @ApiExtension('x-upstream-also', ['listAssets'])
   getOrderAssets(
     @Call() call: CallContext,
     @Param() order: OrderPath,
@@ -133,7 +121,6 @@ export class LicenseOrdersController {
     return this.assets.getOrderAssets(call, order, query);
   }
 
-  @Post(':channelCode/:channelOrderId/settlement')
   @Operation({
     id: 'settleOrder',
     summary: 'Settle an order whose end is not known with the result that an operator found',
@@ -149,6 +136,7 @@ export class LicenseOrdersController {
     success: [{ status: 200, description: 'Settled now, or before in the same way', type: OrderRecordDto }],
     body: SettleOrderDto,
   })
+  @Post(':channelCode/:channelOrderId/settlement')
   settleOrder(
     @Call() call: CallContext,
     @Param() order: SettledOrderPath,

@@ -20,6 +20,7 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
     scope: 'locks:write',
     upstream: id,
     idempotency: 'key',
+    dryRun: true,
     success: [
       { status: 200, description: 'All succeeded', type: LockResultsDto },
       { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },
@@ -33,8 +34,8 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
 export class LocksController {
   constructor(private readonly orders: OrderService) {}
 
-  @Post('enterprises/:enterpriseGlobalId/locks/disable')
   @Operation(lockOperation('disableLocks', 'Disable physical locks'))
+  @Post('enterprises/:enterpriseGlobalId/locks/disable')
   disableLocks(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -44,8 +45,8 @@ export class LocksController {
     return this.#answer(reply, this.orders.switchLocks(call, 'disableLocks', enterpriseGlobalId, locks));
   }
 
-  @Post('enterprises/:enterpriseGlobalId/locks/enable')
   @Operation(lockOperation('enableLocks', 'Enable physical locks'))
+  @Post('enterprises/:enterpriseGlobalId/locks/enable')
   enableLocks(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: EnterprisePath,
@@ -55,7 +56,6 @@ export class LocksController {
     return this.#answer(reply, this.orders.switchLocks(call, 'enableLocks', enterpriseGlobalId, locks));
   }
 
-  @Post('asset-num-reservations')
   @Operation({
     id: 'reserveAssetNums',
     summary: 'Reserve asset numbers',
@@ -65,9 +65,11 @@ export class LocksController {
     scope: 'orders:write',
     upstream: 'obtainAssetNums',
     idempotency: 'key',
+    dryRun: true,
     success: [{ status: 201, description: 'The numbers', type: ReservedAssetNumsDto }],
     body: ReserveAssetNumsDto,
   })
+  @Post('asset-num-reservations')
   reserveAssetNums(
     @Call() call: CallContext,
     @Body() wanted: ReserveAssetNumsDto,

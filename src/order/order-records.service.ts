@@ -86,7 +86,7 @@ export class OrderRecordsService {
   }
 
   async settleOrder(
-    { caller: { grants }, dryRun }: CallContext,
+    { caller: { grants } }: CallContext,
     path: OrderPath,
     request: SettleOrderDto,
   ): Promise<OrderRecordDto> {
@@ -96,11 +96,6 @@ export class OrderRecordsService {
     const minAgeMs = this.#leastAge(state, settlement);
     if (minAgeMs === undefined) return settledAlready(record, settlement);
     assertOrdered(record, request);
-    if (dryRun) {
-      const leftMs = record.submittedAt + minAgeMs - Date.now();
-      if (leftMs > 0) throw tooEarly(record, leftMs);
-      dryRun.stop();
-    }
     const { as, reason, items } = settlement;
     const order = details.order && { ...details.order, reason, settlement, ...(items && { items }) };
     const moved = await this.ledger.move({

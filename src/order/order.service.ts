@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
-import { DryRunStop } from '../upstream/dry-run.ts';
+import { type DryRun, DryRunStop, ifShown } from '../upstream/dry-run.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
@@ -152,7 +152,7 @@ export class OrderService {
       sent.slice(part * most, (part + 1) * most),
     );
     // Where a later call fails, the status of its locks is `unknown`.
-    if (call.dryRun) call.dryRun.effects.push(...(await this.#locked(call, enterpriseGlobalId, sent)));
+    if (call.dryRun) await this.#showLocks(call.dryRun, call, operation, enterpriseGlobalId, sent);
     const results = await this.#inTurn(parts, (part) => {
       const body: WireLockRequest = { assetNums: part, operatorIdentity };
       return this.upstream.call(operation, call, { body }, toLockResults);
@@ -160,14 +160,28 @@ export class OrderService {
     return lockResultsOf(assetNums, results, notFound);
   }
 
-  /** Of those that the enterprise has. */
-  async #locked(call: CallContext, enterpriseGlobalId: string, assetNums: readonly string[]) {
-    const assets = await this.wholeAssets(call, enterpriseGlobalId);
-    const byNumber = new Map(assets.map(({ assetNum, locked }) => [assetNum, locked]));
-    return assetNums.flatMap((assetNum) => {
-      const locked = byNumber.get(assetNum);
-      return locked === undefined ? [] : [{ assetNum, locked }];
-    });
+  /** The locks of the enterprise that would change. */
+  async #showLocks(
+    dryRun: DryRun,
+    call: CallContext,
+    operation: 'disableLocks' | 'enableLocks',
+    enterpriseGlobalId: string,
+    assetNums: readonly string[],
+  ): Promise<void> {
+    const isDisabling = operation === 'disableLocks';
+    const kind = isDisabling ? 'lock-disabled' : 'lock-enabled';
+    const assets = await ifShown(() => this.wholeAssets(call, enterpriseGlobalId));
+    for (const assetNum of assetNums) {
+      const asset = assets?.find((each) => each.assetNum === assetNum);
+      const isUnknown = assets === undefined || asset?.locked === null;
+      if (isUnknown || (asset && asset.locked !== isDisabling))
+        dryRun.add(kind, {
+          enterpriseGlobalId,
+          assetId: asset?.assetId ?? null,
+          assetNum,
+          readable: !isUnknown,
+        });
+    }
   }
 
   /** By several calls where the platform gives fewer numbers at once. If a later one fails, there are fewer numbers. */

@@ -24,12 +24,11 @@ export class SessionService {
   ) {}
 
   async open(
-    { caller, dryRun }: CallContext,
+    { caller }: CallContext,
     username: string,
     password: string,
   ): Promise<{ sessionId: string; record: SessionRecord }> {
     this.store.assertUsable();
-    dryRun?.stop();
     const token = await this.#login(username, password);
     const createdAt = await this.store.now();
     const lifeMs = token.refreshToken === undefined ? token.usableMs : MAX_LIFE_MS;
@@ -60,9 +59,8 @@ export class SessionService {
     return { key, ...stored };
   }
 
-  async end(sessionId: string, { caller, dryRun }: CallContext): Promise<void> {
+  async end(sessionId: string, { caller }: CallContext): Promise<void> {
     const { key } = await this.find(sessionId, caller.name);
-    dryRun?.stop();
     await this.store.remove(key);
   }
 

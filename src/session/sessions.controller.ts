@@ -14,7 +14,6 @@ const sessionHeader = { name: 'X-Session-Id', required: true, description: 'From
 export class SessionsController {
   constructor(private readonly sessions: SessionService) {}
 
-  @Post()
   @Operation({
     id: 'createSession',
     summary: 'Log in a user of the platform',
@@ -34,6 +33,7 @@ export class SessionsController {
     ],
     body: CreateSessionDto,
   })
+  @Post()
   async createSession(
     @Call() call: CallContext,
     @Body() login: CreateSessionDto,
@@ -42,8 +42,6 @@ export class SessionsController {
     return { sessionId, expiresAt: new Date(record.expiresAt).toISOString() };
   }
 
-  @Get('current')
-  @ApiHeader(sessionHeader)
   @Operation({
     id: 'getSession',
     summary: 'Read the user and the end of the session',
@@ -52,6 +50,8 @@ export class SessionsController {
     scope: 'sessions:write',
     success: [{ status: 200, description: 'The session of the header `X-Session-Id`', type: SessionDto }],
   })
+  @Get('current')
+  @ApiHeader(sessionHeader)
   async getSession(
     @Call() call: CallContext,
     @HeaderValue('x-session-id') sessionId?: string,
@@ -64,8 +64,6 @@ export class SessionsController {
     };
   }
 
-  @Delete('current')
-  @ApiHeader(sessionHeader)
   @Operation({
     id: 'deleteSession',
     summary: 'Log out: the session ends at once on every replica',
@@ -73,6 +71,8 @@ export class SessionsController {
     scope: 'sessions:write',
     success: [{ status: 204, description: 'Ended' }],
   })
+  @Delete('current')
+  @ApiHeader(sessionHeader)
   deleteSession(@Call() call: CallContext, @HeaderValue('x-session-id') sessionId?: string): Promise<void> {
     return this.sessions.end(given(sessionId), call);
   }

@@ -1,3 +1,6 @@
+/** A raw number has digits that no double holds. TypeScript does not know the function. */
+const engine = JSON as unknown as { isRawJSON(value: object): boolean };
+
 /** What stands in the place of a secret, wherever one would be seen. */
 export const MASK = '[secret]';
 
@@ -26,7 +29,7 @@ export function withoutSecrets(value: unknown): unknown {
 function visit(value: unknown, atSecret: (secret: string) => string, isSecret = false): unknown {
   if (typeof value === 'string') return isSecret ? atSecret(value) : value;
   if (Array.isArray(value)) return value.map((item) => visit(item, atSecret, isSecret));
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || engine.isRawJSON(value)) return value;
   const members = Object.entries(value).map(
     ([name, member]) => [name, visit(member, atSecret, isSecret || names.has(name))] as const,
   );

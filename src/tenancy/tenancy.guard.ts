@@ -248,7 +248,8 @@ const MAX_ERRORS = 100;
 function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
   const { requestId, trace } = stages.arrived;
   const { caller, generation } = stages.get('identified');
-  const isRead = stages.get('authorised').policy.handling === 'read';
+  const { handling, isDryRun } = stages.get('authorised').policy;
+  const isRead = handling === 'read';
   return {
     requestId,
     trace,
@@ -259,7 +260,7 @@ function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallC
     // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
     abandon: isRead && !generation ? hangUp(reply) : undefined,
     progress: new Progress(),
-    dryRun: stages.get('validated').isDryRun ? new DryRun() : undefined,
+    dryRun: isDryRun ? new DryRun() : undefined,
   };
 }
 

@@ -130,7 +130,7 @@ export interface CallContext {
   /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
   readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
-  /** Set on a write with `validateOnly`: nothing is sent, and nothing recorded. */
+  /** Set on the dry run of a write: nothing is sent, and nothing recorded. */
   readonly dryRun?: DryRun | undefined;
 }
 

@@ -1,12 +1,62 @@
 import { ProblemException } from '../problem/problem.exception.ts';
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { OperationName } from './operations.ts';
+import { asProblem } from './problems/as-problem.ts';
 
 /** A call of the platform that a write would make. */
 export interface WouldSend {
   readonly operation: OperationName;
-  /** With its secrets masked; null where it has none. */
+  /** With its secrets masked; null where it has none, or too many to show. */
   readonly body: unknown;
+}
+
+export const effectKinds = enumeration(
+  'EffectKind',
+  [
+    'asset-removed',
+    'product-removed',
+    'number-assigned',
+    'number-withdrawn',
+    'number-kept',
+    'lock-disabled',
+    'lock-enabled',
+    'loan-made',
+    'member-removed',
+    'budget-used',
+  ],
+  'What a write would take away or change',
+);
+
+/** What a write would take away or change, as it is now; null where a field does not apply, or is not known. */
+export interface DryRunEffect {
+  readonly kind: WordOf<typeof effectKinds>;
+  readonly enterpriseGlobalId: string | null;
+  readonly assetId: string | null;
+  readonly assetNum: string | null;
+  readonly productUri: string | null;
+  readonly memberGlobalId: string | null;
+  readonly account: string | null;
+  /** Whether the platform shows it. */
+  readonly readable: boolean;
+}
+
+export interface ImportPlan {
+  readonly add: number;
+  readonly update: number;
+  readonly unchanged: number;
+  readonly delete: string[];
+  readonly impossible: { row: number; account: string; reason: string }[];
+}
+
+/** What a dry run reads for its effects; undefined where the platform does not show it. */
+export async function ifShown<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (asProblem(error) instanceof ProblemException) return undefined;
+    throw error;
+  }
 }
 
 /** Ends a dry run where something would be sent or recorded. Callers never see it: the interceptor answers with the dry run. */
@@ -18,16 +68,21 @@ export class DryRunStop extends ProblemException {
   }
 }
 
-/** A write with `validateOnly`: all of it up to the point where something would be sent to the platform, or recorded. */
+/** The dry run of a write: all of it up to the point where something would be sent to the platform, or recorded. */
 export class DryRun {
   readonly wouldSend: WouldSend[] = [];
-  /** What the write would take away or change, as it is now. */
-  readonly effects: object[] = [];
+  readonly effects: DryRunEffect[] = [];
+  plan: ImportPlan | undefined;
   #isStopped = false;
 
   /** It has come to where it would begin. */
   get isStopped(): boolean {
     return this.#isStopped;
+  }
+
+  add(kind: DryRunEffect['kind'], what: Partial<Omit<DryRunEffect, 'kind'>> = {}): void {
+    const none = { enterpriseGlobalId: null, assetId: null, assetNum: null, productUri: null };
+    this.effects.push({ kind, ...none, memberGlobalId: null, account: null, readable: true, ...what });
   }
 
   /** The one place where a call of the platform is stopped: `UpstreamClient`. */

@@ -6,6 +6,7 @@ import { pointerToken } from '../shared/json.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { acceptedType } from './accepted-type.ts';
 import { MAX_FAULTS, validated } from './compiled-validation.ts';
+import { type OtherBody, otherBodyOf } from './other-body.ts';
 import { UnreadableBody } from './request-body.ts';
 import { isPolluting } from './rules.ts';
 
@@ -32,6 +33,8 @@ export interface DeclaredParts {
   readonly classes: readonly { readonly part: Part; readonly type: Type<object> }[];
 }
 
+type OtherParts = Pick<OtherBody, 'takes'> & { readonly parts: DeclaredParts };
+
 /**
  * Checks path, query and body of every request against the DTO classes of its handler, and refuses first what no DTO can check: a query that is
  * not UTF-8, query parameters or a body on an operation that declares none, and an `Accept` header (RFC 9110 12.5.1) that allows no type of
@@ -40,20 +43,19 @@ export interface DeclaredParts {
  */
 @Injectable()
 export class ValidationGuard implements CanActivate {
-  readonly #declared = new WeakMap<object, DeclaredParts>();
+  readonly #declared = new WeakMap<object, DeclaredParts & { readonly other?: OtherParts }>();
   readonly #accepts = new Map<string, boolean>();
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const { streams, takesFile, idempotency, hasDryRun } = request.stages.get('authorised').policy;
+    if (hasDryRun) refuseValidateOnly(request);
     const { accept } = request.headers;
     const isAccepted = streams ? acceptedType(accept, streams) : this.#accepted(accept);
     if (!isAccepted) throw notAcceptable(accept, streams ?? SERVED.slice(0, 1));
     if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
-    const { takes, classes } = this.#declaredBy(context);
-    const errors: RequestFault[] = [];
-    const isDryRun = hasDryRun === true && takeDryRun(request, errors);
-    errors.push(...faultsOf(request, takes));
+    const { takes, classes } = this.#declaredBy(context, request.body);
+    const errors = faultsOf(request, takes);
     const idempotencyKey = idempotency && keyOf(request, errors);
     if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
     const parameters: object[] = [];
@@ -64,7 +66,7 @@ export class ValidationGuard implements CanActivate {
       if (part === 'body') body = instance;
       else parameters.push(instance);
     }
-    request.stages.pass('validated', { parameters, body, idempotencyKey, isDryRun });
+    request.stages.pass('validated', { parameters, body, idempotencyKey });
     return true;
   }
 
@@ -78,11 +80,19 @@ export class ValidationGuard implements CanActivate {
     return accepted;
   }
 
-  #declaredBy(context: ExecutionContext): DeclaredParts {
+  #declaredBy(context: ExecutionContext, body: unknown): DeclaredParts {
     const handler = context.getHandler();
     let declared = this.#declared.get(handler);
-    if (!declared) this.#declared.set(handler, (declared = declaredParts(context.getClass(), handler.name)));
-    return declared;
+    if (!declared) {
+      const controller = context.getClass();
+      const other = otherBodyOf(handler);
+      declared = {
+        ...declaredParts(controller, handler.name),
+        ...(other && { other: { takes: other.takes, parts: declaredParts(controller, other.method) } }),
+      };
+      this.#declared.set(handler, declared);
+    }
+    return declared.other?.takes(body) ? declared.other.parts : declared;
   }
 }
 
@@ -129,16 +139,12 @@ function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>
   return errors;
 }
 
-/** Takes `validateOnly` out of the query of a write that has no such parameter of its own. Adds a fault where it is no flag. */
-function takeDryRun({ query }: FastifyRequest, errors: RequestFault[]): boolean {
-  const parameters = query as Record<string, unknown>;
-  const { validateOnly } = parameters;
-  if (validateOnly === undefined) return false;
-  delete parameters['validateOnly'];
-  if (validateOnly === 'true' || validateOnly === 'false') return validateOnly === 'true';
-  const detail = Array.isArray(validateOnly) ? 'must be given once' : 'must be true or false';
-  errors.push({ parameter: 'validateOnly', detail });
-  return false;
+/** Callers know the parameter from version 0.2. Without a word of it they would place what they meant to try. */
+function refuseValidateOnly({ query, routeOptions: { url = '' } }: FastifyRequest): void {
+  if (!Object.hasOwn(query as object, 'validateOnly')) return;
+  const path = `${url.replaceAll(/:(\w+)/g, '{$1}')}/dry-run`;
+  const detail = `is not a known parameter: the dry run is \`POST ${path}\``;
+  throw invalid([{ parameter: 'validateOnly', detail }]);
 }
 
 /** The caller's `Idempotency-Key` (docs/api.md, section 4). Adds a fault where its form is wrong. */

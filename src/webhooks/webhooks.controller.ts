@@ -41,7 +41,6 @@ const ofDeliveries = linksTo(['redeliver'], 'path.eventId', '/items/0/eventId');
 export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}
 
-  @Post()
   @Operation({
     id: 'createWebhook',
     summary: 'Have events sent to a URL, from now on',
@@ -66,11 +65,11 @@ export class WebhooksController {
       },
     ],
   })
+  @Post()
   createWebhook(@Call() call: CallContext, @Body() terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
     return this.webhooks.create(call, terms);
   }
 
-  @Get()
   @Operation({
     id: 'listWebhooks',
     summary: "Page through the caller's webhooks, newest first",
@@ -86,11 +85,11 @@ export class WebhooksController {
       },
     ],
   })
+  @Get()
   listWebhooks(@Call() { caller }: CallContext, @Query() query: PageQuery): Promise<WebhookPageDto> {
     return this.webhooks.list(caller, query);
   }
 
-  @Get(':webhookId')
   @Operation({
     id: 'getWebhook',
     summary: 'How the deliveries of a webhook go',
@@ -99,11 +98,11 @@ export class WebhooksController {
     problems: ['webhook-not-found'],
     success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
   })
+  @Get(':webhookId')
   getWebhook(@Call() { caller }: CallContext, @Param() { webhookId }: WebhookPath): Promise<WebhookDto> {
     return this.webhooks.get(caller, webhookId);
   }
 
-  @Patch(':webhookId')
   @Operation({
     id: 'updateWebhook',
     summary: 'Change a webhook, or switch it off or on',
@@ -114,6 +113,7 @@ export class WebhooksController {
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 200, description: 'The webhook', type: WebhookDto }],
   })
+  @Patch(':webhookId')
   updateWebhook(
     @Call() call: CallContext,
     @Param() { webhookId }: WebhookPath,
@@ -122,7 +122,6 @@ export class WebhooksController {
     return this.webhooks.update(call, webhookId, change);
   }
 
-  @Post(':webhookId/secret')
   @Operation({
     id: 'rotateWebhookSecret',
     summary: 'Give a webhook another secret',
@@ -134,6 +133,7 @@ export class WebhooksController {
     problems: ['webhook-not-found'],
     success: [{ status: 200, description: 'The webhook, with its new secret', type: WebhookWithSecretDto }],
   })
+  @Post(':webhookId/secret')
   rotateWebhookSecret(
     @Call() call: CallContext,
     @Param() { webhookId }: WebhookPath,
@@ -141,7 +141,6 @@ export class WebhooksController {
     return this.webhooks.rotateSecret(call, webhookId);
   }
 
-  @Post(':webhookId/test')
   @Operation({
     id: 'testWebhook',
     summary: 'Send one event of the type `webhook.test` now',
@@ -152,11 +151,11 @@ export class WebhooksController {
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 200, description: 'What the receiver answered', type: TestDeliveryDto }],
   })
+  @Post(':webhookId/test')
   testWebhook(@Call() call: CallContext, @Param() { webhookId }: WebhookPath): Promise<TestDeliveryDto> {
     return this.webhooks.test(call, webhookId);
   }
 
-  @Get(':webhookId/deliveries')
   @Operation({
     id: 'listDeliveries',
     summary: 'Page through the deliveries of a webhook, newest events first',
@@ -174,6 +173,7 @@ export class WebhooksController {
       },
     ],
   })
+  @Get(':webhookId/deliveries')
   listDeliveries(
     @Call() { caller }: CallContext,
     @Param() { webhookId }: WebhookPath,
@@ -182,7 +182,6 @@ export class WebhooksController {
     return this.webhooks.deliveries(caller, webhookId, query);
   }
 
-  @Post(':webhookId/deliveries/:eventId')
   @Operation({
     id: 'redeliver',
     summary: 'Send an event once more',
@@ -193,11 +192,11 @@ export class WebhooksController {
     problems: ['webhook-not-found', 'webhooks-off'],
     success: [{ status: 202, description: 'It will be sent' }],
   })
+  @Post(':webhookId/deliveries/:eventId')
   redeliver(@Call() call: CallContext, @Param() { webhookId, eventId }: DeliveryPath): Promise<void> {
     return this.webhooks.redeliver(call, webhookId, eventId);
   }
 
-  @Delete(':webhookId')
   @Operation({
     id: 'deleteWebhook',
     summary: 'Remove a webhook, with what waits for it',
@@ -206,6 +205,7 @@ export class WebhooksController {
     problems: ['webhook-not-found'],
     success: [{ status: 204, description: 'It is gone' }],
   })
+  @Delete(':webhookId')
   deleteWebhook(@Call() call: CallContext, @Param() { webhookId }: WebhookPath): Promise<void> {
     return this.webhooks.remove(call, webhookId);
   }

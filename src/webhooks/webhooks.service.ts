@@ -49,13 +49,9 @@ export class WebhooksService {
     private readonly callers: CallerRegistry,
   ) {}
 
-  async create(
-    { caller: { name }, dryRun }: CallContext,
-    terms: CreateWebhookDto,
-  ): Promise<WebhookWithSecretDto> {
+  async create({ caller: { name } }: CallContext, terms: CreateWebhookDto): Promise<WebhookWithSecretDto> {
     this.#assertOn();
     this.#assertCallable(terms.url);
-    dryRun?.stop();
     const now = Date.now();
     const { url, types, enterprises, description = null } = terms;
     const webhook: Webhook = {
@@ -82,17 +78,12 @@ export class WebhooksService {
     return shown(await this.#own(caller, webhookId));
   }
 
-  async update(
-    { caller, dryRun }: CallContext,
-    webhookId: string,
-    change: UpdateWebhookDto,
-  ): Promise<WebhookDto> {
+  async update({ caller }: CallContext, webhookId: string, change: UpdateWebhookDto): Promise<WebhookDto> {
     const { enabled, ...terms } = change;
     if (terms.url !== undefined) this.#assertCallable(terms.url);
     const { webhook: before } = await this.#own(caller, webhookId);
     const isSwitchedOn = enabled === true && before.offReason !== null;
     if (isSwitchedOn) this.#assertOn();
-    dryRun?.stop();
     const given = Object.entries(terms).filter(([, value]) => value !== undefined);
     const isForOthers = terms.types !== undefined || terms.enterprises !== undefined;
     const until = isForOthers ? await this.events.newest() : '';
@@ -107,9 +98,8 @@ export class WebhooksService {
     return shown(after);
   }
 
-  async rotateSecret({ caller, dryRun }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
+  async rotateSecret({ caller }: CallContext, webhookId: string): Promise<WebhookWithSecretDto> {
     await this.#own(caller, webhookId);
-    dryRun?.stop();
     const now = Date.now();
     const after = await this.store.change(webhookId, (webhook) => {
       const former = { secret: webhook.secret, until: now + FORMER_SECRET_MS };
@@ -121,11 +111,10 @@ export class WebhooksService {
   }
 
   /** Sends one event of its own type, now, whatever the state of the webhook is. */
-  async test({ caller, dryRun }: CallContext, webhookId: string): Promise<TestDeliveryDto> {
+  async test({ caller }: CallContext, webhookId: string): Promise<TestDeliveryDto> {
     this.#assertOn();
     const { webhook } = await this.#own(caller, webhookId);
     this.#assertCallable(webhook.url);
-    dryRun?.stop();
     const now = Date.now();
     const event: TestEventDto = {
       ...{ specversion: '1.0', id: `test-${randomUUID()}`, source: '/v1/webhooks', type: 'webhook.test' },
@@ -158,20 +147,18 @@ export class WebhooksService {
     };
   }
 
-  async redeliver({ caller, dryRun }: CallContext, webhookId: string, eventId: string): Promise<void> {
+  async redeliver({ caller }: CallContext, webhookId: string, eventId: string): Promise<void> {
     this.#assertOn();
     await this.#own(caller, webhookId);
     if (!(await this.store.delivery(webhookId, eventId)))
       throw new ProblemException('webhook-not-found', {
         detail: 'The webhook has no delivery of this event.',
       });
-    dryRun?.stop();
     await this.store.redeliver(webhookId, eventId);
   }
 
-  async remove({ caller, dryRun }: CallContext, webhookId: string): Promise<void> {
+  async remove({ caller }: CallContext, webhookId: string): Promise<void> {
     await this.#own(caller, webhookId);
-    dryRun?.stop();
     await this.store.remove(webhookId);
   }
 

@@ -149,7 +149,9 @@ const requests: Readonly<Record<string, () => Request | Promise<Request>>> = {
   },
 };
 
-const writes = routes.filter(({ method }) => method !== 'GET');
+const writes = routes.filter(
+  ({ method, operation }) => method !== 'GET' && operation['x-dry-run-of'] === undefined,
+);
 const byPath = writes.map((route) => ({ id: route.operation.operationId, ...route }));
 /** Writes that call the platform before they answer. */
 const calling = byPath.filter(
@@ -167,6 +169,7 @@ const audited = async () =>
 interface Sent {
   readonly path: string;
   readonly object: string;
+  dryRun(): Promise<TestAnswer>;
   send(query?: string, headers?: Readonly<Record<string, string>>): Promise<TestAnswer>;
 }
 
@@ -174,17 +177,19 @@ async function prepared({ method, template, operation }: DocumentedRoute): Promi
   const request = requests[operation.operationId];
   if (!request) throw new Error(`${operation.operationId} has no request in this file`);
   const { ids = {}, body, headers, named = '' } = await request();
-  const values: string[] = [];
-  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const value = ids[name] ?? String(operation.parameters?.find((each) => each.name === name)?.example);
-    values.push(value);
-    return encodeURIComponent(value);
-  });
+  const valueOf = (name: string) =>
+    ids[name] ?? String(operation.parameters?.find((each) => each.name === name)?.example);
+  const filled = (path: string) =>
+    path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(valueOf(name)));
+  const values = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => valueOf(name));
+  const path = filled(template);
+  const dryRun = routes.find((each) => each.operation['x-dry-run-of'] === operation.operationId);
   return {
     path,
     object: `${values.join('/')}${named}`.trim(),
     send: (query = '', more = {}) =>
       gateway.request(method, path + query, { body, headers: { ...headers, ...more } }),
+    dryRun: () => gateway.request('POST', filled(dryRun?.template ?? ''), { body, headers }),
   };
 }
 
@@ -214,12 +219,17 @@ describe('S19 the audit line names the object of the write, and says', () => {
     await expectLine(route, sent, answer, 'processed');
   });
 
-  it.each(byPath)('`not_processed` of $id with `validateOnly`', async (route) => {
-    const sent = await prepared(route);
-    const answer = await sent.send('?validateOnly=true');
-    expect([answer.status, answer.status < 300 ? '' : answer.text]).toEqual([answer.status, '']);
-    await expectLine(route, sent, answer, 'not_processed');
-  });
+  it.each(byPath.filter(({ operation }) => operation['x-dry-run']))(
+    '`not_processed` of the dry run of $id',
+    async (route) => {
+      const sent = await prepared(route);
+      const answer = await sent.dryRun();
+      expect([answer.status, answer.status < 300 ? '' : answer.text]).toEqual([200, '']);
+      const line = (await audited()).at(-1);
+      const operation = route.operation['x-dry-run'];
+      expect(line).toMatchObject({ operation, object: sent.object, outcome: 'not_processed', status: 200 });
+    },
+  );
 
   it.each(byPath)('`not_processed` of $id that the gateway refuses', async (route) => {
     const sent = await prepared(route);

@@ -52,7 +52,7 @@ describe('budgets', () => {
     const order = newOrder();
     const { status, body } = await place('three', order);
     expect([status, body]).toEqual([403, expect.objectContaining(EXHAUSTED)]);
-    const preview = await gateway.post(`${ORDERS}?validateOnly=true`, order, key('three'));
+    const preview = await gateway.post(`${ORDERS}/dry-run`, order, key('three'));
     expect([preview.status, preview.body['code']]).toEqual([403, 'budget-exhausted']);
     expect(await sandbox.calls()).toHaveLength(before);
     expect((await gateway.get(`${ORDERS}/crm/${order.channelOrderId}`)).status).toBe(404);
@@ -119,7 +119,7 @@ describe('budgets', () => {
         },
       ],
     };
-    const { status } = await gateway.post(`${ORDERS}?validateOnly=true`, deletion(products), key('careful'));
+    const { status } = await gateway.post(`${ORDERS}/dry-run`, deletion(products), key('careful'));
     expect(status).toBe(200);
     expect(await used('careful', 'deletions')).toBe(0);
   });

@@ -167,14 +167,27 @@ describe.each(NOT_WHOLE)('with a list that is %s', (what, action) => {
     expect(await sandbox.journal('batchOrder')).toEqual([]);
   });
 
-  it('a dry run does not say that nothing would be lost', async () => {
+  it('a dry run says what it could not read', async () => {
     for (const operation of ['listAssets', 'listAssetNums']) await answer(operation, action);
-    for (const [method, path, body] of [
-      ['DELETE', `${ANNA}?validateOnly=true`],
-      ['POST', `${HARBOUR}/locks/disable?validateOnly=true`, { assetNums: ['8000001003'] }],
-      ['POST', `${ANNA}/loans?validateOnly=true`, { lentLockNum: '8000001007', assetIds: ['ast-1001'] }],
-    ] as const)
-      expect(await gateway.request(method, path, { body })).toMatchObject({ status: 502, body: VIOLATION });
+    for (const [path, body, effect] of [
+      [`${ANNA}/dry-run`, undefined, { kind: 'number-withdrawn', memberGlobalId: 'mem-harbour-anna' }],
+      [
+        `${HARBOUR}/locks/disable/dry-run`,
+        { assetNums: ['8000001003'] },
+        { kind: 'lock-disabled', assetNum: '8000001003' },
+      ],
+      [
+        `${ANNA}/loans/dry-run`,
+        { lentLockNum: '8000001007', assetIds: ['ast-1001'] },
+        { kind: 'loan-made', assetId: 'ast-1001' },
+      ],
+    ] as const) {
+      const { status, body: shown } = await gateway.request('POST', path, { body });
+      expect([path, status, shown['effects']]).toEqual([
+        ...[path, 200],
+        expect.arrayContaining([expect.objectContaining({ ...effect, readable: false })]),
+      ]);
+    }
   });
 
   it('the effects of a deletion are not called readable', async () => {
@@ -187,9 +200,11 @@ describe.each(NOT_WHOLE)('with a list that is %s', (what, action) => {
         },
       ],
     });
-    const effects = async () =>
-      (await gateway.post('/v1/license-orders?validateOnly=true', order)).body['effects'];
-    expect(await effects()).toMatchObject([{ readable: true }]);
+    const effects = async () => (await gateway.post('/v1/license-orders/dry-run', order)).body['effects'];
+    expect(await effects()).toMatchObject([
+      { kind: 'asset-removed', readable: true },
+      { kind: 'product-removed', readable: true },
+    ]);
     await answer('listAssetProducts', action);
     expect(await effects()).toMatchObject([{ readable: false }]);
     await sandbox.control('DELETE', '/faults');

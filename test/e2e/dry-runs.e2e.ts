@@ -1,16 +1,19 @@
+import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
 import { routes } from '../support/contract.ts';
+import { orderOf } from '../support/order-body.ts';
 import { askDatabase } from '../support/postgres.ts';
 import { ask } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
-/** `validateOnly` on every write: all of it up to where something would be sent or recorded. */
+/** The dry run of every write at the platform: all of it up to where something would be sent or recorded. */
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
 const callers = [
   { name: 'harbour', scopes: ['members:write', 'locks:write'], enterprises: ['ent-harbour'], users: ['*'] },
   { name: 'reader', scopes: ['orders:read'], enterprises: ['*'] },
+  { name: 'limited', scopes: ['orders:write'], enterprises: ['*'], channels: ['*'], budgets: { orders: 3 } },
 ];
 const stack = useStack({
   redis: true,
@@ -19,11 +22,13 @@ const stack = useStack({
   environment: { WEBHOOK_HOSTS: '127.0.0.1' },
 });
 const { sandbox, gateway } = stack;
+const NONE = {
+  ...{ enterpriseGlobalId: null, assetId: null, assetNum: null, productUri: null },
+  ...{ memberGlobalId: null, account: null, readable: true },
+};
 beforeEach(() => prepareDemo({ gatewayUrl: gateway.url, key: gateway.key, sandboxUrl: sandbox.url }));
 
-const DRY = 'validateOnly=true';
-const dry = (method: string, path: string, options: object = {}) =>
-  gateway.request(method, `${path}?${DRY}`, options);
+const dry = (path: string, options: object = {}) => gateway.request('POST', `${path}/dry-run`, options);
 const writes = async () => (await sandbox.calls()).filter(({ method }) => method !== 'GET').length;
 
 /** All rows of the database, but for who works on what, and how far the webhook of the demo is; and the sessions, which Redis has. */
@@ -41,72 +46,69 @@ async function recorded(): Promise<readonly unknown[]> {
   ]);
 }
 
-/** Answers `validateOnly` in a way of its own. */
-const PREVIEWS = ['placeOrder', 'importMembers', 'setMemberAssetNums', 'changeMemberAssetNums'];
-const operations = routes.filter(
-  ({ method, operation }) => method !== 'GET' && !PREVIEWS.includes(operation.operationId),
-);
-
-it('every write of the document takes it', () => {
-  const all = routes.filter(({ method }) => method !== 'GET');
-  const without = all.filter(
-    ({ operation }) => !operation.parameters?.some(({ name }) => name === 'validateOnly'),
-  );
-  expect(without.map(({ operation }) => operation.operationId)).toEqual([]);
-  expect(operations.length).toBeGreaterThan(20);
+/** Every write that changes something at the platform. */
+const WRITES = [
+  ...['bindCustomer', 'createEnterprise', 'updateCustomer', 'placeOrder', 'disableLocks', 'enableLocks'],
+  ...['reserveAssetNums', 'addMembers', 'importMembers', 'updateMember', 'deleteMember'],
+  ...['resetMemberPassword', 'setMemberAssetNums', 'changeMemberAssetNums', 'lendAssets'],
+];
+const runs = routes.flatMap((route) => {
+  const of = route.operation['x-dry-run-of'];
+  const write = routes.find(({ operation }) => operation.operationId === of);
+  return write ? [{ id: write.operation.operationId, route, write }] : [];
 });
 
-/** The ids that only this gateway has given out. */
-async function madeFor(id: string): Promise<Readonly<Record<string, unknown>>> {
-  if (id.endsWith('Job'))
-    return ((await gateway.get('/v1/jobs')).body['items'] as object[])[0] as Record<string, unknown>;
-  if (!/ebhook|redeliver/.test(id)) return {};
-  return (await gateway.post('/v1/webhooks', { url: 'http://127.0.0.1:9/hook', types: ['*'] })).body;
-}
+it('every write at the platform has one, on its own path, and no other operation', () => {
+  expect(runs.map(({ id }) => id).toSorted()).toEqual(WRITES.toSorted());
+  for (const { id, route, write } of runs) {
+    const name = `dryRun${id.charAt(0).toUpperCase()}${id.slice(1)}`;
+    expect([route.method, route.operation.operationId, write.operation['x-dry-run']]).toEqual([
+      ...['POST', name, name],
+    ]);
+    expect(route.template).toMatch(new RegExp(`^${RegExp.escape(write.template)}/dry-run(/delete|/patch)?$`));
+  }
+});
 
-it.each(operations.map((route) => ({ id: route.operation.operationId, ...route })))(
+it.each(runs)(
   '$id: nothing is sent, nothing recorded, and what it would send is shown',
-  async ({ id, operation, method, template }) => {
-    const values = await madeFor(id);
-    const session = operation.parameters?.some(({ name, required }) => name === 'X-Session-Id' && required)
-      ? ((await gateway.post('/v1/sessions', { username: 'admin@harbour', password: sandbox.seedPassword }))
-          .body as { sessionId: string })
-      : undefined;
-    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(
-        String(values[name] ?? operation.parameters?.find((each) => each.name === name)?.example),
-      ),
-    );
+  async ({ id, route: { template }, write: { operation } }) => {
+    const filled = (path: string) =>
+      path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+        encodeURIComponent(String(operation.parameters?.find((each) => each.name === name)?.example)),
+      );
     const [[type, content] = ['', undefined]] = Object.entries(operation.requestBody?.content ?? {});
     const [example] = Object.values(content?.examples ?? {});
+    const key = `dry-run-of-${id}`;
     const options = {
-      ...(example && { body: id === 'setMaintenance' ? soon : example.value }),
-      headers: {
-        ...(example && { 'content-type': type }),
-        ...(session && { 'x-session-id': session.sessionId }),
-        ...(method === 'POST' && { 'idempotency-key': `dry-run-of-${id}` }),
-      },
+      ...(example && { body: example.value }),
+      headers: { ...(example && { 'content-type': type }), 'idempotency-key': key },
     };
     const [sent, before] = [await writes(), await recorded()];
-    const { status, body } = await dry(method, path, options);
-    // There is no such delivery: a dry run says so, as the write would.
-    if (id === 'redeliver') return expect(status).toBe(404);
-    expect([status, body]).toEqual([200, { wouldSend: expect.any(Array), effects: expect.any(Array) }]);
+    const { status, body } = await gateway.request('POST', filled(template), options);
+    expect([status, body]).toEqual([
+      200,
+      {
+        wouldSend: expect.any(Array),
+        effects: expect.any(Array),
+        plan: id === 'importMembers' ? expect.any(Object) : null,
+      },
+    ]);
     const called = (body['wouldSend'] as { operation: string }[]).map((each) => each.operation);
-    const upstream = operation['x-upstream']?.operation;
-    const isLater = id === 'retryJob';
-    expect(new Set(called)).toEqual(new Set(upstream === undefined || isLater ? [] : [upstream]));
+    const upstream = id === 'importMembers' ? 'addMembers' : operation['x-upstream']?.operation;
+    expect(called).toEqual([upstream]);
+    // The path of the write is enough, also where two writes have it: the body tells which is meant.
+    const plain = await gateway.request('POST', filled(template.replace(/\/(delete|patch)$/, '')), options);
+    expect(plain.body).toEqual(body);
     expect([await writes(), await recorded()]).toEqual([sent, before]);
   },
 );
-const soon = { stops: 'orders', until: new Date(Date.now() + 60_000).toISOString(), reason: 'x' };
 
 describe('a dry run', () => {
   it('shows every call with its body, and masks secrets', async () => {
     const members = Array.from({ length: 250 }, (_, index) => {
       return { account: `new${index}`, password: 'first-login-1', name: 'New' };
     });
-    const { status, body, text } = await dry('POST', `${HARBOUR}/members`, { body: { members } });
+    const { status, body, text } = await dry(`${HARBOUR}/members`, { body: { members } });
     expect(status).toBe(200);
     const calls = body['wouldSend'] as { operation: string; body: { userList: object[] } }[];
     expect(calls.map((call) => [call.operation, call.body.userList.length])).toEqual([
@@ -118,43 +120,68 @@ describe('a dry run', () => {
     expect(calls[0]?.body.userList[0]).toMatchObject({ userName: 'new0', password: '[secret]' });
   });
 
-  it('shows the state of locks, the rights that go with a member, and which assets are free', async () => {
+  it('shows an id beyond 2^53 with all of its digits', async () => {
+    const member = {
+      account: 'new',
+      password: 'first-login-1',
+      name: 'New',
+      departmentId: '9007199254741001',
+    };
+    const { text } = await dry(`${HARBOUR}/members`, { body: { members: [member] } });
+    expect(text).toContain('"departmentId":9007199254741001');
+  });
+
+  it('shows which locks change, what goes with a member, what is lent, and that a budget is used', async () => {
+    const none = { ...NONE, enterpriseGlobalId: 'ent-harbour' };
     const locks = { assetNums: ['8000001003', '8000009999'] };
-    const switched = await dry('POST', `${HARBOUR}/locks/disable`, { body: locks });
-    expect(switched.body['effects']).toEqual([{ assetNum: '8000001003', locked: false }]);
-    const list = (query: string) => gateway.get(`${HARBOUR}/asset-nums?${query}`);
-    const owned = (await list('free=false')).body['items'] as {
-      assetNum: string;
-      memberGlobalId: string | null;
-    }[];
+    const lock = { ...none, assetId: 'ast-1003', assetNum: '8000001003' };
+    const effects = async (answer: ReturnType<typeof dry>) => (await answer).body['effects'];
+    expect(await effects(dry(`${HARBOUR}/locks/disable`, { body: locks }))).toEqual([
+      { ...lock, kind: 'lock-disabled' },
+    ]);
+    expect(await effects(dry(`${HARBOUR}/locks/enable`, { body: locks }))).toEqual([]);
+    const list = async (query: string) =>
+      (await gateway.get(`${HARBOUR}/asset-nums?${query}`)).body['items'] as {
+        assetId: string;
+        assetNum: string;
+        memberGlobalId: string | null;
+      }[];
+    const owned = await list('free=false');
     const owner = owned.find(({ memberGlobalId }) => memberGlobalId !== null)?.memberGlobalId ?? '';
-    const gone = await dry('DELETE', `${HARBOUR}/members/${owner}`);
+    const member = { ...none, memberGlobalId: owner };
+    const { body: known } = await gateway.get(`${HARBOUR}/members/${owner}`);
     const its = owned.filter(({ memberGlobalId }) => memberGlobalId === owner);
     expect(its.length).toBeGreaterThan(0);
-    expect(gone.body['effects']).toEqual(its.map(({ assetNum }) => ({ assetNum })));
-    const all = (await list('')).body['items'] as {
-      assetId: string;
-      memberGlobalId: string | null;
-      lent: boolean;
-    }[];
-    const assetIds = all.slice(0, 3).map(({ assetId }) => assetId);
-    const lent = await dry('POST', `${HARBOUR}/members/${owner}/loans`, {
-      body: { lentLockNum: '9000000001', assetIds },
+    expect(await effects(dry(`${HARBOUR}/members/${owner}`))).toEqual([
+      { ...member, kind: 'member-removed', account: known['userName'] },
+      ...its.map(({ assetId, assetNum }) => ({ ...member, kind: 'number-withdrawn', assetId, assetNum })),
+    ]);
+    const [first] = await list('');
+    const body = { lentLockNum: '9000000001', assetIds: [first?.assetId, 'ast-none'] };
+    expect(await effects(dry(`${HARBOUR}/members/${owner}/loans`, { body }))).toEqual([
+      { ...member, kind: 'loan-made', assetId: first?.assetId, assetNum: first?.assetNum },
+      { ...member, kind: 'loan-made', assetId: 'ast-none', readable: false },
+    ]);
+    const order = orderOf('SO-DRY');
+    expect(await effects(dry('/v1/license-orders', { body: order }))).toEqual([]);
+    const limited = { body: order, key: gateway.keys['limited'] };
+    expect(await effects(dry('/v1/license-orders', limited))).toEqual([{ ...NONE, kind: 'budget-used' }]);
+  });
+
+  it('names the rows of a file that cannot be done', async () => {
+    const body = 'account,password,name\nzoe,first-login-1,Zoe\nanna,first-login-1,Anna\n';
+    const headers = { 'content-type': 'text/csv' };
+    const shown = await dry(`${HARBOUR}/member-imports`, { body, headers });
+    expect(shown.body['plan']).toEqual({
+      ...{ add: 1, update: 0, unchanged: 0, delete: [] },
+      impossible: [{ row: 2, account: 'anna', reason: expect.stringContaining('exists already') }],
     });
-    expect(lent.body['effects']).toEqual(
-      all.slice(0, 3).map(({ assetId, memberGlobalId, lent: isLent }) => ({
-        assetId,
-        free: memberGlobalId === null && !isLent,
-      })),
-    );
   });
 
   it('uses up no Idempotency-Key, and the write that follows is made', async () => {
     const headers = { 'idempotency-key': 'a-key-of-a-dry-run-1' };
     const before = await writes();
-    expect((await dry('POST', '/v1/asset-num-reservations', { body: { size: 2 }, headers })).status).toBe(
-      200,
-    );
+    expect((await dry('/v1/asset-num-reservations', { body: { size: 2 }, headers })).status).toBe(200);
     const made = await gateway.post('/v1/asset-num-reservations', { size: 2 }, { headers });
     expect([made.status, made.headers.get('idempotent-replayed')]).toEqual([201, null]);
     expect(await writes()).toBe(before + 1);
@@ -167,34 +194,82 @@ describe('a dry run', () => {
     };
     const key = (name: string) => ({ key: gateway.keys[name] as string });
     const before = await writes();
-    expect(await codeOf(dry('POST', `${HARBOUR}/locks/disable`, { body: { assetNums: [] } }))).toEqual([
+    expect(await codeOf(dry(`${HARBOUR}/locks/disable`, { body: { assetNums: [] } }))).toEqual([
       ...[400, 'validation-failed', [{ pointer: '/assetNums', detail: expect.any(String) }]],
     ]);
-    expect(await codeOf(dry('DELETE', `${HARBOUR}/members/mem-harbour-dora`, key('reader')))).toMatchObject([
-      403,
-      'forbidden',
-    ]);
-    const other = '/v1/enterprises/ent-meridian/members/mem-harbour-dora';
-    expect(await codeOf(dry('DELETE', other, key('harbour')))).toMatchObject([403, 'forbidden']);
-    expect(await codeOf(dry('DELETE', `${HARBOUR}/members/mem-nobody`, key('harbour')))).toMatchObject([
-      404,
-      'member-not-found',
-    ]);
-    const hook = { url: 'https://elsewhere.example/', types: ['*'] };
-    expect(await codeOf(dry('POST', '/v1/webhooks', { body: hook }))).toEqual([
-      400,
-      'validation-failed',
-      [{ pointer: '/url', detail: expect.any(String) }],
-    ]);
-    const asked = (query: string) =>
-      gateway.request('DELETE', `${HARBOUR}/members/mem-harbour-dora?${query}`);
-    expect(await codeOf(asked('validateOnly=yes'))).toEqual([
-      ...[400, 'validation-failed', [{ parameter: 'validateOnly', detail: 'must be true or false' }]],
-    ]);
-    expect(await codeOf(asked('validateOnly=true&validateOnly=true'))).toEqual([
-      ...[400, 'validation-failed', [{ parameter: 'validateOnly', detail: 'must be given once' }]],
-    ]);
+    const dora = 'members/mem-harbour-dora';
+    expect(await codeOf(dry(`${HARBOUR}/${dora}`, key('reader')))).toMatchObject([403, 'forbidden']);
+    const other = `/v1/enterprises/ent-meridian/${dora}`;
+    expect(await codeOf(dry(other, key('harbour')))).toMatchObject([403, 'forbidden']);
+    for (const options of [key('harbour'), {}])
+      expect(await codeOf(dry(`${HARBOUR}/members/mem-nobody`, options))).toMatchObject([
+        ...[404, 'member-not-found'],
+      ]);
     expect(await writes()).toBe(before);
-    expect((await asked('validateOnly=false')).status).toBe(204);
+  });
+
+  it('is refused without its scope', async () => {
+    for (const { route } of runs) {
+      const path = route.template.replaceAll(/\{\w+\}/g, 'ent-harbour');
+      const { status, body } = await gateway.request('POST', path, { key: gateway.keys['reader'] as string });
+      expect([path, status, body['code']]).toEqual([path, 403, 'forbidden']);
+    }
   });
 });
+
+it.each(['true', 'false', '1'])('validateOnly=%s is refused with the path of the dry run', async (value) => {
+  const before = await writes();
+  const path = `${HARBOUR}/members/mem-harbour-dora?validateOnly=${value}`;
+  const { status, body } = await gateway.request('DELETE', path);
+  expect([status, body['errors']]).toEqual([
+    400,
+    [
+      {
+        parameter: 'validateOnly',
+        detail: expect.stringContaining(
+          '`POST /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/dry-run`',
+        ),
+      },
+    ],
+  ]);
+  const webhook = { url: 'http://127.0.0.1:9/hook', types: ['*'] };
+  const other = await gateway.post(`/v1/webhooks?validateOnly=${value}`, webhook);
+  expect([other.status, other.body['errors']]).toEqual([
+    ...[400, [{ parameter: 'validateOnly', detail: 'is not a known parameter' }]],
+  ]);
+  expect(await writes()).toBe(before);
+});
+
+it.each(['/v1/webhooks', '/v1/sessions', '/v1/jobs/a-job/retry', '/v1/maintenance'])(
+  'POST %s/dry-run is not there, and the answer says which are',
+  async (path) => {
+    const { status, body } = await dry(path, { body: {} });
+    expect([status, body['code']]).toEqual([404, 'not-found']);
+    for (const { write } of runs) expect(body['detail']).toContain(`\`POST ${write.template}/dry-run\``);
+  },
+);
+
+it('no operation of either document has two schemas among its successes', () => {
+  for (const file of ['openapi.json', 'openapi-3.0.json']) {
+    const { paths } = JSON.parse(readFileSync(`config/${file}`, 'utf8')) as {
+      paths: Record<string, Record<string, Documented>>;
+    };
+    const successes = Object.values(paths).flatMap((item) =>
+      Object.values(item).map(({ operationId, responses }) => {
+        const done = Object.entries(responses).filter(([status]) => /^2/.test(status));
+        const types = done.flatMap(([, { content = {} }]) => Object.entries(content));
+        const json = types.filter(([type]) => type === 'application/json');
+        return [operationId, new Set(json.map(([, { schema }]) => JSON.stringify(schema))).size] as const;
+      }),
+    );
+    expect(successes.length).toBeGreaterThan(60);
+    expect(successes.filter(([, schemas]) => schemas > 1)).toEqual([]);
+  }
+});
+
+interface Documented {
+  readonly operationId: string;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>
+  >;
+}

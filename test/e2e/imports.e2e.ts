@@ -65,6 +65,18 @@ function post(body: unknown, query = '', headers: Record<string, string> = CSV):
   return gateway.request('POST', IMPORTS + query, { body, headers });
 }
 
+interface DryRun {
+  readonly plan: { readonly delete: readonly string[] };
+  readonly effects: readonly { readonly kind: string; readonly account: string }[];
+  readonly wouldSend: readonly { readonly operation: string }[];
+}
+
+async function dryRun(body: unknown, query = '', headers: Record<string, string> = CSV): Promise<DryRun> {
+  const answer = await gateway.request('POST', `${IMPORTS}/dry-run${query}`, { body, headers });
+  expect([answer.status, answer.status === 200 ? '' : answer.text]).toEqual([200, '']);
+  return answer.body as object as DryRun;
+}
+
 function postTo(enterprise: string, rows: readonly string[]): Promise<TestAnswer> {
   const path = IMPORTS.replace('ent-harbour', enterprise);
   return gateway.request('POST', path, { body: file(rows), headers: CSV });
@@ -251,12 +263,13 @@ describe('the file of an import', () => {
     );
     const query = `?mode=upsert&deleteMissing=true&keep=bela&maxDeletes=${surplus.length}`;
     const sent = (await writes()).length;
-    const plan = await post(file(rows), `${query}&validateOnly=true`);
-    expect([plan.status, plan.body]).toEqual([
-      200,
-      { add: 1, update: 1, unchanged: 1, delete: expect.anything(), fail: [], notChecked: ['password'] },
-    ]);
-    expect((plan.body['delete'] as string[]).toSorted()).toEqual(surplus.toSorted());
+    const { plan, effects, wouldSend } = await dryRun(file(rows), query);
+    expect(plan).toEqual({ add: 1, update: 1, unchanged: 1, delete: expect.anything(), impossible: [] });
+    expect(plan.delete.toSorted()).toEqual(surplus.toSorted());
+    expect(effects.map(({ kind, account }) => [kind, account])).toEqual(
+      plan.delete.map((account) => ['member-removed', account]),
+    );
+    expect(wouldSend.map(({ operation }) => operation)).toEqual(['addMembers', 'editMember', 'deleteMember']);
     const few = await post(file(rows), query.replace(/maxDeletes=\d+/, `maxDeletes=${surplus.length - 1}`));
     expect([few.status, few.body['code']]).toEqual([422, 'too-many-deletes']);
     expect(few.body['detail']).toContain(String(surplus.length));
@@ -282,8 +295,8 @@ describe('the file of an import', () => {
     const before = await cached();
     expect([before.headers.has('age'), before.text.includes('Renamed')]).toEqual([true, false]);
     const body = file([`anna,${newSecret('m')},Renamed`], 'account,password,name');
-    const plan = await post(body, '?mode=upsert&validateOnly=true');
-    expect(plan.body).toMatchObject({ add: 0, update: 0, unchanged: 1 });
+    const { plan } = await dryRun(body, '?mode=upsert');
+    expect(plan).toMatchObject({ add: 0, update: 0, unchanged: 1 });
     const { text } = await gateway.get(`${MEMBERS}/export`, { headers: { accept: 'text/csv' } });
     expect(text).toContain('Renamed');
   });
@@ -293,12 +306,10 @@ describe('the file of an import', () => {
     // A platform that lets a user log in whatever the case.
     await sandbox.control('PUT', '/users', user);
     const session = await gateway.post('/v1/sessions', user);
-    const query = '?mode=upsert&deleteMissing=true&maxDeletes=100&keep=ANNA&validateOnly=true';
-    const plan = await post(file([`Bo,${newSecret('m')},Bo,,,`]), query, {
-      ...CSV,
-      'x-session-id': String(session.body['sessionId']),
-    });
-    expect([plan.status, plan.body['delete']]).toEqual([200, ['admin', 'dora', 'petra']]);
+    const query = '?mode=upsert&deleteMissing=true&maxDeletes=100&keep=ANNA';
+    const headers = { ...CSV, 'x-session-id': String(session.body['sessionId']) };
+    const { plan } = await dryRun(file([`Bo,${newSecret('m')},Bo,,,`]), query, headers);
+    expect(plan.delete).toEqual(['admin', 'dora', 'petra']);
   });
 
   it('J3 leaves members alone whose account no file can name', async () => {
@@ -306,12 +317,9 @@ describe('the file of an import', () => {
     const odd = { ...ids, globalId: 'mem-harbour-odd', userName: 'anna.b@harbour', name: 'Anna B' };
     const patch = { data: { list: [{ ...odd, deleted: false }], total: 1, size: 1 } };
     await sandbox.fault({ operation: 'listMembers', action: { patch } });
-    const query = '?mode=upsert&deleteMissing=true&maxDeletes=100&validateOnly=true';
-    const plan = await post(file([`anna,${newSecret('m')},Anna Berg,,,`]), query);
-    expect([plan.status, plan.body]).toEqual([
-      200,
-      { add: 1, update: 0, unchanged: 0, delete: [], fail: [], notChecked: ['password'] },
-    ]);
+    const query = '?mode=upsert&deleteMissing=true&maxDeletes=100';
+    const { plan } = await dryRun(file([`anna,${newSecret('m')},Anna Berg,,,`]), query);
+    expect(plan).toEqual({ add: 1, update: 0, unchanged: 0, delete: [], impossible: [] });
   });
 
   it('J10 fails the rows for which the platform refuses whole calls, and adds the others', async () => {
@@ -482,7 +490,7 @@ describe('the file of an import', () => {
     expect(await ended(returns)).toMatchObject({ state: 'succeeded', total: 1 });
     expect((await members()).get('rut')).toMatchObject({ remark: 'a; b' });
     const unchanged = { ...CSV, 'content-encoding': 'Identity' };
-    expect((await post(file(newRows('coded', 1)), '?validateOnly=true', unchanged)).status).toBe(200);
+    expect((await dryRun(file(newRows('coded', 1)), '', unchanged)).plan).toMatchObject({ add: 1 });
     const ndjson = { 'content-type': 'application/x-ndjson' };
     const json = await post(
       '{"account":"max","password":"first-login-2","name":"Max","departmentId":10}\n\n',

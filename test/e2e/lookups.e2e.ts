@@ -130,13 +130,14 @@ describe('the assets of an order', () => {
   });
 });
 
-describe('a deletion that is only validated', () => {
+const NONE = {
+  ...{ enterpriseGlobalId: 'ent-harbour', assetId: null, assetNum: null, productUri: null },
+  ...{ memberGlobalId: null, account: null, readable: true },
+};
+
+describe('the dry run of a deletion', () => {
   const preview = (item: object, options = {}) =>
-    gateway.post(
-      `${ORDERS}?validateOnly=true`,
-      { channelCode: 'crm', channelOrderId: 'SO-D', items: [item] },
-      options,
-    );
+    gateway.post(`${ORDERS}/dry-run`, { channelCode: 'crm', channelOrderId: 'SO-D', items: [item] }, options);
   const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
 
   it('says which assets and products would go, and whether anything is left', async () => {
@@ -154,11 +155,8 @@ describe('a deletion that is only validated', () => {
       expect([revoked.status, revoked.body['effects']]).toEqual([
         200,
         [
-          {
-            sequence: 1,
-            readable: true,
-            assets: [{ assetId, assetNum, whole: true, productUris: ['draft.pro'] }],
-          },
+          { ...NONE, kind: 'asset-removed', assetId, assetNum },
+          { ...NONE, kind: 'product-removed', assetId, assetNum, productUri: 'draft.pro' },
         ],
       ]);
     }
@@ -168,7 +166,7 @@ describe('a deletion that is only validated', () => {
       orderType: 'delete_product',
       assets: [{ assetNums: [assetNum], products: [other] }],
     });
-    expect(reduced.body['effects']).toMatchObject([{ assets: [{ whole: false, productUris: [] }] }]);
+    expect(reduced.body['effects']).toEqual([]);
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
@@ -182,12 +180,16 @@ describe('a deletion that is only validated', () => {
     };
     const shown = await preview(item);
     const gone = ['8000001003', '8000001006', '8000001007'].map((assetNum) => ({
+      ...NONE,
       assetId: `ast-${assetNum.slice(-4)}`,
       assetNum,
-      whole: true,
-      productUris: ['draft.pro'],
     }));
-    expect(shown.body['effects']).toEqual([{ sequence: 1, readable: true, assets: gone }]);
+    expect(shown.body['effects']).toEqual(
+      gone.flatMap((asset) => [
+        { ...asset, kind: 'asset-removed' },
+        { ...asset, kind: 'product-removed', productUri: 'draft.pro' },
+      ]),
+    );
     const assetNums = async () => {
       const { body } = await gateway.get(`${HARBOUR}/assets?licenseType=normal_recover_usbkey`, {
         headers: { 'cache-control': 'no-cache' },
@@ -208,15 +210,13 @@ describe('a deletion that is only validated', () => {
       assets: [{ assetNums: ['8000001009'] }],
     };
     const unnamed = await preview({ ...deletion, customer: { customerId: 'cus-harbour-default' } });
-    expect(unnamed.body['effects']).toEqual([{ sequence: 1, readable: false, assets: [] }]);
+    const effect = { ...NONE, kind: 'asset-removed', assetNum: '8000001009', readable: false };
+    expect(unnamed.body['effects']).toEqual([{ ...effect, enterpriseGlobalId: null }]);
     // An id that cannot stand in a path of the platform.
     const odd = await preview({ ...deletion, customer: { ...customer, enterpriseGlobalId: '名' } });
-    expect([odd.status, odd.body['effects']]).toEqual([200, [{ sequence: 1, readable: false, assets: [] }]]);
+    expect([odd.status, odd.body['effects']]).toEqual([200, [{ ...effect, enterpriseGlobalId: '名' }]]);
     await sandbox.fault({ operation: 'listAssetProducts', action: { code: '500' } });
     const away = await preview({ ...deletion, customer });
-    expect([away.status, away.body['effects']]).toEqual([
-      200,
-      [{ sequence: 1, readable: false, assets: [] }],
-    ]);
+    expect([away.status, away.body['effects']]).toEqual([200, [effect]]);
   });
 });

@@ -82,7 +82,7 @@ describe('maintenance', () => {
       read: await codeOf(gateway.get(`${HARBOUR}/lent-locks`, { headers: { 'cache-control': 'no-cache' } })),
       login: await codeOf(login()),
     }).toEqual(expected);
-    expect(await codeOf(gateway.post(`${ORDERS}?validateOnly=true`, preview))).toEqual(STOPPED);
+    expect(await codeOf(gateway.post(`${ORDERS}/dry-run`, preview))).toEqual(STOPPED);
     // What is cached, own records and what the caller may do go on.
     for (const path of [assets, ORDERS, '/v1/events', '/v1/jobs', '/v1/callers/me', '/health/ready'])
       expect([path, (await gateway.get(path)).status]).toEqual([path, 200]);

@@ -111,9 +111,10 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
   it('are told from the code: who is missing is deleted, and nobody else', async () => {
     await started({ accountSuffix }, PEOPLE);
     const query = `${DELETING}&keep=SVEN`;
-    const { body } = await post(`${query}&validateOnly=true`, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
-    expect(body).toMatchObject({ add: 1, unchanged: 15, fail: [] });
-    expect((body['delete'] as string[]).toSorted()).toEqual(['pia', 'quin', 'rosa', 'tove']);
+    const { body } = await post(`/dry-run${query}`, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
+    const { plan } = body as { plan: { delete: string[] } };
+    expect(plan).toMatchObject({ add: 1, unchanged: 15, impossible: [] });
+    expect(plan.delete.toSorted()).toEqual(['pia', 'quin', 'rosa', 'tove']);
     const { job } = await imported(query, rowsFor([...PEOPLE.slice(0, 15), 'zoe']));
     expect(job).toMatchObject({ state: 'succeeded', succeeded: 1, unchanged: 15, deleted: 4 });
     expect(await accounts()).toEqual([...PEOPLE.slice(0, 15), 'sven', 'zoe']);
@@ -211,7 +212,7 @@ describe('while the suffix is not known', () => {
     ['accounts as the list shows them', ['anna', 'hanna'], ['annaharbour']],
   ])('nobody is deleted: %s', async (_, there, inFile) => {
     await started({ accountSuffix: 'joined' }, there);
-    for (const query of [DELETING, `${DELETING}&validateOnly=true`]) {
+    for (const query of [DELETING, `/dry-run${DELETING}`]) {
       const { status, body } = await post(query, rowsFor(inFile));
       expect([status, body['code'], body['outcome']]).toEqual([409, 'suffix-unknown', 'not_processed']);
       expect(body['detail']).toContain('addMembers');
@@ -272,10 +273,10 @@ describe('the case of letters', () => {
     async (accountCase) => {
       await started({ accountCase }, PEOPLE);
       const plan = await post(
-        '?mode=upsert&validateOnly=true',
+        '/dry-run?mode=upsert',
         rowsFor(['ANNA'], () => 'Renamed'),
       );
-      expect(plan.body).toMatchObject({ add: 0, update: 1 });
+      expect(plan.body).toMatchObject({ plan: { add: 0, update: 1 } });
       const { rows } = await imported(
         '?mode=upsert',
         rowsFor(['ANNA'], () => 'Renamed'),

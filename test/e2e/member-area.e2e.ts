@@ -210,11 +210,24 @@ describe('the asset numbers of a member', () => {
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
-  it('are only compared with validateOnly', async () => {
-    const shown = await set(['8000001009'], '?validateOnly=true');
-    expect(shown.body).toEqual({ assigned: ['8000001009'], withdrawn: ['8000001002'], kept: [] });
-    const changed = await change({ withdraw: ['8000001002'] }, '?validateOnly=true');
-    expect(changed.body).toEqual({ assigned: [], withdrawn: ['8000001002'], kept: [] });
+  it('are only compared by a dry run, whose body tells which of the two writes it is of', async () => {
+    const effects = async (path: string, body: object) => {
+      const { status, body: shown } = await gateway.post(`${ANNA}/dry-run${path}`, body);
+      expect([status, shown['plan']]).toEqual([200, null]);
+      return (shown['effects'] as { kind: string; assetNum: string; memberGlobalId: string }[]).map(
+        ({ kind, assetNum, memberGlobalId }) => [kind, assetNum, memberGlobalId],
+      );
+    };
+    const anna = 'mem-harbour-anna';
+    expect(await effects('', { assetNums: ['8000001009'] })).toEqual([
+      ['number-assigned', '8000001009', anna],
+      ['number-withdrawn', '8000001002', anna],
+    ]);
+    const change = { assign: ['8000001002'], withdraw: [] };
+    for (const path of ['', '/patch'])
+      expect(await effects(path, change)).toEqual([['number-kept', '8000001002', anna]]);
+    const odd = await gateway.post(`${ANNA}/dry-run`, { assetNums: [], assign: [] });
+    expect(odd.body['errors']).toContainEqual({ pointer: '/assetNums', detail: 'is not a known field' });
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 

@@ -93,7 +93,7 @@ describe.each(['masked', 'absent'])('where mobile numbers are %s', (mobiles) => 
 
   it('a dry run of an edit says the same', async () => {
     await know({}, { mobiles });
-    const { status, body } = await gateway.request('PATCH', `${DORA}?validateOnly=true`, { body: EDIT });
+    const { status, body } = await gateway.post(`${DORA}/dry-run`, EDIT);
     expect([status, body]).toMatchObject(wouldLose('passwordMobile'));
   });
 });

@@ -363,24 +363,26 @@ describe('licence orders', () => {
     expect(sent.orderList[0]).not.toHaveProperty('allOrders');
   });
 
-  it('are only checked and shown with validateOnly: secrets masked, nothing sent', async () => {
+  it('are only checked and shown by a dry run: secrets masked, nothing sent', async () => {
     const asset = { products: [{ productUri: 'draft.pro', passwords: [LOCK_PASSWORD] }] };
-    const preview = await gateway.post(
-      '/v1/license-orders?validateOnly=true',
-      order('SO-6', purchase(asset)),
-    );
+    const preview = await gateway.post('/v1/license-orders/dry-run', order('SO-6', purchase(asset)));
     expect(preview.status).toBe(200);
     expect(preview.text).not.toContain(LOCK_PASSWORD);
     expect(preview.body).toMatchObject({
-      method: 'POST',
-      path: '/order/api/order/v1/licenseOrder/batchOrder',
-      body: {
-        channelOrderId: 'SO-6',
-        orderList: [{ assets: [{ products: [{ passwords: ['[secret]'] }] }] }],
-      },
+      wouldSend: [
+        {
+          operation: 'batchOrder',
+          body: {
+            channelOrderId: 'SO-6',
+            orderList: [{ assets: [{ products: [{ passwords: ['[secret]'] }] }] }],
+          },
+        },
+      ],
+      effects: [],
+      plan: null,
     });
     const broken = await gateway.post(
-      '/v1/license-orders?validateOnly=true',
+      '/v1/license-orders/dry-run',
       order('SO-6', purchase({ products: [] })),
     );
     expect(broken.status).toBe(400);

@@ -318,7 +318,7 @@ it('a package beside products is not deleted while the platform is not known to 
   const asset = { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }] };
   const both = { ...asset, merchandises: [{ merchandiseNum: 'PKG-SUITE' }] };
   const body = order([deletion(both, { orderType: 'delete_product', srcLicenseOrderId: 'lic-5002' })]);
-  for (const path of [ORDERS, `${ORDERS}?validateOnly=true`]) {
+  for (const path of [ORDERS, `${ORDERS}/dry-run`]) {
     const { status, body: problem } = await gateway.post(path, body);
     expect([status, problem['errors']]).toEqual([
       400,

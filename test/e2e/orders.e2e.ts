@@ -207,7 +207,7 @@ describe('an order', () => {
     const found = await gateway.get(placed.headers.get('location') as string);
     expect(found.body).toMatchObject({ channelOrderId: number, state: 'succeeded' });
     // One that was only validated is not recorded.
-    expect((await gateway.post(`${ORDERS}?validateOnly=true`, orderOf('SO-none'))).status).toBe(200);
+    expect((await gateway.post(`${ORDERS}/dry-run`, orderOf('SO-none'))).status).toBe(200);
     expect((await gateway.get(placeOf('SO-none'))).body).toMatchObject({ code: 'order-not-found' });
     expect((await settle(gateway, 'SO-none', { as: 'succeeded' })).status).toBe(404);
     const foreign = { key: gateway.keys['partner'] };

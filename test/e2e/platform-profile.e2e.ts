@@ -133,9 +133,9 @@ describe('C33 packages in a deletion of products', () => {
       ],
     });
 
-  it('are refused without products while the platform is not known to take them, also by validateOnly', async () => {
+  it('are refused without products while the platform is not known to take them, also by a dry run', async () => {
     await know({});
-    for (const path of [orders, `${orders}?validateOnly=true`]) {
+    for (const path of [orders, `${orders}/dry-run`]) {
       const { status, body } = await gateway.post(path, deletion('SO-P1', { merchandises: packages }));
       const errors = ['products', 'merchandises'].map((field) => ({
         pointer: `/items/0/assets/0/${field}`,
@@ -147,12 +147,11 @@ describe('C33 packages in a deletion of products', () => {
     expect(await sandbox.journal('batchOrder')).toEqual([]);
   });
 
-  it('go with all that is in them where the platform takes them, as validateOnly says', async () => {
+  it('go with all that is in them where the platform takes them, as a dry run says', async () => {
     await know({ packagesInDeletion: 'taken' });
     const order = deletion('SO-P2', { merchandises: packages });
-    const { body: preview } = await gateway.post(`${orders}?validateOnly=true`, order);
-    const [{ assets }] = preview['effects'] as [{ assets: { productUris: string[] }[] }];
-    const named = assets.flatMap(({ productUris }) => productUris);
+    const { body: preview } = await gateway.post(`${orders}/dry-run`, order);
+    const named = (preview['effects'] as { productUri: string }[]).map(({ productUri }) => productUri);
     expect(named).toEqual(expect.arrayContaining(['cloud.render', 'cloud.share']));
     expect((await gateway.post(orders, order)).status).toBe(201);
     const { products } = await sandbox.control<{

@@ -311,7 +311,7 @@ describe('a cache', () => {
   it('is not emptied by writes that were refused before anything was sent', async () => {
     await alone.get(ASSETS);
     expect((await alone.post('/v1/enterprises/ent-harbour/locks/disable', {})).status).toBe(400);
-    expect((await alone.post('/v1/license-orders?validateOnly=true', {})).status).toBe(400);
+    expect((await alone.post('/v1/license-orders/dry-run', {})).status).toBe(400);
     expect((await alone.get(ASSETS)).headers.has('age')).toBe(true);
   });
 

@@ -29,10 +29,7 @@ interface Part {
 }
 
 const parts: readonly Part[] = routes.flatMap(
-  ({ operation: { operationId, requestBody, responses, parameters: all = [] } }) => {
-    // A guard takes `validateOnly` where a write does nothing of its own with it.
-    const isOfGuard = JSON.stringify(responses).includes('/DryRun"');
-    const parameters = all.filter(({ name }) => name !== 'validateOnly' || !isOfGuard);
+  ({ operation: { operationId, requestBody, parameters = [] } }) => {
     const part = (type: Part['type'], schema: Schema): Part => ({
       name: `${type} of ${operationId}`,
       operationId,

@@ -146,7 +146,7 @@ describe('a valid key', () => {
     const body = orderOf('SO-1', { items: [...orderOf('SO-1').items, deletion] });
     const answer = await gateway.post('/v1/license-orders', body, { key: gateway.keys['buyer'] as string });
     expect([answer.status, answer.body['detail']]).toEqual([403, 'The scope orders:revoke is needed.']);
-    expect((await gateway.post('/v1/license-orders?validateOnly=true', body)).status).toBe(200);
+    expect((await gateway.post('/v1/license-orders/dry-run', body)).status).toBe(200);
     expect(await sandbox.calls()).toEqual([]);
   });
 

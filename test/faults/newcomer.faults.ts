@@ -40,7 +40,7 @@ it.each<[string, Readonly<Record<string, string>>, string, string]>([
     'left out: the body is sent without compression',
   ],
   [
-    `${HARBOUR}/member-imports?validateOnly=true`,
+    `${HARBOUR}/member-imports/dry-run`,
     { 'content-type': 'text/csv; charset=iso-8859-1' },
     'Content-Type',
     '`text/csv` or `application/x-ndjson` in UTF-8, and is `text/csv; charset=iso-8859-1`',

@@ -442,7 +442,7 @@ class Story {
       ],
     });
     const takesPackages = this.isTold && packagesInDeletion === 'taken';
-    await this.#ask('POST', `${ORDERS}?validateOnly=true`, [takesPackages ? 200 : 400], deletion);
+    await this.#ask('POST', `${ORDERS}/dry-run`, [takesPackages ? 200 : 400], deletion);
     await this.#ask('POST', ORDERS, [takesPackages ? 201 : 400], deletion);
     const commits = (await this.sandbox.commits()).map(({ channelOrderId }) => channelOrderId);
     this.#expect('no order is placed twice', new Set(commits).size === commits.length, commits);

@@ -22,7 +22,7 @@ const CHANGES: readonly [string, (document: any) => void, RegExp][] = [
   [
     'a parameter goes',
     ({ paths }) => paths['/v1/license-orders'].post.parameters.shift(),
-    /the parameter query validateOnly is gone/,
+    /the parameter header X-Acting-User is gone/,
   ],
   [
     'a field of a response goes',

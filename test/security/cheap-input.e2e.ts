@@ -28,8 +28,8 @@ interface CheapInput {
 const MIB = 1024 * 1024;
 const FILE = 15 * MIB;
 const BODY = MIB - 64;
-const IMPORT = '/v1/enterprises/ent-harbour/member-imports?validateOnly=true';
-const VALIDATE = '/v1/license-orders?validateOnly=true';
+const IMPORT = '/v1/enterprises/ent-harbour/member-imports/dry-run';
+const VALIDATE = '/v1/license-orders/dry-run';
 const HEADER = 'account,password,name,departmentId,remark,passwordMobile';
 const PASSWORD = newSecret('m');
 

@@ -121,9 +121,9 @@ describe('S1 what an order of a bound caller has to name', () => {
     expect((await place([item({ customer: numbered })])).status).toBe(404);
   });
 
-  it('ids of another enterprise are not found, also with validateOnly, and leave no record', async () => {
+  it('ids of another enterprise are not found, also by a dry run, and leave no record', async () => {
     const validate = async (assetNum: string) => {
-      const path = '/v1/license-orders?validateOnly=true';
+      const path = '/v1/license-orders/dry-run';
       return (await gateway.post(path, orderOf('SO-V', deletion(assetNum)), key('bound'))).status;
     };
     expect([await validate('8000002001'), await validate('8000001001')]).toEqual([404, 200]);

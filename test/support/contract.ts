@@ -34,6 +34,8 @@ export interface OpenApiOperation {
   }[];
   readonly responses: Readonly<Record<string, Response>>;
   readonly 'x-upstream'?: { operation: string; method: string; path: string };
+  readonly 'x-dry-run'?: string;
+  readonly 'x-dry-run-of'?: string;
 }
 
 interface Document {

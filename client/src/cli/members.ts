@@ -24,9 +24,9 @@ export async function importMembers(given: Given, licensing: Licensing, write: W
   const file = fileAt(path);
   const { rows, format } = file;
   if (yes.has('dry-run') || yes.has('validate-only')) {
-    const plan = await licensing.members.previewImport(input, rows, { format });
-    write(yes.has('json') ? `${jsonOf(plan)}\n` : fieldsOf(plan));
-    if (!yes.has('json') && plan.notChecked?.includes('password'))
+    const { plan } = await licensing.members.previewImport(input, rows, { format });
+    write(yes.has('json') ? `${jsonOf(plan)}\n` : fieldsOf(plan ?? {}));
+    if (!yes.has('json') && plan && plan.add > 0)
       tell('The platform checks passwords only when it adds the members: it may refuse some of these rows.');
     return exitCodes.done;
   }

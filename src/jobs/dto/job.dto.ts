@@ -51,11 +51,6 @@ export class ImportQuery {
     description: 'Accounts that are never deleted, separated by commas; with `deleteMissing` only',
   })
   keep?: string;
-
-  /** Whether to answer what the import would do, and send nothing. */
-  @Optional()
-  @FlagParameter()
-  validateOnly: boolean = false;
 }
 
 export class JobPath {
@@ -194,32 +189,6 @@ export class JobDto {
 export class JobPageDto extends PageDto {
   /** Newest first. */
   items!: JobDto[];
-}
-
-@ApiSchema({ description: 'What an import would do' })
-export class ImportPlanDto {
-  @Count('Members to add')
-  add!: number;
-
-  @Count('Members to update')
-  update!: number;
-
-  @Count('Rows whose members exist and stay as they are')
-  unchanged!: number;
-
-  /** Accounts of the members to delete. */
-  delete!: string[];
-
-  /** Accounts whose rows would fail: with `mode=add`, those that the enterprise has already; else new ones without name or password. */
-  fail!: string[];
-
-  @ApiProperty({
-    enum: ['password'],
-    isArray: true,
-    description:
-      'Columns that only the platform can check, and only when members are added: its rules for passwords may refuse rows that are in order here. Empty where nobody is added',
-  })
-  notChecked!: 'password'[];
 }
 
 @ApiSchema({ description: 'What became of a row of the file, or of a member that the file does not have' })

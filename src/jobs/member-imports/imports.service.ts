@@ -6,20 +6,15 @@ import type { RequestFile } from '../../operation/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
 import type { CallContext } from '../../upstream/call-context.ts';
-import {
-  type ImportPlanDto,
-  type ImportQuery,
-  type JobDto,
-  jobLocation,
-  type JobRowDto,
-  toJob,
-} from '../dto/job.dto.ts';
+import type { DryRun, ImportPlan } from '../../upstream/dry-run.ts';
+import { type ImportQuery, type JobDto, jobLocation, type JobRowDto, toJob } from '../dto/job.dto.ts';
 import {
   type ImportOptions,
   isEnded,
   type JobDefinition,
   type JobRecord,
   type JobUser,
+  ROWS_PER_CHUNK,
   unpacked,
   type WaitingRow,
 } from '../store/job-record.ts';
@@ -28,6 +23,7 @@ import type { Reservation } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import { JobUsers } from './import-calls.ts';
 import { NamedAccounts, plannedRow, surplus } from './import-plan.ts';
+import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 
 const ID_BYTES = 16;
@@ -58,12 +54,34 @@ export class ImportsService {
     private readonly config: ImportConfig,
   ) {}
 
-  async importMembers(request: ImportRequest, query: ImportQuery): Promise<JobDto | ImportPlanDto> {
+  async importMembers(request: ImportRequest, query: ImportQuery): Promise<JobDto> {
     const options = optionsOf(query);
     const user = await this.users.userOf(request.call, request.sessionId);
-    if (query.validateOnly)
-      return this.#plan(request, await this.#read(request, options.mode), options, user);
+    const { dryRun } = request.call;
+    if (dryRun) return this.#dryRun(dryRun, request, options, user);
     return this.#accept(request, options, user);
+  }
+
+  async #dryRun(
+    dryRun: DryRun,
+    request: ImportRequest,
+    options: ImportOptions,
+    user: JobUser,
+  ): Promise<never> {
+    const { enterpriseGlobalId } = request;
+    const { plan, deleted } = await this.#plan(
+      request,
+      await this.#read(request, options.mode),
+      options,
+      user,
+    );
+    for (const { memberGlobalId, account } of deleted)
+      dryRun.add('member-removed', { enterpriseGlobalId, memberGlobalId, account });
+    const calls = { addMembers: plan.add, editMember: plan.update, deleteMember: deleted.length };
+    for (const [operation, count] of Object.entries(calls))
+      if (count > 0) dryRun.wouldSend.push({ operation: operation as keyof typeof calls, body: null });
+    dryRun.plan = plan;
+    return dryRun.stop();
   }
 
   /** Makes a new job of rows that failed in an earlier one. `rows`: all rows of that job. */
@@ -79,10 +97,6 @@ export class ImportsService {
     for await (const { row, account, status } of rows)
       if (row !== null && AGAIN.has(status)) wanted.add(sameCase(account));
     const user = await this.users.userOf(request.call, request.sessionId);
-    if (request.call.dryRun) {
-      await this.#read({ ...request, enterpriseGlobalId }, mode, wanted);
-      request.call.dryRun.stop();
-    }
     return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
   }
 
@@ -143,7 +157,7 @@ export class ImportsService {
     { chunks }: CheckedFile,
     options: ImportOptions,
     { username }: JobUser,
-  ): Promise<ImportPlanDto> {
+  ): Promise<{ readonly plan: ImportPlan; readonly deleted: readonly KnownMember[] }> {
     const slices = new Slices();
     const named = new NamedAccounts();
     for (const { waiting } of chunks) {
@@ -152,24 +166,21 @@ export class ImportsService {
     }
     const members = await this.directory.all(call, enterpriseGlobalId, named.given);
     const plan = { add: 0, update: 0, unchanged: 0 };
-    const failing: string[] = [];
-    for (const { waiting } of chunks) {
+    const impossible: ImportPlan['impossible'][number][] = [];
+    for (const [chunk, { waiting }] of chunks.entries()) {
       await slices.rest();
-      for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
-        const { status, was } = plannedRow(member, members, options.mode);
+      for (const { at, member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
+        const { status, was, message = '' } = plannedRow(member, members, options.mode);
         if (was === 'different') plan.update++;
         else if (status === 'pending') plan.add++;
-        else if (status === 'failed') failing.push(member.account);
-        else plan.unchanged++;
+        else if (status === 'failed') {
+          const row = chunk * ROWS_PER_CHUNK + at + 1;
+          impossible.push({ row, account: member.account, reason: message });
+        } else plan.unchanged++;
       }
     }
     const deleted = surplus(members, named.all, options, username);
-    return {
-      ...plan,
-      delete: deleted.map(({ account }) => account),
-      fail: failing,
-      notChecked: plan.add > 0 ? ['password'] : [],
-    };
+    return { plan: { ...plan, delete: deleted.map(({ account }) => account), impossible }, deleted };
   }
 
   /**

@@ -1,6 +1,5 @@
-import { Controller, Get, Param, Post, Query, Res, type StreamableFile } from '@nestjs/common';
+import { Controller, Get, Param, Post, Query, type StreamableFile } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import { ImportedMemberDto, MemberDto } from '../../member/dto/member.dto.ts';
 import { MemberSearch } from '../../member/member-search.ts';
 import { Operation } from '../../operation/operation.decorator.ts';
@@ -12,7 +11,7 @@ import {
   UploadedFile,
 } from '../../operation/request-stages.ts';
 import type { CallContext } from '../../upstream/call-context.ts';
-import { ExportQuery, ImportPath, ImportPlanDto, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
+import { ExportQuery, ImportPath, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';
 
@@ -42,7 +41,6 @@ export class MemberImportsController {
     private readonly members: MemberSearch,
   ) {}
 
-  @Post('member-imports')
   @Operation({
     id: 'importMembers',
     summary: 'Add or update the members of an enterprise from a file, as a job',
@@ -50,23 +48,21 @@ export class MemberImportsController {
       'An exported file may be imported again. With `mode=upsert` only new members need a password. A file with faults is 400 with the first 100 of them, ' +
       'and nothing is sent. After a lost response the job looks its rows up before it sends anything again.',
     effect: 'write',
-    previews: true,
+    dryRun: true,
     scope: 'members:write',
     upstream: 'listMembers',
     later: 'addMembers',
     idempotency: 'key',
     locationOf: jobLocation,
     problems: ['import-in-progress', 'suffix-unknown', 'too-many-deletes'],
-    success: [
-      { status: 202, description: 'The job', type: JobDto },
-      { status: 200, description: 'What the import would do (`validateOnly=true`)', type: ImportPlanDto },
-    ],
+    success: [{ status: 202, description: 'The job', type: JobDto }],
     file: {
       description:
         'The rows: a header line with the names of the fields of `addMembers` or of an export, or one JSON object in each line',
       item: ImportedMemberDto,
     },
   })
+  @Post('member-imports')
   async importMembers(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: ImportPath,
@@ -74,13 +70,10 @@ export class MemberImportsController {
     @UploadedFile() file: RequestFile | undefined,
     @HeaderValue('x-session-id') sessionId: string | undefined,
     @IdempotencyKey() idempotencyKey: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<JobDto | ImportPlanDto> {
-    if (query.validateOnly) void reply.status(200);
+  ): Promise<JobDto> {
     return this.imports.importMembers({ call, enterpriseGlobalId, file, sessionId, idempotencyKey }, query);
   }
 
-  @Get('members/export')
   @Operation({
     id: 'exportMembers',
     summary: 'All members of an enterprise as a file',
@@ -99,6 +92,7 @@ export class MemberImportsController {
       },
     ],
   })
+  @Get('members/export')
   exportMembers(
     @Call() call: CallContext,
     @Param() { enterpriseGlobalId }: ImportPath,

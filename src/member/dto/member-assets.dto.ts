@@ -130,14 +130,7 @@ export class SetAssetNumsDto {
   assetNums!: string[];
 }
 
-export class ChangeRightsQuery {
-  /** `true`: the response shows what would change, and the gateway sends nothing. */
-  @Optional()
-  @FlagParameter({ example: false })
-  validateOnly: boolean = false;
-}
-
-@ApiSchema({ description: 'What changed, or with `validateOnly` would change' })
+@ApiSchema({ description: 'What changed' })
 export class RightsChangeDto {
   /** Numbers that the member got. */
   assigned!: string[];

@@ -1,6 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { DryRunDto } from '../dry-run.dto.ts';
 import { ProblemDto } from '../../problem/problem.dto.ts';
 import { version } from '../../shared/shipped-file.ts';
 import { addCallerHeaders } from './caller-headers.ts';
@@ -81,7 +80,7 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
     .addTag('Meta', 'Health and the error catalogue; they need no key')
     .addServer('/');
   const document = SwaggerModule.createDocument(app, builder.build(), {
-    extraModels: [ProblemDto, DryRunDto],
+    extraModels: [ProblemDto],
   });
   dropUndescribedResponses(document);
   addWebhooks(document);

@@ -30,8 +30,7 @@ export function idempotencyHeaders(
   problems: readonly ProblemSlug[] = [],
 ): ResponseHeaders | undefined {
   if (idempotency === undefined || (status >= 400 && !OF_OUTCOMES.has(status))) return undefined;
-  // An order's 200 is the preview, which has no record.
-  if (idempotency === 'order') return status === 200 ? undefined : { ...REPLAYED, ...LOCATION };
+  if (idempotency === 'order') return { ...REPLAYED, ...LOCATION };
   if (problems.includes('import-in-progress')) return { ...REPLAYED, ...RUNNING };
   return problems.includes('order-not-settleable') ? { ...REPLAYED, ...LOCATION } : REPLAYED;
 }

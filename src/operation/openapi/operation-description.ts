@@ -4,14 +4,12 @@ import {
   ApiExtension,
   ApiHeader,
   ApiOperation,
-  ApiQuery,
   ApiResponse,
   type ApiResponseOptions,
   ApiSecurity,
-  getSchemaPath,
 } from '@nestjs/swagger';
 import { type Deprecated, deprecationText } from '../deprecation.ts';
-import { DryRunDto } from '../dry-run.dto.ts';
+import { dryRunOf } from '../dry-run-route.ts';
 import type { OperationPolicy } from '../../caller/operation-policy.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import {
@@ -74,13 +72,6 @@ const lookupHeader = ApiHeader({
     'named for the enterprise',
 });
 
-const DRY_RUN = ApiQuery({
-  name: 'validateOnly',
-  required: false,
-  description: '`true`: every check, and what would be sent; nothing is sent or recorded',
-  schema: { type: 'boolean', default: false },
-});
-
 const LOCATION: ResponseHeaders = {
   Location: { description: 'What the request made', schema: { type: 'string' } },
 };
@@ -112,6 +103,8 @@ export interface OperationDescription {
   readonly file?: FileDoc;
   readonly deprecated?: Deprecated;
   readonly body?: Type;
+  /** The operation whose examples of requests it has; default: its own. */
+  readonly examplesOf?: string;
 }
 
 type Decorators = MethodDecorator[];
@@ -120,7 +113,7 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
   const { operationId, scope, idempotency, actsAsUser } = policy;
   const upstream = spec.upstream && operations[spec.upstream];
   const shown = spec.later ? operations[spec.later] : upstream;
-  const { description = '', deprecated } = spec;
+  const { description = '', deprecated, examplesOf = operationId } = spec;
   const about = deprecated ? `${deprecationText(deprecated)}\n\n${description}` : description;
   const text = `${about}\n\nScope: ${scope === 'none' ? 'none' : `\`${scope}\``}`.trim();
   return [
@@ -129,7 +122,7 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
       summary: spec.summary,
       description: text,
       ...(deprecated && { deprecated: true }),
-      ...(spec.file && { requestBody: fileBody(operationId, spec.file) }),
+      ...(spec.file && { requestBody: fileBody(examplesOf, spec.file) }),
     }),
     // A caller sends a key or a token.
     ApiSecurity(API_KEY),
@@ -138,9 +131,10 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
     ...(actsAsUser ? userHeaders : []),
     ...(policy.looksUpAsUser ? [lookupHeader] : []),
     ...(idempotency ? [idempotencyParameter(idempotency, spec.keyExample)] : []),
-    ...(policy.hasDryRun ? [DRY_RUN] : []),
+    ...(policy.hasDryRun ? [ApiExtension('x-dry-run', dryRunOf(operationId))] : []),
+    ...(policy.isDryRun ? [ApiExtension('x-dry-run-of', examplesOf)] : []),
     ...(spec.body
-      ? [ApiBody({ type: spec.body, required: true, examples: requestExamples(operationId) })]
+      ? [ApiBody({ type: spec.body, required: true, examples: requestExamples(examplesOf) })]
       : []),
     ...successResponses(spec, policy),
     ...problemResponses(
@@ -156,8 +150,7 @@ function successResponses(spec: OperationDescription, policy: OperationPolicy): 
     const asksPlatform = spec.upstream !== undefined || actsAsUser === true;
     return readResponses(spec.success, { asksPlatform, paged: spec.paged ?? false });
   }
-  const successes = policy.hasDryRun ? withDryRun(spec.success) : spec.success;
-  return successes.map(({ streams, ...success }) =>
+  return spec.success.map(({ streams, ...success }) =>
     ApiResponse({
       ...success,
       ...(streams && { content: streamContent(operationId, streams) }),
@@ -167,22 +160,6 @@ function successResponses(spec: OperationDescription, policy: OperationPolicy): 
       },
     }),
   );
-}
-
-/** The response to `validateOnly`, beside that of the write where this is 200 too. */
-function withDryRun(successes: readonly Success[]): (Success & ApiResponseOptions)[] {
-  const dry = { $ref: getSchemaPath(DryRunDto) };
-  const text = 'with `validateOnly` what it would send';
-  const own = successes.find(({ status }) => status === 200);
-  if (!own)
-    return [...successes, { status: 200, description: `Only validated: ${text.slice(20)}`, type: DryRunDto }];
-  return successes.map((each) => {
-    if (each !== own || !own.type) return each;
-    const { type, ...others } = own;
-    const oneOf = [{ $ref: getSchemaPath(type) }, dry];
-    const content = { 'application/json': { schema: { oneOf } } };
-    return { ...others, description: `${own.description}; ${text}`, content };
-  });
 }
 
 function upstreamRoute({ name, method, module, path }: UpstreamOperation): object {

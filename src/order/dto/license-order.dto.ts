@@ -228,10 +228,3 @@ export class PlaceOrderDto {
 export function sequenceOf(item: { readonly sequence?: number }, index: number): number {
   return item?.sequence ?? index + 1;
 }
-
-export class PlaceOrderQuery {
-  /** `true`: the gateway runs every check, shows what it would send, and sends nothing. */
-  @Optional()
-  @FlagParameter({ example: false })
-  validateOnly: boolean = false;
-}

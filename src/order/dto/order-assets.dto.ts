@@ -27,29 +27,3 @@ export class OrderAssetDto {
 export class OrderAssetPageDto extends PageDto {
   items!: OrderAssetDto[];
 }
-
-@ApiSchema({ description: 'What a deletion takes off one asset (docs/platform.md, sections 2.8 and 2.12)' })
-export class AffectedAssetDto {
-  @UpstreamName('id')
-  assetId!: string;
-
-  assetNum!: string | null;
-
-  /** Whether nothing is left on the asset. */
-  whole!: boolean;
-
-  /** The products that go, each once. */
-  productUris!: string[];
-}
-
-@ApiSchema({ description: 'What an item that deletes would take away, as the platform shows it now' })
-export class DeletionEffectDto {
-  @ApiProperty({ type: 'integer' })
-  sequence!: number;
-
-  /** false where something that the item names could not be read: `assets` has the rest. */
-  readable!: boolean;
-
-  /** The assets that lose something. */
-  assets!: AffectedAssetDto[];
-}

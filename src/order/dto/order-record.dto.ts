@@ -7,7 +7,6 @@ import { enumeration } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { Int32, TimestampParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, InUrl, ListOf, ObjectRule, OneOf, Optional, Text } from '../../validation/rules.ts';
-import { DeletionEffectDto } from './order-assets.dto.ts';
 
 const settlements = enumeration(
   'Settlement',
@@ -154,25 +153,4 @@ export class SettleOrderDto {
   @Optional()
   @ListOf(() => SettledItemDto, { min: 1, max: 1_000 })
   items?: SettledItemDto[];
-}
-
-@ApiSchema({
-  description:
-    'What `validateOnly` shows: the call that the gateway would make to the platform (docs/platform.md, section 2.4). Secrets are shown as `[secret]`',
-})
-export class OrderPreviewDto {
-  /** HTTP method of the call. */
-  method!: string;
-  /** Path of the call. */
-  path!: string;
-
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    description: 'Body of the call, in the names of the platform',
-  })
-  body!: object;
-
-  /** Of each item that deletes, what would go. */
-  effects!: DeletionEffectDto[];
 }

@@ -42,7 +42,6 @@ const ofOpenapiFetch: Client = {
     const body: components['schemas']['PlaceOrder'] = orderOf('SO-openapi-fetch');
     const { data, error } = await fetching.POST('/v1/license-orders', { body });
     if (error) throw new Error(`${error.status} ${error.code}`);
-    // Without `validateOnly` it is the record, not the preview.
     return 'state' in data ? data.items.map(({ licenseOrderId }) => licenseOrderId) : [];
   },
   conflicts: async () => {

@@ -1,0 +1,74 @@
+import { RequestMapping, RequestMethod } from '@nestjs/common';
+import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { type OtherBody, otherBodyOf, setOtherBody } from '../validation/other-body.ts';
+
+type Handler = (...parts: unknown[]) => unknown;
+type Controller = Record<string, Handler>;
+type Args = Readonly<Record<string, { readonly index: number }>>;
+
+/** Two writes with one path have one path for their dry runs too. There the body tells which of them is meant. */
+export interface SharedPath {
+  /** The method of the controller that declares the other write, above this one. */
+  readonly with: string;
+  /** The last part of a further path, which is of this dry run alone. */
+  readonly own: string;
+  /** Whether a body is of this write, and not of the other. */
+  readonly takes: OtherBody['takes'];
+}
+
+export function dryRunOf(name: string): string {
+  return `dryRun${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
+
+/**
+ * Adds the handler of a write to its controller once more, on `POST <path of the write>/dry-run`, with the same parameters and body. The
+ * interceptor ends it where something would be sent. Returns its name and descriptor, for the decorators that make it an operation.
+ */
+export function addDryRunRoute(
+  controller: object,
+  write: string,
+  handler: Handler,
+  shared: SharedPath | undefined,
+): { readonly method: string; readonly descriptor: TypedPropertyDescriptor<Handler> } {
+  const path = Reflect.getMetadata(PATH_METADATA, handler) as string | undefined;
+  if (path === undefined)
+    throw new Error(`${write}: @Operation has to stand above the decorator of its path`);
+  const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller.constructor, write) as Args;
+  const method = dryRunOf(write);
+  const run = named(method, handler, bodyIndex(args));
+  const descriptor = { value: run, writable: true, configurable: true };
+  Object.defineProperty(controller, method, descriptor);
+  for (const key of Reflect.getMetadataKeys(handler) as string[])
+    Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), run);
+  // Types are kept at the prototype, what parameters are at the class.
+  for (const place of [controller, controller.constructor])
+    for (const key of Reflect.getMetadataKeys(place, write) as string[])
+      Reflect.defineMetadata(key, Reflect.getMetadata(key, place, write), place, method);
+  const parts = [path === '/' ? '' : path, 'dry-run', shared?.own ?? ''];
+  const own = parts.filter((part) => part !== '').join('/');
+  RequestMapping({ path: own, method: RequestMethod.POST })(controller, method, descriptor);
+  if (shared) {
+    const other = (controller as Controller)[dryRunOf(shared.with)];
+    if (!other) throw new Error(`${write}: ${shared.with} has no dry run, or is not declared above`);
+    setOtherBody(other, { method, takes: shared.takes });
+  }
+  return { method, descriptor };
+}
+
+/** The validation guard has checked the body as that of the handler that it is of. */
+function named(method: string, handler: Handler, body: number): Handler {
+  const run = {
+    [method](this: Controller, ...parts: unknown[]): unknown {
+      const other = otherBodyOf(run);
+      return other?.takes(parts[body]) ? this[other.method]?.(...parts) : handler.apply(this, parts);
+    },
+  }[method] as Handler;
+  return run;
+}
+
+/** Where the handler takes its body; -1: it takes none. */
+function bodyIndex(args: Args): number {
+  const [, found] = Object.entries(args).find(([key]) => key.startsWith(`${RouteParamtypes.BODY}:`)) ?? [];
+  return found?.index ?? -1;
+}
