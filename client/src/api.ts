@@ -22,17 +22,6 @@ interface components {
             /** @description The members that were added. */
             readonly succeeded: readonly components["schemas"]["Member"][];
         };
-        /** @description What a deletion takes off one asset (docs/platform.md, sections 2.8 and 2.12) */
-        readonly AffectedAsset: {
-            /** @description Id of the asset */
-            readonly assetId: string;
-            /** @description Number of the asset, such as the number of a lock */
-            readonly assetNum: string | null;
-            /** @description The products that go, each once. */
-            readonly productUris: readonly string[];
-            /** @description Whether nothing is left on the asset. */
-            readonly whole: boolean;
-        };
         /** @description An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account (docs/platform.md, section 2.8) */
         readonly Asset: {
             /** @description Id of the asset */
@@ -317,8 +306,6 @@ interface components {
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
-            /** @description `true`: the response shows what would change, and the gateway sends nothing. */
-            readonly validateOnly?: boolean;
         } & components["schemas"]["ChangeAssetNums"];
         /** @description An asset number that another member has */
         readonly Conflict: {
@@ -519,15 +506,6 @@ interface components {
              */
             readonly webhookId: string;
         };
-        /** @description What an item that deletes would take away, as the platform shows it now */
-        readonly DeletionEffect: {
-            /** @description The assets that lose something. */
-            readonly assets: readonly components["schemas"]["AffectedAsset"][];
-            /** @description false where something that the item names could not be read: `assets` has the rest. */
-            readonly readable: boolean;
-            /** @description Number of the item in the order */
-            readonly sequence: number;
-        };
         /** @description One event for one webhook */
         readonly Delivery: {
             /** @description How often it was sent */
@@ -580,24 +558,39 @@ interface components {
              */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
-        /** @description What a write with `validateOnly` would do. Nothing was sent, and nothing recorded */
+        /** @description What a write would do. Nothing was sent, and nothing recorded */
         readonly DryRun: {
-            /** @description As far as it can be read; of locks, `deleteMember` and `lendAssets` */
-            readonly effects: readonly components["schemas"]["DryRunEffect"][];
+            /** @description As far as the platform shows it */
+            readonly effects: readonly components["schemas"]["Effect"][];
+            /** @description Of an import; null for other writes */
+            readonly plan: components["schemas"]["ImportPlan"] | null;
             /** @description Calls of the platform; none where it would not be called */
             readonly wouldSend: readonly components["schemas"]["WouldSend"][];
         };
-        /** @description What a write would take away or change, as it is now. Which fields it has depends on the operation */
-        readonly DryRunEffect: {
-            /** @description `lendAssets`: the asset */
-            readonly assetId?: string;
-            /** @description Locks: the number of the lock; `deleteMember`: a right that goes with the member */
-            readonly assetNum?: string;
-            /** @description `lendAssets`: whether no member has it, and it is not lent */
-            readonly free?: boolean;
-            /** @description Locks: whether it is disabled now */
-            readonly locked?: boolean | null;
+        /** @description What a write would take away or change, as it is now. A field is null where it does not apply, or is not known */
+        readonly Effect: {
+            /** @description The account of a member who would be removed. */
+            readonly account: string | null;
+            /** @description Id of the asset */
+            readonly assetId: string | null;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string | null;
+            /** @description Global id of the enterprise's main account */
+            readonly enterpriseGlobalId: string | null;
+            /** @description What would happen */
+            readonly kind: components["schemas"]["EffectKind"] | (string & Record<never, never>);
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string | null;
+            /** @description The product: a `gmsPid` or an `appKey` */
+            readonly productUri: string | null;
+            /** @description false: the platform does not show what would happen here, so there may be more. */
+            readonly readable: boolean;
         };
+        /**
+         * @description What a write would take away or change
+         * @enum {string}
+         */
+        readonly EffectKind: "asset-removed" | "product-removed" | "number-assigned" | "number-withdrawn" | "number-kept" | "lock-disabled" | "lock-enabled" | "loan-made" | "member-removed" | "budget-used";
         readonly EnableLocksInput: {
             /**
              * Format: id
@@ -930,28 +923,33 @@ interface components {
             readonly maxDeletes?: number;
             /** @description What becomes of rows whose account exists. */
             readonly mode?: components["schemas"]["ImportMode"];
-            /** @description Whether to answer what the import would do, and send nothing. */
-            readonly validateOnly?: boolean;
         };
         /**
          * @description `add`: rows of members who exist fail; `upsert`: those members are updated
          * @enum {string}
          */
         readonly ImportMode: "add" | "upsert";
-        /** @description What an import would do */
+        /** @description What an import would do with its rows */
         readonly ImportPlan: {
             /** @description Members to add */
             readonly add: number;
             /** @description Accounts of the members to delete. */
             readonly delete: readonly string[];
-            /** @description Accounts whose rows would fail: with `mode=add`, those that the enterprise has already; else new ones without name or password. */
-            readonly fail: readonly string[];
-            /** @description Columns that only the platform can check, and only when members are added: its rules for passwords may refuse rows that are in order here. Empty where nobody is added */
-            readonly notChecked: readonly "password"[];
-            /** @description Rows whose members exist and stay as they are */
+            /** @description Rows that would fail */
+            readonly impossible: readonly components["schemas"]["ImpossibleRow"][];
+            /** @description Rows without a difference */
             readonly unchanged: number;
             /** @description Members to update */
             readonly update: number;
+        };
+        /** @description A row of a file that cannot be done */
+        readonly ImpossibleRow: {
+            /** @description Login name without the enterprise's suffix */
+            readonly account: string;
+            /** @description Why not, in words. */
+            readonly reason: string;
+            /** @description 1 for the first row below the header */
+            readonly row: number;
         };
         /** @description An import: how far it is, and what became of its rows */
         readonly Job: {
@@ -1721,19 +1719,6 @@ interface components {
             /** @description Number of pages */
             readonly totalPages: number;
         };
-        /** @description What `validateOnly` shows: the call that the gateway would make to the platform (docs/platform.md, section 2.4). Secrets are shown as `[secret]` */
-        readonly OrderPreview: {
-            /** @description Body of the call, in the names of the platform */
-            readonly body: {
-                readonly [key: string]: Json;
-            };
-            /** @description Of each item that deletes, what would go. */
-            readonly effects: readonly components["schemas"]["DeletionEffect"][];
-            /** @description HTTP method of the call. */
-            readonly method: string;
-            /** @description Path of the call. */
-            readonly path: string;
-        };
         /** @description A product of an order (docs/platform.md, section 2.4) */
         readonly OrderProduct: {
             /**
@@ -2259,8 +2244,6 @@ interface components {
              * @description Id of the job
              */
             readonly jobId: string;
-            /** @description `true`: every check, and what would be sent; nothing is sent or recorded */
-            readonly validateOnly?: boolean;
         };
         /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4) */
         readonly RevokedAsset: {
@@ -2434,7 +2417,7 @@ interface components {
              */
             readonly trialEndsAt?: string;
         };
-        /** @description What changed, or with `validateOnly` would change */
+        /** @description What changed */
         readonly RightsChange: {
             /** @description Numbers that the member got. */
             readonly assigned: readonly string[];
@@ -2529,8 +2512,6 @@ interface components {
              * @description Global id of the member, which operations on a member use
              */
             readonly memberGlobalId: string;
-            /** @description `true`: the response shows what would change, and the gateway sends nothing. */
-            readonly validateOnly?: boolean;
         } & components["schemas"]["SetAssetNums"];
         /** @description An item that the platform placed, as the operator found it (docs/platform.md, section 2.6) */
         readonly SettledItem: {
@@ -2882,7 +2863,7 @@ interface components {
         };
         /** @description A call of the platform that a write would make */
         readonly WouldSend: {
-            /** @description The body, with its secrets masked; null where it has none */
+            /** @description The body, with its secrets masked; null where it has none, and for an import, whose `plan` has what would be done */
             readonly body: {
                 readonly [key: string]: Json;
             } | null;
@@ -2901,7 +2882,6 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export type AddMembers = components['schemas']['AddMembers'];
 export type AddMembersInput = components['schemas']['AddMembersInput'];
 export type AddMembersResult = components['schemas']['AddMembersResult'];
-export type AffectedAsset = components['schemas']['AffectedAsset'];
 export type Asset = components['schemas']['Asset'];
 export type AssetAssignment = components['schemas']['AssetAssignment'];
 export type AssetCounts = components['schemas']['AssetCounts'];
@@ -2934,13 +2914,13 @@ export type DeleteMemberInput = components['schemas']['DeleteMemberInput'];
 export type DeleteProduct = components['schemas']['DeleteProduct'];
 export type DeleteSessionInput = components['schemas']['DeleteSessionInput'];
 export type DeleteWebhookInput = components['schemas']['DeleteWebhookInput'];
-export type DeletionEffect = components['schemas']['DeletionEffect'];
 export type Delivery = components['schemas']['Delivery'];
 export type DeliveryPage = components['schemas']['DeliveryPage'];
 export type DeliveryState = components['schemas']['DeliveryState'];
 export type DisableLocksInput = components['schemas']['DisableLocksInput'];
 export type DryRun = components['schemas']['DryRun'];
-export type DryRunEffect = components['schemas']['DryRunEffect'];
+export type Effect = components['schemas']['Effect'];
+export type EffectKind = components['schemas']['EffectKind'];
 export type EnableLocksInput = components['schemas']['EnableLocksInput'];
 export type EndMaintenanceInput = components['schemas']['EndMaintenanceInput'];
 export type Enterprise = components['schemas']['Enterprise'];
@@ -2973,6 +2953,7 @@ export type ImportMembersInput = components['schemas']['ImportMembersInput'];
 export type ImportMode = components['schemas']['ImportMode'];
 export type ImportPlan = components['schemas']['ImportPlan'];
 export type ImportedMember = components['schemas']['ImportedMember'];
+export type ImpossibleRow = components['schemas']['ImpossibleRow'];
 export type Job = components['schemas']['Job'];
 export type JobKind = components['schemas']['JobKind'];
 export type JobPage = components['schemas']['JobPage'];
@@ -3020,7 +3001,6 @@ export type OrderBranch = components['schemas']['OrderBranch'];
 export type OrderCustomer = components['schemas']['OrderCustomer'];
 export type OrderExtension = components['schemas']['OrderExtension'];
 export type OrderPage = components['schemas']['OrderPage'];
-export type OrderPreview = components['schemas']['OrderPreview'];
 export type OrderProduct = components['schemas']['OrderProduct'];
 export type OrderRecord = components['schemas']['OrderRecord'];
 export type OrderRecordItem = components['schemas']['OrderRecordItem'];
@@ -3115,12 +3095,8 @@ export interface MaintenanceMethods {
   get(input?: GetMaintenanceInput, options?: CallOptions): Promise<Maintenance>;
   /** Stop orders, writes or all calls of the platform for a while (`setMaintenance`, PUT /v1/maintenance) */
   set(input: SetMaintenanceInput, options?: CallOptions): Promise<Maintenance>;
-  /** Every check of `set`, and what it would send; nothing is sent */
-  previewSet(input: SetMaintenanceInput, options?: CallOptions): Promise<DryRun>;
   /** End the maintenance, also one that is to come (`endMaintenance`, DELETE /v1/maintenance) */
   end(input?: EndMaintenanceInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `end`, and what it would send; nothing is sent */
-  previewEnd(input?: EndMaintenanceInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface ProblemsMethods {
@@ -3133,20 +3109,16 @@ export interface ProblemsMethods {
 export interface SessionsMethods {
   /** Log in a user of the platform (`createSession`, POST /v1/sessions) */
   create(input: CreateSessionInput, options?: CallOptions): Promise<SessionCreated>;
-  /** Every check of `create`, and what it would send; nothing is sent */
-  previewCreate(input: CreateSessionInput, options?: CallOptions): Promise<DryRun>;
   /** Read the user and the end of the session (`getSession`, GET /v1/sessions/current) */
   get(input?: GetSessionInput, options?: CallOptions): Promise<Session>;
   /** Log out: the session ends at once on every replica (`deleteSession`, DELETE /v1/sessions/current) */
   delete(input?: DeleteSessionInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `delete`, and what it would send; nothing is sent */
-  previewDelete(input?: DeleteSessionInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface CustomersMethods {
   /** Bind a channel customer to an enterprise main account (`bindCustomer`, POST /v1/customers) */
   bind(input: BindCustomerInput, options?: CallOptions): Promise<Customer>;
-  /** Every check of `bind`, and what it would send; nothing is sent */
+  /** Every check of `bind`, and what it would send and change; nothing is sent */
   previewBind(input: BindCustomerInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the customers of a channel (`findCustomers`, GET /v1/customers) */
   find(input: FindCustomersInput, options?: CallOptions): Promise<CustomerPage>;
@@ -3154,14 +3126,14 @@ export interface CustomersMethods {
   each(input: FindCustomersInput, options?: CallOptions): Walk<Customer>;
   /** Change name, branch or address of the customer of a CRM number (`updateCustomer`, PATCH /v1/crm-customers/{crmCustomerId}) */
   update(input: UpdateCustomerInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `update`, and what it would send; nothing is sent */
+  /** Every check of `update`, and what it would send and change; nothing is sent */
   previewUpdate(input: UpdateCustomerInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface EnterprisesMethods {
   /** Create an enterprise main account with its default customer and administrator (`createEnterprise`, POST /v1/enterprises) */
   create(input: CreateEnterpriseInput, options?: CallOptions): Promise<Enterprise>;
-  /** Every check of `create`, and what it would send; nothing is sent */
+  /** Every check of `create`, and what it would send and change; nothing is sent */
   previewCreate(input: CreateEnterpriseInput, options?: CallOptions): Promise<DryRun>;
   /** Count the members, asset numbers, lent locks and assets of an enterprise (`getOverview`, GET /v1/enterprises/{enterpriseGlobalId}/overview) */
   overview(input: GetOverviewInput, options?: CallOptions): Promise<Overview>;
@@ -3181,8 +3153,8 @@ export interface AssetsMethods {
 export interface OrdersMethods {
   /** Place a batch of licence orders: buy, revoke assets, revoke products (`placeOrder`, POST /v1/license-orders) */
   place(input: PlaceOrderInput, options?: CallOptions): Promise<OrderRecord>;
-  /** Every check of `place`, and what it would send; nothing is sent */
-  preview(input: PlaceOrderInput, options?: CallOptions): Promise<OrderPreview>;
+  /** Every check of `place`, and what it would send and change; nothing is sent */
+  preview(input: PlaceOrderInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the orders that were placed through the gateway, newest first (`listOrders`, GET /v1/license-orders) */
   list(input?: ListOrdersInput, options?: CallOptions): Promise<OrderPage>;
   /** Every item of `list`, page after page */
@@ -3195,25 +3167,23 @@ export interface OrdersMethods {
   eachAsset(input: GetOrderAssetsInput, options?: CallOptions): Walk<OrderAsset>;
   /** Settle an order whose end is not known with the result that an operator found (`settleOrder`, POST /v1/license-orders/{channelCode}/{channelOrderId}/settlement) */
   settle(input: SettleOrderInput, options?: CallOptions): Promise<OrderRecord>;
-  /** Every check of `settle`, and what it would send; nothing is sent */
-  previewSettle(input: SettleOrderInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface LocksMethods {
   /** Disable physical locks (`disableLocks`, POST /v1/enterprises/{enterpriseGlobalId}/locks/disable) */
   disable(input: DisableLocksInput, options?: CallOptions): Promise<LockResults>;
-  /** Every check of `disable`, and what it would send; nothing is sent */
+  /** Every check of `disable`, and what it would send and change; nothing is sent */
   previewDisable(input: DisableLocksInput, options?: CallOptions): Promise<DryRun>;
   /** Enable physical locks (`enableLocks`, POST /v1/enterprises/{enterpriseGlobalId}/locks/enable) */
   enable(input: EnableLocksInput, options?: CallOptions): Promise<LockResults>;
-  /** Every check of `enable`, and what it would send; nothing is sent */
+  /** Every check of `enable`, and what it would send and change; nothing is sent */
   previewEnable(input: EnableLocksInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface AssetNumsMethods {
   /** Reserve asset numbers (`reserveAssetNums`, POST /v1/asset-num-reservations) */
   reserve(input: ReserveAssetNumsInput, options?: CallOptions): Promise<ReservedAssetNums>;
-  /** Every check of `reserve`, and what it would send; nothing is sent */
+  /** Every check of `reserve`, and what it would send and change; nothing is sent */
   previewReserve(input: ReserveAssetNumsInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the asset numbers of an enterprise and the members that have them (`listAssetNums`, GET /v1/enterprises/{enterpriseGlobalId}/asset-nums) */
   list(input: ListAssetNumsInput, options?: CallOptions): Promise<AssetNumPage>;
@@ -3230,14 +3200,12 @@ export interface JobsMethods {
   get(input: GetJobInput, options?: CallOptions): Promise<Job>;
   /** Cancel a job: what was sent is finished, and nothing further is sent (`cancelJob`, DELETE /v1/jobs/{jobId}) */
   cancel(input: CancelJobInput, options?: CallOptions): Promise<Job>;
-  /** Every check of `cancel`, and what it would send; nothing is sent */
-  previewCancel(input: CancelJobInput, options?: CallOptions): Promise<DryRun>;
 }
 
 export interface MembersMethods {
   /** Add members to an enterprise, up to 1,000 at once (`addMembers`, POST /v1/enterprises/{enterpriseGlobalId}/members) */
   add(input: AddMembersInput, options?: CallOptions): Promise<AddMembersResult>;
-  /** Every check of `add`, and what it would send; nothing is sent */
+  /** Every check of `add`, and what it would send and change; nothing is sent */
   previewAdd(input: AddMembersInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the members of an enterprise (`listMembers`, GET /v1/enterprises/{enterpriseGlobalId}/members) */
   list(input: ListMembersInput, options?: CallOptions): Promise<MemberPage>;
@@ -3247,23 +3215,27 @@ export interface MembersMethods {
   get(input: GetMemberInput, options?: CallOptions): Promise<Member>;
   /** Change the account, name and other data of a member (`updateMember`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
   update(input: UpdateMemberInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `update`, and what it would send; nothing is sent */
+  /** Every check of `update`, and what it would send and change; nothing is sent */
   previewUpdate(input: UpdateMemberInput, options?: CallOptions): Promise<DryRun>;
   /** Delete a member (`deleteMember`, DELETE /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
   delete(input: DeleteMemberInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `delete`, and what it would send; nothing is sent */
+  /** Every check of `delete`, and what it would send and change; nothing is sent */
   previewDelete(input: DeleteMemberInput, options?: CallOptions): Promise<DryRun>;
   /** Set a new password of a member (`resetMemberPassword`, PUT /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/password) */
   resetPassword(input: ResetMemberPasswordInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `resetPassword`, and what it would send; nothing is sent */
+  /** Every check of `resetPassword`, and what it would send and change; nothing is sent */
   previewResetPassword(input: ResetMemberPasswordInput, options?: CallOptions): Promise<DryRun>;
   /** Replace the asset numbers of a member (`setMemberAssetNums`, PUT /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/asset-nums) */
   setAssetNums(input: SetMemberAssetNumsInput, options?: CallOptions): Promise<RightsChange>;
+  /** Every check of `setAssetNums`, and what it would send and change; nothing is sent */
+  previewSetAssetNums(input: SetMemberAssetNumsInput, options?: CallOptions): Promise<DryRun>;
   /** Assign asset numbers to a member, and withdraw others (`changeMemberAssetNums`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/asset-nums) */
   changeAssetNums(input: ChangeMemberAssetNumsInput, options?: CallOptions): Promise<RightsChange>;
+  /** Every check of `changeAssetNums`, and what it would send and change; nothing is sent */
+  previewChangeAssetNums(input: ChangeMemberAssetNumsInput, options?: CallOptions): Promise<DryRun>;
   /** Move the product rights of a member's assets into a lent lock (`lendAssets`, POST /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}/loans) */
   lend(input: LendAssetsInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `lend`, and what it would send; nothing is sent */
+  /** Every check of `lend`, and what it would send and change; nothing is sent */
   previewLend(input: LendAssetsInput, options?: CallOptions): Promise<DryRun>;
 }
 
@@ -3282,8 +3254,6 @@ export interface EventsMethods {
 export interface WebhooksMethods {
   /** Have events sent to a URL, from now on (`createWebhook`, POST /v1/webhooks) */
   create(input: CreateWebhookInput, options?: CallOptions): Promise<WebhookWithSecret>;
-  /** Every check of `create`, and what it would send; nothing is sent */
-  previewCreate(input: CreateWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the caller's webhooks, newest first (`listWebhooks`, GET /v1/webhooks) */
   list(input?: ListWebhooksInput, options?: CallOptions): Promise<WebhookPage>;
   /** Every item of `list`, page after page */
@@ -3292,28 +3262,18 @@ export interface WebhooksMethods {
   get(input: GetWebhookInput, options?: CallOptions): Promise<Webhook>;
   /** Change a webhook, or switch it off or on (`updateWebhook`, PATCH /v1/webhooks/{webhookId}) */
   update(input: UpdateWebhookInput, options?: CallOptions): Promise<Webhook>;
-  /** Every check of `update`, and what it would send; nothing is sent */
-  previewUpdate(input: UpdateWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Remove a webhook, with what waits for it (`deleteWebhook`, DELETE /v1/webhooks/{webhookId}) */
   delete(input: DeleteWebhookInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `delete`, and what it would send; nothing is sent */
-  previewDelete(input: DeleteWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Give a webhook another secret (`rotateWebhookSecret`, POST /v1/webhooks/{webhookId}/secret) */
   rotateSecret(input: RotateWebhookSecretInput, options?: CallOptions): Promise<WebhookWithSecret>;
-  /** Every check of `rotateSecret`, and what it would send; nothing is sent */
-  previewRotateSecret(input: RotateWebhookSecretInput, options?: CallOptions): Promise<DryRun>;
   /** Send one event of the type `webhook.test` now (`testWebhook`, POST /v1/webhooks/{webhookId}/test) */
   test(input: TestWebhookInput, options?: CallOptions): Promise<TestDelivery>;
-  /** Every check of `test`, and what it would send; nothing is sent */
-  previewTest(input: TestWebhookInput, options?: CallOptions): Promise<DryRun>;
   /** Page through the deliveries of a webhook, newest events first (`listDeliveries`, GET /v1/webhooks/{webhookId}/deliveries) */
   deliveries(input: ListDeliveriesInput, options?: CallOptions): Promise<DeliveryPage>;
   /** Every item of `deliveries`, page after page */
   eachDelivery(input: ListDeliveriesInput, options?: CallOptions): Walk<Delivery>;
   /** Send an event once more (`redeliver`, POST /v1/webhooks/{webhookId}/deliveries/{eventId}) */
   redeliver(input: RedeliverInput, options?: CallOptions): Promise<undefined>;
-  /** Every check of `redeliver`, and what it would send; nothing is sent */
-  previewRedeliver(input: RedeliverInput, options?: CallOptions): Promise<DryRun>;
 }
 
 /** The methods of the client, by what they are about. */
