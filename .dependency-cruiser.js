@@ -55,8 +55,7 @@ export default {
     },
     {
       name: 'tracing-sdk-apart',
-      comment:
-        "OpenTelemetry's SDK takes a second to load: only the file that main loads on demand imports it.",
+      comment: "OpenTelemetry's SDK takes time to load: only the file that main loads on demand imports it.",
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/observability/tracing-sdk\\.ts$' },
       to: { path: '(^|/)node_modules/@opentelemetry/(?!api/)' },

@@ -1,22 +1,62 @@
-import { diag, DiagLogLevel } from '@opentelemetry/api';
-import { NodeSDK } from '@opentelemetry/sdk-node';
+import { context, diag, DiagLogLevel, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  getBooleanFromEnv,
+  getNumberFromEnv,
+  getStringFromEnv,
+  getStringListFromEnv,
+} from '@opentelemetry/core';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  hostDetector,
+  osDetector,
+  processDetector,
+  type ResourceDetector,
+  serviceInstanceIdDetector,
+} from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { version } from '../shared/shipped-file.ts';
 import type { Log } from './log.ts';
 import { collectSpans } from './tracing.ts';
 
 const MAX_WORDS = 200;
+const DETECTORS: Readonly<Record<string, ResourceDetector>> = {
+  env: envDetector,
+  host: hostDetector,
+  os: osDetector,
+  process: processDetector,
+  serviceinstance: serviceInstanceIdDetector,
+};
+const SAMPLERS: Readonly<Record<string, () => Sampler>> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: () => new TraceIdRatioBasedSampler(ratio()),
+};
 
 /**
- * OpenTelemetry's SDK. `main` loads this file only where OTEL_EXPORTER_OTLP_ENDPOINT is set: loading takes a second. The SDK reads the
- * other OTEL_ variables itself. Only spans are exported: metrics are read from `/metrics`, and the log is on standard output.
+ * The parts of OpenTelemetry's SDK that send spans. `main` loads this file only where OTEL_EXPORTER_OTLP_ENDPOINT is set: loading takes
+ * time. The exporters read the variables of OTLP themselves, and this file reads those of the SDK. Only spans are exported: metrics are
+ * read from `/metrics`, and the log is on standard output.
  */
 export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Promise<void> } {
   const { env } = process;
   // They may come from a file.
   if (headers) env['OTEL_EXPORTER_OTLP_HEADERS'] = headers.reveal();
-  env['OTEL_LOGS_EXPORTER'] ??= 'none';
   // Not the process' own detector: it sends the command line and the user.
   env['OTEL_NODE_RESOURCE_DETECTORS'] ??= 'env,host,serviceinstance';
   const given = env['OTEL_RESOURCE_ATTRIBUTES'] ?? '';
@@ -26,11 +66,90 @@ export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Pr
     env['OTEL_RESOURCE_ATTRIBUTES'] = [given, `service.version=${encodeURIComponent(version)}`]
       .filter((part) => part !== '')
       .join(',');
-  const sdk = new NodeSDK({ metricReaders: [], textMapPropagator: null });
   sayOnce(log);
-  sdk.start();
+  const sent = chosen(['OTEL_TRACES_EXPORTER'], ['otlp', 'none']);
+  const protocol = chosen(
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'],
+    ['http/protobuf', 'http/json'],
+  );
+  if (sent === 'none' || getBooleanFromEnv('OTEL_SDK_DISABLED')) return { stop: () => Promise.resolve() };
+
+  const processor = new BatchSpanProcessor({
+    exporter: protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter(),
+    maxQueueSize: positive('OTEL_BSP_MAX_QUEUE_SIZE'),
+    scheduledDelayMillis: positive('OTEL_BSP_SCHEDULE_DELAY'),
+    exportTimeoutMillis: positive('OTEL_BSP_EXPORT_TIMEOUT'),
+    maxExportBatchSize: positive('OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
+  });
+  const provider = new TracerProvider({
+    resource: defaultResource().merge(detectResources({ detectors: detectors() })),
+    spanProcessors: [processor],
+    sampler: samplerOf(getStringFromEnv('OTEL_TRACES_SAMPLER')),
+    // The gateway's spans have no events.
+    spanLimits: {
+      attributeCountLimit:
+        getNumberFromEnv('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT') ?? getNumberFromEnv('OTEL_ATTRIBUTE_COUNT_LIMIT'),
+      attributeValueLengthLimit:
+        getNumberFromEnv('OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT') ??
+        getNumberFromEnv('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'),
+      linkCountLimit: getNumberFromEnv('OTEL_SPAN_LINK_COUNT_LIMIT'),
+    },
+  });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  trace.setGlobalTracerProvider(provider);
   collectSpans();
-  return { stop: () => sdk.shutdown().catch(() => undefined) };
+  return { stop: () => provider.shutdown().catch(() => undefined) };
+}
+
+/** The value of the first of these variables that is set; the first word where none is. */
+function chosen(variables: readonly string[], words: readonly [string, ...string[]]): string {
+  const [variable = ''] = variables.filter((name) => getStringFromEnv(name) !== undefined);
+  const word = getStringFromEnv(variable)?.trim() ?? words[0];
+  if (!words.includes(word)) throw new ConfigError([`${variable} must be one of ${words.join(', ')}`]);
+  return word;
+}
+
+/** Undefined: the SDK has a default of its own. */
+function positive(variable: string): number | undefined {
+  const value = getNumberFromEnv(variable);
+  if (value === undefined || value > 0) return value;
+  diag.warn(`${variable} must be a number above 0: the default is used`);
+  return undefined;
+}
+
+/** Undefined: the SDK collects what the caller collects, and every trace that begins here. */
+function samplerOf(name: string | undefined): Sampler | undefined {
+  if (name === undefined) return undefined;
+  const own = SAMPLERS[name.replace(/^parentbased_/, '')];
+  if (!own) {
+    const roots = Object.keys(SAMPLERS).join(', ');
+    diag.error(
+      `OTEL_TRACES_SAMPLER must be one of ${roots}, each also after parentbased_: all traces are collected`,
+    );
+    return undefined;
+  }
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root: own() }) : own();
+}
+
+function ratio(): number {
+  const given = getNumberFromEnv('OTEL_TRACES_SAMPLER_ARG');
+  if (given !== undefined && given >= 0 && given <= 1) return given;
+  diag.error('OTEL_TRACES_SAMPLER_ARG must be from 0 to 1: all traces are collected');
+  return 1;
+}
+
+function detectors(): ResourceDetector[] {
+  const names = getStringListFromEnv('OTEL_NODE_RESOURCE_DETECTORS') ?? [];
+  if (names.includes('none')) return [];
+  if (names.includes('all')) return Object.values(DETECTORS);
+  return names.flatMap((name) => {
+    const found = DETECTORS[name];
+    if (!found)
+      diag.warn(
+        `OTEL_NODE_RESOURCE_DETECTORS has an unknown word; known are ${Object.keys(DETECTORS).join(', ')}`,
+      );
+    return found ?? [];
+  });
 }
 
 /** What the SDK reports, each text once: a collector that is away fails every few seconds. */

@@ -280,4 +280,50 @@ describe('with a collector', () => {
     expect(await running.ended).toBe(0);
     expect(named(collector.ofTrace(trace), 'GET /v1/enterprises/:enterpriseGlobalId/assets')).toHaveLength(1);
   });
+
+  it('the variables of OpenTelemetry set sampling, limits and names; without a protocol the gateway sends Protobuf', async () => {
+    const running = await start({
+      OTEL_EXPORTER_OTLP_PROTOCOL: '',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0',
+      OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '1',
+      OTEL_SERVICE_NAME: 'a-gateway',
+      OTEL_RESOURCE_ATTRIBUTES: 'team=a-team',
+      OTEL_NODE_RESOURCE_DETECTORS: 'env,os',
+      OTEL_BSP_SCHEDULE_DELAY: '-1',
+    });
+    await ask(running, ASSETS, FRESH);
+    await ask(running, order.path, traced(trace), order.body);
+    await running.stop();
+    expect(collector.headers.at(-1)).toMatchObject({
+      'content-type': 'application/x-protobuf',
+      url: '/v1/traces',
+    });
+    for (const text of [
+      ...['POST /v1/license-orders', 'http.request.method', 'a-gateway'],
+      ...['team', 'a-team', 'os.type', 'service.version'],
+    ])
+      expect(collector.protobuf).toContain(text);
+    for (const text of ['/assets', 'gateway.operation', 'host.name', 'service.instance.id'])
+      expect(collector.protobuf).not.toContain(text);
+    expect(running.output()).toContain('OTEL_BSP_SCHEDULE_DELAY must be a number above 0');
+  });
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'http/protobuf, http/json'],
+    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc', 'http/protobuf, http/json'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin', 'otlp, none'],
+  ])('%s with a way that the gateway does not have stops the start: %s', async (variable, word, allowed) => {
+    await expect(start({ [variable]: word })).rejects.toThrow(`${variable} must be one of ${allowed}`);
+  });
+
+  it('no spans are sent where OpenTelemetry is switched off, and a trace is passed on', async () => {
+    const before = collector.headers.length;
+    const running = await start({ OTEL_SDK_DISABLED: 'true' });
+    await ask(running, ASSETS, { ...traced(trace), ...FRESH });
+    await running.stop();
+    expect((await lastCall('listAssets'))['traceparent']).toBe(`00-${trace}-${CALLERS_SPAN}-01`);
+    expect(collector.ofTrace(trace)).toEqual([]);
+    expect(collector.headers).toHaveLength(before);
+  });
 });

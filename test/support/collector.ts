@@ -38,9 +38,11 @@ interface Export {
   }[];
 }
 
-/** A collector of spans by OTLP over HTTP, as JSON. What it gets is looked through for canaries. */
+/** A collector of spans by OTLP over HTTP. It reads JSON, and keeps Protobuf as it came. What it gets is looked through for canaries. */
 export class Collector {
   readonly spans: CollectedSpan[] = [];
+  /** The bodies in Protobuf, in which texts can be found. */
+  protobuf = '';
   readonly headers: Readonly<Record<string, unknown>>[] = [];
   resource: Readonly<Record<string, unknown>> = {};
   /** The status of its answers. */
@@ -55,8 +57,11 @@ export class Collector {
         const body = Buffer.concat(chunks).toString();
         keep('spans', body);
         this.headers.push({ ...request.headers, url: request.url });
-        if (this.status === 200) this.#take(JSON.parse(body) as Export);
-        response.writeHead(this.status, { 'content-type': 'application/json' }).end('{}');
+        const { 'content-type': type } = request.headers;
+        const isJson = type === 'application/json';
+        if (this.status === 200 && isJson) this.#take(JSON.parse(body) as Export);
+        else if (this.status === 200) this.protobuf += body;
+        response.writeHead(this.status, { 'content-type': type }).end(isJson ? '{}' : '');
       });
     });
   }
