@@ -359,15 +359,11 @@ ${streams.join('\n')}
 `;
 }
 
-/** Short, since the client has a table of all of them. */
+/** Short, since the client has a table of all of them: a text, which `tableOf` of the client takes apart. */
 function rowOf(id: string, group: string, name: string, call: string, more: object): string {
-  const row = [
-    group,
-    name,
-    call.replace(' /v1/', ' ').replace(' enterprises/{enterpriseGlobalId}/', ' ~/'),
-    ...(Object.keys(more).length > 0 ? [more] : []),
-  ];
-  return `  ${id}: ${JSON.stringify(row)},`;
+  const fields = Object.entries(more).map(([field, value]) => (value === true ? field : `${field}=${value}`));
+  const short = call.replace(' /v1/', ' ').replace(' enterprises/{enterpriseGlobalId}/', ' ~/');
+  return `  ${id}: '${[group, name, short, ...fields].join(' ')}',`;
 }
 
 function actsFor({ parameters = [] }: Operation): { user?: true } {

@@ -40,8 +40,8 @@ export interface Operation {
   readonly preview?: string | true;
   /** The call is the dry run. */
   readonly dry?: boolean;
-  /** Statuses of 400 and more whose body is a result. */
-  readonly answers?: readonly number[];
+  /** Statuses of 400 and more whose body is a result, between commas. */
+  readonly answers?: string;
   /** It acts for a user of the platform. */
   readonly user?: boolean;
   /** The gateway runs it at most once by a number in its body, so an attempt whose answer was lost is made again. */
@@ -50,20 +50,17 @@ export interface Operation {
   readonly open?: boolean;
 }
 
-type Row = readonly [
-  group: string,
-  name: string,
-  call: string,
-  more?: Partial<Omit<Operation, 'group' | 'name' | 'method' | 'path'>>,
-];
-
-/** The operations of rows of group, name, method and path, and what else there is of them. */
-export function tableOf<Id extends string>(rows: Readonly<Record<Id, Row>>): Readonly<Record<Id, Operation>> {
-  const table = Object.entries<Row>(rows).map(([id, [group, name, call, more]]) => {
-    const [method, short = ''] = call.split(' ');
+/** The operations of rows such as `members list GET ~/members user each=each`: group, name, method, path, and further fields. */
+export function tableOf<Id extends string>(
+  rows: Readonly<Record<Id, string>>,
+): Readonly<Record<Id, Operation>> {
+  const table = Object.entries<string>(rows).map(([id, row]) => {
+    const [group, name, method, short = '', ...more] = row.split(' ');
     // A path without a slash is of the areas, and `~` an enterprise.
     const path = short.replace(/^(?!\/)/, '/v1/').replace('~', 'enterprises/{enterpriseGlobalId}');
-    return [id, { group, name, method, path, ...more }];
+    // A field without a text is true.
+    const fields = Object.fromEntries(more.map((field) => [...field.split('='), true]));
+    return [id, { group, name, method, path, ...fields }];
   });
   return Object.fromEntries(table) as Record<Id, Operation>;
 }

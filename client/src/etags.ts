@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts';
+
 interface Known {
   readonly etag: string;
   readonly length: number;
@@ -53,7 +55,6 @@ export class Etags {
 }
 
 function frozen<Value extends object>(value: Value): Value {
-  for (const inner of Object.values(value))
-    if (typeof inner === 'object' && inner !== null) frozen(inner as object);
+  for (const inner of Object.values(value)) if (isObject(inner)) frozen(inner);
   return Object.freeze(value);
 }

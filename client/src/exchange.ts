@@ -1,5 +1,6 @@
 import type { CallOptions, Operation } from './call-options.ts';
 import { Etags } from './etags.ts';
+import { isObject } from './is-object.ts';
 import { codeOf, provesNotSent } from './not-sent.ts';
 import { paused } from './paused.ts';
 import { GatewayUnreachable, type OrderKey, Problem, problemBodyOf } from './problem.ts';
@@ -222,21 +223,21 @@ export class Exchange {
       return unreachable(code === undefined ? why : `${why}: ${code}`, { sent, cause: error });
     }
     const { status } = response;
+    const facts = { response, requestId, attempts: attempt };
     // Another call may have taken its place meanwhile: then it is the newer content.
     const unchanged = status === 304 ? this.#etags.value(key) : undefined;
     if (unchanged) {
-      came.set(unchanged, { response, requestId, attempts: attempt });
+      came.set(unchanged, facts);
       return unchanged;
     }
     if (status === 204) return undefined;
     const answer = parsed(text);
-    const isResult = (status >= 200 && status < 300) || operation.answers?.includes(status);
+    const isResult = (status >= 200 && status < 300) || operation.answers?.includes(String(status));
     if (isResult && answer !== undefined) {
-      const value = answer as object;
       const newEtag = response.headers.get('etag');
       if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
-      came.set(value, { response, requestId, attempts: attempt });
-      return value;
+      came.set(answer, facts);
+      return answer;
     }
     const problem = problemBodyOf(status, answer, requestId);
     if (problem === undefined)
@@ -377,10 +378,10 @@ function mayHaveHappened(failure: Failure): boolean {
   return failure instanceof Problem ? failure.outcome !== 'not_processed' : failure.sent;
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts';
+
 /**
  * Whether a failed `fetch` proves that no byte of the request left this process: no address, or no connection. Node says so in the
  * cause's code, Bun in the error's, Deno in its text. What says nothing may have been sent.
@@ -26,8 +28,7 @@ const NO_CONNECTION = new Set([
 const OF_CONNECTING = new Set(['connect', 'getaddrinfo']);
 
 export function provesNotSent(error: unknown): boolean {
-  // Not `instanceof`: under Jest, fetch's errors are of another realm.
-  if (typeof error !== 'object' || error === null) return false;
+  if (!isObject(error)) return false;
   const { code, syscall, message, cause, errors } = error as {
     code?: unknown;
     message?: unknown;
@@ -45,7 +46,7 @@ export function provesNotSent(error: unknown): boolean {
 
 /** The code of the failure, such as `ECONNREFUSED`, where there is one. */
 export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
+  if (!isObject(error)) return undefined;
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };
   return typeof code === 'string' ? code : codeOf(cause ?? errors?.[0]);
 }

@@ -1,4 +1,5 @@
 import type { Conflict, Outcome, ProblemCode, RequestFault, UpstreamAnswer } from './api.ts';
+import { isObject } from './is-object.ts';
 
 /** Seen across two copies of this package, where `instanceof` is not. */
 const PROBLEM = Symbol.for('@licensing-gateway/client:problem');
@@ -73,7 +74,7 @@ export class Problem extends Error {
   readonly attempts: number;
   /** Of calls about an order: ask with it for the record, `orders.get(problem.order)`. */
   readonly order: OrderKey | undefined;
-  readonly [PROBLEM] = true;
+  declare readonly [PROBLEM]: true;
 
   constructor(
     body: ProblemBody,
@@ -83,6 +84,7 @@ export class Problem extends Error {
     super(
       `${body.code}: ${body.detail ?? body.title}${faultsOf(body)} (${facts.operation}, request ${body.requestId})`,
     );
+    this[PROBLEM] = true;
     this.code = body.code;
     this.status = body.status;
     this.title = body.title;
@@ -116,7 +118,7 @@ export class GatewayUnreachable extends Error {
   readonly operation: string;
   readonly attempts: number;
   readonly order: OrderKey | undefined;
-  readonly [UNREACHABLE] = true;
+  declare readonly [UNREACHABLE]: true;
 
   constructor(
     why: string,
@@ -130,6 +132,7 @@ export class GatewayUnreachable extends Error {
     },
   ) {
     super(`${why} (${facts.operation}, request ${facts.requestId})`, { cause: more.cause });
+    this[UNREACHABLE] = true;
     this.sent = more.sent;
     this.timedOut = more.timedOut ?? false;
     this.status = more.status;
@@ -147,17 +150,17 @@ export function isProblem<Code extends ProblemCode>(
   ...codes: readonly Code[]
 ): error is Problem & { readonly code: Code };
 export function isProblem(error: unknown, ...codes: readonly string[]): boolean {
-  if (typeof error !== 'object' || error === null || !(PROBLEM in error)) return false;
+  if (!isObject(error) || !(PROBLEM in error)) return false;
   return codes.length === 0 || codes.includes((error as Problem).code);
 }
 
 export function isGatewayUnreachable(error: unknown): error is GatewayUnreachable {
-  return typeof error === 'object' && error !== null && UNREACHABLE in error;
+  return isObject(error) && UNREACHABLE in error;
 }
 
 /** The problem in a response; undefined where it is not one of the gateway. */
 export function problemBodyOf(status: number, body: unknown, requestId: string): ProblemBody | undefined {
-  if (typeof body !== 'object' || body === null) return undefined;
+  if (!isObject(body)) return undefined;
   const { code, title, outcome, retryable, requestId: told, ...rest } = body as Partial<ProblemBody>;
   if (typeof code !== 'string') return undefined;
   return {
