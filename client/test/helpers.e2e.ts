@@ -6,7 +6,8 @@ import { orderOf } from '../../test/support/order-body.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { isProblem, Licensing } from '../src/licensing.ts';
 import { LicensingHealthIndicator, LicensingModule } from '../src/nestjs.ts';
-import { fakeLicensing, type Gateway, startGateway, startSandbox } from '../src/testing.ts';
+import { fakeLicensing } from '../src/fake-licensing.ts';
+import { type Gateway, startGateway, startSandbox } from '../src/testing.ts';
 import { failure } from './support/failure.ts';
 
 const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
@@ -100,6 +101,7 @@ describe('a fake client for unit tests', () => {
       ['assets.list', () => licensing.assets.list(HARBOUR)],
       ['members.get', () => licensing.as('anna').members.get({ ...HARBOUR, memberGlobalId: 'm-1' })],
       ['assets.each', () => licensing.assets.each(HARBOUR).next()],
+      ['events.each', () => licensing.events.each().next()],
       ['members.import', () => licensing.members.import(HARBOUR, '')],
       ['orders.place', () => licensing.orders.placeAndWait(orderOf('faked-1') as never)],
     ] as const)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +12,7 @@ import { endings } from '../../test/support/endings.ts';
 import { freePort } from '../../test/support/redis.ts';
 import { useStack } from '../../test/support/stack.ts';
 import type { Place } from './support/first-calls.ts';
+import { OLDEST_NODE } from './support/oldest-node.ts';
 import { ScriptedGateway } from './support/scripted-gateway.ts';
 
 /** The built client (`npm run build:client`) in all that its README names, in front of the shipped gateway. */
@@ -35,17 +36,30 @@ const IMPORTS = `
 
 let folder: string;
 let main: string;
-beforeAll(() => {
+/** The same for Node 20, which reads no TypeScript; it requires the client. */
+let older: string;
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'runtimes-'));
   main = join(folder, 'main.ts');
   writeFileSync(
     main,
     `${IMPORTS}
-     const { PLACE, NOWHERE, CUTS } = process.env;
-     const made = await firstCalls(client, JSON.parse(PLACE));
-     const [nowhere, cut] = await Promise.all([NOWHERE, CUTS].map((url) => unanswered(client, url)));
-     console.log(JSON.stringify({ ...made, nowhere, cut }));`,
+     async function use() {
+       const { PLACE, NOWHERE, CUTS } = process.env;
+       const made = await firstCalls(client, JSON.parse(PLACE));
+       const [nowhere, cut] = await Promise.all([NOWHERE, CUTS].map((url) => unanswered(client, url)));
+       console.log(JSON.stringify({ ...made, nowhere, cut }));
+     }
+     void use();`,
   );
+  older = join(folder, 'older.cjs');
+  const text = readFileSync(main, 'utf8').replaceAll('file://', '').replace('dist/', 'dist/cjs/');
+  await build({
+    stdin: { contents: text, loader: 'ts', resolveDir: folder },
+    outfile: older,
+    external: [resolve('client/dist/cjs/licensing.js')],
+    ...{ bundle: true, format: 'cjs', platform: 'node' },
+  });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -61,11 +75,16 @@ const placeOf = (number: string): Place => ({ baseUrl: gateway.url, apiKey: gate
 
 describe('the client reads, places an order, follows events and knows what was not sent', () => {
   it.each([
-    ['Node', process.execPath, ['--no-warnings']],
-    ['Bun', BUN, []],
-    ['Deno', DENO, ['run', '--no-config', '--allow-net=127.0.0.1', '--allow-env=PLACE,NOWHERE,CUTS']],
+    ['Node', process.execPath, () => ['--no-warnings', main]],
+    ['Node 20', OLDEST_NODE, () => [older]],
+    ['Bun', BUN, () => [main]],
+    [
+      'Deno',
+      DENO,
+      () => ['run', '--no-config', '--allow-net=127.0.0.1', '--allow-env=PLACE,NOWHERE,CUTS', main],
+    ],
   ])('in %s', async (name, program, options) => {
-    const number = `runs-in-${name}`;
+    const number = `runs-in-${name.replace(' ', '-')}`;
     const cutting = await ScriptedGateway.start();
     atEnd(() => cutting.close());
     const env = {
@@ -75,7 +94,7 @@ describe('the client reads, places an order, follows events and knows what was n
       // Where they keep what they make of sources.
       ...{ HOME: folder, DENO_DIR: join(folder, 'deno'), NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' },
     };
-    const { stdout, stderr } = await run(program, [...options, main], { env, cwd: folder });
+    const { stdout, stderr } = await run(program, options(), { env, cwd: folder });
     expect(stderr).toBe('');
     expect(JSON.parse(stdout)).toEqual({ ...found(number), nowhere: { sent: false }, cut: { sent: true } });
     expect(cutting.requests).toHaveLength(1);
