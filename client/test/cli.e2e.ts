@@ -1,19 +1,14 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
 import { newSecret } from '../../test/support/canary.ts';
 import { orderOf } from '../../test/support/order-body.ts';
 import { useStack } from '../../test/support/stack.ts';
+import { type Ended, runCommand } from './support/run-command.ts';
 import { problem, ScriptedGateway } from './support/scripted-gateway.ts';
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 const { sandbox, gateway } = useStack({
   callers: [{ name: 'crm', scopes: ['orders:read'], budgets: { orders: 500 } }],
@@ -29,25 +24,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs the built command (`npm run build:client`), as a shell would; `line` is divided at its spaces. */
+/** `line` is divided at its spaces. */
 function licensing(line: string, ...more: string[]): Promise<Ended> {
   return withEnvironment({ LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key }, line, ...more);
 }
 
 function withEnvironment(env: Record<string, string>, line: string, ...more: string[]): Promise<Ended> {
-  return withInput(env, [...line.split(' '), ...more], '');
-}
-
-function withInput(env: Record<string, string>, words: readonly string[], input: string): Promise<Ended> {
-  return new Promise((done) => {
-    const child = execFile(
-      process.execPath,
-      [resolve('client/dist/cli/main.js'), ...words],
-      { env, cwd: folder },
-      (_, out, err) => done({ code: child.exitCode ?? -1, out, err }),
-    );
-    child.stdin?.on('error', () => undefined).end(input);
-  });
+  return runCommand(env, [...line.split(' '), ...more], { cwd: folder });
 }
 
 /** The members of these accounts as CSV. */
@@ -201,7 +184,9 @@ describe('the command licensing', () => {
       expect(first.out).toMatch(/^state +succeeded$/m);
       expect(first.out).toMatch(/^SEQUENCE +ORDER TYPE +ENTERPRISE GLOBAL ID +LICENSE ORDER ID/m);
       const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key };
-      const again = await withInput(key, ['orders', 'place', '-', '--json'], readFileSync(path, 'utf8'));
+      const again = await runCommand(key, ['orders', 'place', '-', '--json'], {
+        input: readFileSync(path, 'utf8'),
+      });
       expect([again.code, JSON.parse(again.out)]).toMatchObject([
         0,
         { channelOrderId: 'placed-1', state: 'succeeded', items: [{ sequence: 1 }] },
@@ -537,6 +522,13 @@ describe('the command licensing', () => {
       ['whoami --url', `--url needs a value; ${dash}\n`],
       ['whoami --url --json', `--url needs a value; ${dash}\n`],
       ['whoami --json=yes', '--json takes no value\n'],
+      ['oders', 'No command "oders"; did you mean orders? `licensing --help` lists them.\n'],
+      [
+        'orders lst --help',
+        'No command "orders lst"; did you mean orders list? `licensing --help` lists them.\n',
+      ],
+      ['whoami more', 'licensing whoami: 1 of 0 given\n'],
+      ['gaps --limit 0', '--limit has to be a whole number from 1 to 999999999, and is 0\n'],
       ['asets list', 'No command "asets list"; did you mean assets list? `licensing --help` lists them.\n'],
     ] as const)
       expect([line, await licensing(line)]).toEqual([line, { code: 2, out: '', err }]);
@@ -585,7 +577,17 @@ describe('the command licensing', () => {
     expect(group).not.toContain('orders settle');
     await same(group, 'help jobs');
     const { version } = JSON.parse(readFileSync('client/package.json', 'utf8')) as { version: string };
-    await same(`${version}\n`, '--version');
+    await same(`${version}\n`, '--version', '-v', '-V');
+    // Each group has a help that lists its commands.
+    const groups = new Set(all.match(/(?<=^ {2})[a-z]+(?= [a-z])/gm));
+    expect([...groups]).toEqual([
+      ...['assets', 'members', 'locks', 'jobs', 'events', 'webhooks', 'orders', 'maintenance'],
+    ]);
+    for (const name of groups)
+      expect(await licensing(`${name} -h`)).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(new RegExp(`^ {2}${name} [a-z]+ .+$`, 'm')),
+      });
   });
 
   it('completes in bash', async () => {
@@ -603,7 +605,18 @@ describe('the command licensing', () => {
     expect(offered('licensing orders settle --as ')).toBe('succeeded not_placed');
     // Of the other commands it is the alias of a user.
     expect(offered('licensing members list --as succ')).toBe('');
-    for (const shell of ['fish', 'zsh'])
-      expect((await licensing(`completion ${shell}`)).out).toContain('settle');
+    expect(offered('licensing asse')).toBe('assets');
+    expect(offered('licensing webhooks re')).toBe('redeliver');
+    expect(offered('licensing trigger job.f')).toBe('job.failed');
+    expect(offered('licensing api getO')).toBe('getOrder getOrderAssets getOverview');
+    expect(offered('licensing completion z')).toBe('zsh');
+    // The shell offers files.
+    expect(offered('licensing orders place ')).toBe('');
+    // The other shells ask the same program.
+    const [ask = ''] = /'.*' '__complete'/.exec(out) ?? [];
+    expect(ask).toContain('main.js');
+    for (const shell of ['fish', 'zsh']) expect((await licensing(`completion ${shell}`)).out).toContain(ask);
+    // Fish shows what an offer means.
+    expect((await licensing('__complete orders settle --re')).out).toMatch(/^--reason\thow you found out/);
   });
 });

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -26,6 +27,8 @@ const NODES = [
   ['Node 20', OLDEST_NODE],
   ['Node 24', process.execPath],
 ] as const;
+/** Of the command, with the packages that are in it. */
+const MAX_COMMAND_BYTES = 105_000;
 
 let folder: string;
 let project: string;
@@ -85,6 +88,16 @@ describe('the package', () => {
     expect(readdirSync(join(inside, 'dist'))).toEqual(
       expect.arrayContaining(['licensing.js', 'licensing.d.ts', 'cli']),
     );
+    // The command is one file. The packages in it want their licences to go along.
+    expect(readdirSync(join(inside, 'dist/cli')).sort()).toEqual(['THIRD-PARTY-LICENSES.txt', 'main.js']);
+    const licences = readFileSync(join(inside, 'dist/cli/THIRD-PARTY-LICENSES.txt'), 'utf8');
+    expect(licences.match(/^\S+(?= \d+\.\d+\.\d+$)/gm)?.sort()).toEqual([
+      '@commander-js/extra-typings',
+      'commander',
+      'fastest-levenshtein',
+      'get-east-asian-width',
+    ]);
+    expect(statSync(join(inside, 'dist/cli/main.js')).size).toBeLessThan(MAX_COMMAND_BYTES);
   });
 
   it('is typed for modules and for CommonJS', async () => {

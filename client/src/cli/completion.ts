@@ -1,78 +1,83 @@
-import { type Command, optionsOf } from './arguments.ts';
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { command, UsageError } from './command.ts';
+import { exitCodes, writeAsItIs } from './output.ts';
 
-export const shells = ['bash', 'zsh', 'fish'] as const;
+/** The word by which a script of a shell asks this program what may stand next. */
+export const COMPLETE = '__complete';
 
-/** A script that the shell reads: it completes commands, options, and the words of options that have some. */
-export function completion(shell: string, commands: readonly Command[]): string | undefined {
-  if (shell === 'fish') return fish(commands);
-  if (shell === 'bash') return bash(commands);
-  if (shell === 'zsh') return `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`;
-  return undefined;
+const shells = new Argument('<bash|zsh|fish>').choices(['bash', 'zsh', 'fish'] as const);
+
+export const completion = command(
+  'completion',
+  'a script for your shell: source <(licensing completion bash)',
+)
+  .addArgument(shells.argParser((shell: string) => shell))
+  .action((shell) => {
+    // By their paths, so that it works where `licensing` is an alias.
+    const ask = [process.execPath, process.argv[1] ?? '', COMPLETE].map(quoted).join(' ');
+    const bash = `_licensing() {
+  local IFS=$'\\n'
+  COMPREPLY=( $(${ask} "\${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null | cut -f 1) )
 }
-
-function bash(commands: readonly Command[]): string {
-  const first = [...new Set(commands.map(({ name }) => name.split(' ')[0]))].join(' ');
-  const cases = commands.map((command) => {
-    const { name, places } = command;
-    const flags = Object.keys(optionsOf(command)).map((option) => `--${option}`);
-    const file = places.some((place) => place.includes('file')) ? ' $(compgen -f -- "$word")' : '';
-    return `    "${name}") words="${flags.join(' ')}"; COMPREPLY=( $(compgen -W "$words" -- "$word")${file} ); return;;`;
-  });
-  const words = commands.flatMap(({ name, options }) =>
-    Object.entries(options).flatMap(([option, { words: own }]) =>
-      own
-        ? [`    "${name} --${option}") COMPREPLY=( $(compgen -W "${own.join(' ')}" -- "$word") ); return;;`]
-        : [],
-    ),
-  );
-  const seconds = [...verbsOf(commands)].map(
-    ([group, names]) => `    ${group}) COMPREPLY=( $(compgen -W "${names.join(' ')}" -- "$word") );;`,
-  );
-  return `_licensing() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" words
-  case "\${COMP_WORDS[1]} \${COMP_WORDS[2]} $before" in
-${words.join('\n')}
-  esac
-  case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
-${cases.filter((_, index) => commands[index]?.name.includes(' ')).join('\n')}
-  esac
-  case "\${COMP_WORDS[1]}" in
-${cases.filter((_, index) => !commands[index]?.name.includes(' ')).join('\n')}
-${seconds.join('\n')}
-    *) COMPREPLY=( $(compgen -W "${first}" -- "$word") );;
-  esac
-}
-complete -F _licensing licensing
+complete -o default -F _licensing licensing
 `;
-}
-
-function fish(commands: readonly Command[]): string {
-  const lines = commands.flatMap((command) => {
-    const { name, about } = command;
-    const [group = '', verb] = name.split(' ');
-    const quoted = about.replaceAll("'", "\\'");
-    const inGroup = `__fish_seen_subcommand_from ${group}`;
-    const isThere = verb === undefined ? inGroup : `${inGroup}; and __fish_seen_subcommand_from ${verb}`;
-    return [
-      verb === undefined
-        ? `complete -c licensing -f -n __fish_use_subcommand -a ${group} -d '${quoted}'`
-        : `complete -c licensing -f -n '${inGroup}' -a ${verb} -d '${quoted}'`,
-      ...Object.entries(optionsOf(command)).map(
-        ([option, { type, about: text, words }]) =>
-          `complete -c licensing -n '${isThere}' -l ${option}${type === 'text' ? ' -r' : ''}${words ? ` -f -a '${words.join(' ')}'` : ''} -d '${text.replaceAll("'", "\\'")}'`,
-      ),
-    ];
+    const scripts: Readonly<Record<string, string>> = {
+      bash,
+      zsh: `autoload -U +X bashcompinit && bashcompinit\n${bash}`,
+      fish: `function __licensing
+  set -l words (commandline -opc) (commandline -ct)
+  ${ask} $words[2..]; or __fish_complete_path $words[-1]
+end
+complete -c licensing -f -a '(__licensing)'
+`,
+    };
+    const script = scripts[shell];
+    if (script === undefined) throw new UsageError(`completion knows ${Object.keys(scripts).join(', ')}`);
+    writeAsItIs(script);
   });
-  const groups = [...verbsOf(commands).keys()];
-  return `${[`complete -c licensing -f -n __fish_use_subcommand -a '${groups.join(' ')}'`, ...lines].join('\n')}\n`;
+
+/** Prints what may stand in place of the last word, each with what it means. Exit code 1 without any: the shell offers files then. */
+export function complete(program: CommandUnknownOpts, words: readonly string[]): void {
+  const before = words.slice(0, -1);
+  const last = words.at(-1) ?? '';
+  let asked = program;
+  let places = 0;
+  for (const [index, word] of before.entries()) {
+    if (word.startsWith('-') || optionBefore(asked, before[index - 1])) continue;
+    const next = asked.commands.find((each) => each.name() === word);
+    if (next) asked = next;
+    else places++;
+  }
+  const option = optionBefore(asked, before.at(-1));
+  const offers = option ? wordsOf(option) : offersOf(asked, places, last);
+  const fitting = offers.filter(([word]) => word.startsWith(last));
+  for (const offer of fitting) writeAsItIs(`${offer.join('\t')}\n`);
+  if (fitting.length === 0) process.exitCode = exitCodes.someFailed;
 }
 
-/** The second words of commands, by their first. */
-function verbsOf(commands: readonly Command[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { name } of commands) {
-    const [group = '', verb] = name.split(' ');
-    if (verb !== undefined) groups.set(group, [...(groups.get(group) ?? []), verb]);
-  }
-  return groups;
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+type Offer = readonly [word: string, about: string];
+
+function offersOf(asked: CommandUnknownOpts, places: number, last: string): Offer[] {
+  const place = asked.registeredArguments[places];
+  const words = [
+    ...asked.commands.map((each): Offer => [each.name(), each.description()]),
+    ...(place ? wordsOf(place) : []),
+  ];
+  const isOfFlags = words.length === 0 && !place?.name().startsWith('file');
+  if (!last.startsWith('-') && !isOfFlags) return words;
+  const options = asked.createHelp().visibleOptions(asked);
+  return options.map(({ long, description }): Offer => [long ?? '', description]);
+}
+
+function wordsOf({ argChoices = [] }: { readonly argChoices?: readonly string[] }): Offer[] {
+  return argChoices.map((word) => [word, '']);
+}
+
+/** The option that takes the next word for its value. */
+function optionBefore({ options }: CommandUnknownOpts, word?: string) {
+  return options.find(({ long, required }) => required && long === word);
 }

@@ -1,68 +1,44 @@
 import type { SetMaintenance } from '../licensing.ts';
-import { exitCodes } from './output.ts';
-import { list, type Runnable, show } from './runnable.ts';
+import { licensingOf } from './access.ts';
+import { command, group, listCommand } from './command.ts';
+import { list, show } from './output.ts';
 
-export const gatewayCommands: readonly Runnable[] = [
-  {
-    name: 'budgets',
-    places: [],
-    about: 'what is left of the budgets of this month',
-    options: {},
-    run: async (given, world) => {
-      const { budgets } = await world.licensing().callers.me();
-      const rows = Object.entries(budgets).map(([budget, each]) => ({ budget, ...each }));
-      return list(given, world, ['budget', 'limit', 'used', 'resetsAt'], rows);
-    },
+export const whoami = command('whoami', 'what the key may do').action(async (options) =>
+  show(await licensingOf(options).callers.me(), options),
+);
+
+export const budgets = command('budgets', 'what is left of the budgets of this month').action(
+  async (options) => {
+    const { budgets: all } = await licensingOf(options).callers.me();
+    const rows = Object.entries(all).map(([budget, each]) => ({ budget, ...each }));
+    await list(options, ['budget', 'limit', 'used', 'resetsAt'], rows);
   },
-  {
-    name: 'gaps',
-    places: [],
-    about: "where the platform's answers depart from its interface",
-    options: {},
-    run: (given, world) =>
-      list(
-        given,
-        world,
-        ['operation', 'path', 'kind', 'count', 'firstSeenAt', 'lastSeenAt'],
-        world.licensing().gaps.each(),
-      ),
-  },
-  {
-    name: 'maintenance show',
-    places: [],
-    about: 'what an operator has stopped, and until when',
-    options: {},
-    run: async (given, world) => show(given, world, await world.licensing().maintenance.get()),
-  },
-  {
-    name: 'maintenance start',
-    places: ['<orders|writes|all>'],
-    about: 'stops orders, all writes or all calls of the platform for a while, for every caller',
-    options: {
-      until: { type: 'text', about: 'when it ends by itself, as 2026-11-20T08:00:00Z', required: true },
-      from: { type: 'text', about: 'when it begins; else now' },
-      reason: { type: 'text', about: 'what callers are told', required: true },
-    },
-    run: async (given, world) => {
-      const { until = '', from, reason = '' } = given.text;
-      const [stops] = given.places;
-      const window = {
-        stops: stops as SetMaintenance['stops'],
-        until,
-        reason,
-        ...(from !== undefined && { from }),
-      };
-      return show(given, world, await world.licensing().maintenance.set(window));
-    },
-  },
-  {
-    name: 'maintenance end',
-    places: [],
-    about: 'ends it, also where it is to come',
-    options: {},
-    run: async (_, world) => {
-      await world.licensing().maintenance.end();
-      return exitCodes.done;
-    },
-  },
-];
+);
+
+export const gaps = listCommand('gaps', "where the platform's answers depart from its interface").action(
+  (options) =>
+    list(
+      options,
+      ['operation', 'path', 'kind', 'count', 'firstSeenAt', 'lastSeenAt'],
+      licensingOf(options).gaps.each(),
+    ),
+);
+
+export const maintenance = group('maintenance', 'what an operator stops for a while', [
+  command('show', 'what an operator has stopped, and until when').action(async (options) =>
+    show(await licensingOf(options).maintenance.get(), options),
+  ),
+  command('start', 'stops orders, all writes or all calls of the platform for a while, for every caller')
+    .argument('<orders|writes|all>')
+    .requiredOption('--until <…>', 'when it ends by itself, as 2026-11-20T08:00:00Z')
+    .option('--from <…>', 'when it begins; else now')
+    .requiredOption('--reason <…>', 'what callers are told')
+    .action(async (stops, options) => {
+      const { until, from, reason } = options;
+      const window = { stops: stops as SetMaintenance['stops'], until, from, reason };
+      show(await licensingOf(options).maintenance.set(window), options);
+    }),
+  command('end', 'ends it, also where it is to come').action(async (options) => {
+    await licensingOf(options).maintenance.end();
+  }),
+]);

@@ -1,12 +1,11 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
-import { isGatewayUnreachable, isProblem, Licensing } from '../licensing.ts';
+import { CommanderError } from '@commander-js/extra-typings';
+import { isGatewayUnreachable, isProblem } from '../licensing.ts';
 import { placeOf } from '../problem.ts';
-import { checkUrl, type Given, read, UsageError, usage, wordsOf } from './arguments.ts';
-import { commands } from './commands.ts';
-import { exitCodes, jsonOf, print, tell } from './output.ts';
-import { secretOf } from './secret-of.ts';
+import { COMPLETE, complete } from './completion.ts';
+import { exitCodes, jsonOf, tell } from './output.ts';
 import { Advised } from './place-order.ts';
+import { program } from './program.ts';
 
 // `licensing assets list … | head` closes the pipe: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
@@ -14,59 +13,22 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 );
 
 const argv = process.argv.slice(2);
+const [first, ...further] = argv;
 const json = argv.includes('--json');
-process.exitCode = await run().catch(failed);
-
-async function run(): Promise<number> {
-  if (argv[0] === '--version' || argv[0] === '-V') {
-    const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-    print(`${(JSON.parse(manifest) as { version: string }).version}\n`);
-    return exitCodes.done;
-  }
-  const [first, ...further] = wordsOf(argv, commands);
-  const words = first === 'help' ? further : [first, ...further].filter((word) => word !== undefined);
-  const wantsHelp = first === 'help' || argv.some((word) => word === '--help' || word === '-h');
-  const inGroup = commands.filter(({ name }) => words.length < 2 && name.split(' ')[0] === words[0]);
-  if (words.length === 0 || (inGroup.length > 1 && (wantsHelp || argv.length === 1))) {
-    list(words.length === 0 ? commands : inGroup);
-    return wantsHelp ? exitCodes.done : exitCodes.refused;
-  }
-  const asked = read(wantsHelp ? [...words, '--help'] : argv, commands);
-  if (asked.yes.has('help')) {
-    print(usage(asked.command));
-    return exitCodes.done;
-  }
-  const command = commands.find(({ name }) => name === asked.command.name);
-  return command
-    ? command.run(asked, { licensing: () => clientFor(asked), write: print })
-    : exitCodes.refused;
-}
-
-function list(some: typeof commands): void {
-  const rows = some.map(({ name, places, about }) => [[name, ...places].join(' '), about] as const);
-  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  print(
-    `licensing <command>\n\n${rows.map(([name, about]) => `  ${name.padEnd(width)}${about}`).join('\n')}\n\n` +
-      '`licensing help <command>` shows its options; `licensing --version` the version.\n' +
-      'LICENSING_URL and LICENSING_API_KEY (or LICENSING_API_KEY_FILE) name the gateway and the key.\n' +
-      'Exit codes: 0 done, 1 some of it failed or is in doubt, 2 refused, 3 no answer: the outcome is unknown.\n',
-  );
-}
-
-function clientFor({ text, command }: Given): Licensing {
-  const baseUrl = text['url'] ?? process.env['LICENSING_URL'];
-  const apiKey = secretOf('LICENSING_API_KEY');
-  if (baseUrl === undefined || apiKey === undefined)
-    throw new UsageError('Set LICENSING_URL (or --url) and LICENSING_API_KEY (or LICENSING_API_KEY_FILE)');
-  checkUrl('url' in text ? '--url' : 'LICENSING_URL', baseUrl);
-  const licensing = new Licensing({ baseUrl, apiKey });
-  // Some commands have an option of their own with this name.
-  const alias = 'as' in command.options ? undefined : text['as'];
-  return alias === undefined ? licensing : licensing.as(alias);
-}
+if (first === COMPLETE) complete(program, further);
+else
+  await program
+    .parseAsync(first === 'help' ? [...further, '--help'] : first === '-V' ? ['--version'] : argv, {
+      from: 'user',
+    })
+    .catch((error: unknown) => {
+      process.exitCode = failed(error);
+    });
 
 /** Says what is known on the standard error, and gives the exit code. */
 function failed(thrown: unknown): number {
+  // It has printed the help or the version.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.refused;
   const advice = thrown instanceof Advised ? thrown.advice : undefined;
   const error = thrown instanceof Advised ? thrown.cause : thrown;
   if (isProblem(error)) {

@@ -1,53 +1,55 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
-import { type Given, UsageError } from './arguments.ts';
+import { UsageError } from './command.ts';
 import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
 import { outages } from './outages.ts';
-import { escaped, exitCodes, fieldsOf, jsonOf, tell, writeAsItIs } from './output.ts';
-
-type Write = (text: string) => void;
+import { escaped, exitCodes, print, show, type Shown, tell, writeAsItIs } from './output.ts';
 
 const BAR = 30;
 
+interface ImportOptions extends Shown {
+  readonly enterprise: string;
+  readonly mode?: 'add' | 'upsert';
+  readonly deleteMissing?: true;
+  readonly maxDeletes?: number;
+  readonly keep?: string;
+  readonly dryRun?: true;
+  readonly validateOnly?: true;
+}
+
 /** Starts an import and shows it to its end; the failed rows go into a file beside the input. */
-export async function importMembers(given: Given, licensing: Licensing, write: Write): Promise<number> {
-  const { places, text, yes } = given;
-  const [path = ''] = places;
-  const maxDeletes = text['max-deletes'];
-  const input = {
-    ...enterpriseOf(given),
-    ...(text['mode'] !== undefined && { mode: text['mode'] as 'add' | 'upsert' }),
-    ...(yes.has('delete-missing') && { deleteMissing: true }),
-    ...(maxDeletes !== undefined && { maxDeletes: Number(maxDeletes) }),
-    ...(text['keep'] !== undefined && { keep: text['keep'] }),
-  };
+export async function importMembers(
+  path: string,
+  options: ImportOptions,
+  licensing: Licensing,
+): Promise<void> {
+  const { enterprise: enterpriseGlobalId, mode, deleteMissing, maxDeletes, keep } = options;
+  const input = { enterpriseGlobalId, mode, deleteMissing, maxDeletes, keep };
   const file = fileAt(path);
   const { rows, format } = file;
-  if (yes.has('dry-run') || yes.has('validate-only')) {
+  if (options.dryRun || options.validateOnly) {
     const { plan } = await licensing.members.previewImport(input, rows, { format });
-    write(yes.has('json') ? `${jsonOf(plan)}\n` : fieldsOf(plan ?? {}));
-    if (!yes.has('json') && plan && plan.add > 0)
+    show(plan ?? {}, options);
+    if (!options.json && plan && plan.add > 0)
       tell('The platform checks passwords only when it adds the members: it may refuse some of these rows.');
-    return exitCodes.done;
+    return;
   }
   const { jobId } = await licensing.members.import(input, rows, { format });
-  announce(given, jobId);
-  return shown(given, licensing, write, { jobId, file });
+  announce(jobId, options);
+  await showJob(jobId, options, licensing, file);
 }
 
 /** Starts a job of the rows that failed in an earlier one, and shows it to its end. */
-export async function retryJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
-  const [jobId = '', path = ''] = given.places;
+export async function retryJob(
+  jobId: string,
+  path: string,
+  options: Shown,
+  licensing: Licensing,
+): Promise<void> {
   const file = fileAt(path);
   const begun = await licensing.jobs.follow(jobId).retry(file.rows, { format: file.format });
-  announce(given, begun.jobId);
-  return shown(given, licensing, write, { jobId: begun.jobId, file });
-}
-
-/** Shows a job from now to its end. */
-export function watchJob(given: Given, licensing: Licensing, write: Write): Promise<number> {
-  const [jobId = ''] = given.places;
-  return shown(given, licensing, write, { jobId });
+  announce(begun.jobId, options);
+  await showJob(begun.jobId, options, licensing, file);
 }
 
 interface InputFile {
@@ -71,30 +73,31 @@ function fileAt(path: string): InputFile {
   }
 }
 
-function announce({ yes }: Given, jobId: string): void {
-  if (!yes.has('json'))
-    tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again`);
+function announce(jobId: string, { json }: Shown): void {
+  if (!json) tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again`);
 }
 
-async function shown(
-  given: Given,
+/** Shows a job from now to its end. */
+export async function showJob(
+  jobId: string,
+  options: Shown,
   licensing: Licensing,
-  write: Write,
-  { jobId, file }: Readonly<{ jobId: string; file?: InputFile }>,
-): Promise<number> {
-  const { yes } = given;
-  const job = licensing.jobs.follow(jobId, outages(given, 'Connected again', true));
-  const asJson = yes.has('json');
+  file?: InputFile,
+): Promise<void> {
+  const asJson = options.json === true;
+  const job = licensing.jobs.follow(jobId, outages(options, 'Connected again', true));
   const bar = process.stderr.isTTY && !asJson;
   let last: Job | undefined;
   for await (const progress of job) {
     last = progress;
-    if (asJson) write(`${jsonOf(progress)}\n`);
+    if (asJson) show(progress, options);
     else if (bar) tell(barOf(progress), '\r', '');
   }
   if (bar) tell('');
-  if (last === undefined) return exitCodes.unknown;
-  if (!asJson) write(fieldsOf(last));
+  if (last?.state !== 'succeeded')
+    process.exitCode = last === undefined ? exitCodes.unknown : exitCodes.someFailed;
+  if (last === undefined) return;
+  if (!asJson) show(last, options);
   const left: JobRow[] = [];
   for (const status of ['failed', 'unknown'] as const)
     for await (const row of job.rows(status)) left.push(row);
@@ -108,7 +111,6 @@ async function shown(
     });
     tell(`${left.length} ${left.length === 1 ? 'row' : 'rows'} failed: ${beside}`);
   }
-  return last.state === 'succeeded' ? exitCodes.done : exitCodes.someFailed;
 }
 
 /** The file for rows that failed: of `new.csv` it is `new.csv.failed.csv`, and of that one `new.csv.failed-2.csv`. */
@@ -118,23 +120,22 @@ function besideOf({ path, format }: InputFile): string {
 }
 
 /** A file or another program gets CSV byte by byte; a terminal gets it as all else. */
-export async function exportMembers(given: Given, licensing: Licensing, write: Write): Promise<number> {
-  const asJson = given.yes.has('json');
-  const body = await licensing.members.export(enterpriseOf(given), { format: asJson ? 'ndjson' : 'csv' });
+export async function exportMembers(
+  { enterprise: enterpriseGlobalId, json }: Shown & { readonly enterprise: string },
+  licensing: Licensing,
+): Promise<void> {
+  const format = json ? 'ndjson' : 'csv';
+  const body = await licensing.members.export({ enterpriseGlobalId }, { format });
   const decoder = new TextDecoder();
   const reader = body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
     const text = done ? decoder.decode() : decoder.decode(value, { stream: true });
-    if (asJson) write(escaped(text));
-    else if (process.stdout.isTTY) write(text.replaceAll('\r', ''));
+    if (json) print(escaped(text));
+    else if (process.stdout.isTTY) print(text.replaceAll('\r', ''));
     else writeAsItIs(text);
-    if (done) return exitCodes.done;
+    if (done) return;
   }
-}
-
-function enterpriseOf({ text: { enterprise = '' } }: Given): { enterpriseGlobalId: string } {
-  return { enterpriseGlobalId: enterprise };
 }
 
 function barOf({ done, total, failed, state }: Job): string {

@@ -1,8 +1,8 @@
-import type { OrderRecord, SettleOrder } from '../licensing.ts';
-import type { Given } from './arguments.ts';
-import { exitCodes, fieldsOf, outputOf } from './output.ts';
+import type { OrderRecord } from '../licensing.ts';
+import { licensingOf } from './access.ts';
+import { command, commandOfAnyUser, group, listCommand, wordOption } from './command.ts';
+import { exitCodes, list, print, show, type Shown, fieldsOf } from './output.ts';
 import { orderIn, placeOrder } from './place-order.ts';
-import { list, type Runnable, show, type World } from './runnable.ts';
 
 const ORDER_STATES = [
   'sending',
@@ -13,98 +13,61 @@ const ORDER_STATES = [
   'not_sent',
   'in_doubt',
   'not_placed',
-];
+] as const;
 
-export const orderCommands: readonly Runnable[] = [
-  {
-    name: 'orders place',
-    places: ['<file.json>'],
-    about:
-      'places the order of a file, or of the standard input where it is -; exit code 1 where it is incomplete',
-    options: { 'dry-run': { type: 'yes', about: 'only checks it, and shows what would be sent' } },
-    run: async (given, world) => {
-      const order = await orderIn(given.places[0] ?? '');
-      const licensing = world.licensing();
-      if (given.yes.has('dry-run')) return show(given, world, await licensing.orders.preview(order));
-      const record = await placeOrder(licensing, order);
-      showOrder(given, world, record);
-      return exitCodeOf(record);
-    },
-  },
-  {
-    name: 'orders list',
-    places: [],
-    about: 'the orders that were placed through the gateway, newest first',
-    options: {
-      state: { type: 'text', about: 'only in this state', words: ORDER_STATES },
-      channel: { type: 'text', about: 'only of this channel' },
-    },
-    run: (given, world) =>
+export const orders = group('orders', 'orders of licences', [
+  command(
+    'place',
+    'places the order of a file, or of the standard input where it is -; exit code 1 where it is incomplete',
+  )
+    .argument('<file.json>')
+    .option('--dry-run', 'only checks it, and shows what would be sent')
+    .action(async (path, options) => {
+      const order = await orderIn(path);
+      const licensing = licensingOf(options);
+      if (options.dryRun) return show(await licensing.orders.preview(order), options);
+      await showOrder(await placeOrder(licensing, order), options);
+    }),
+  listCommand('list', 'the orders that were placed through the gateway, newest first')
+    .addOption(wordOption('--state <…>', 'only in this state', ORDER_STATES))
+    .option('--channel <…>', 'only of this channel')
+    .action((options) =>
       list(
-        given,
-        world,
+        options,
         ['channelCode', 'channelOrderId', 'state', 'syncMode', 'submittedAt', 'settledAt'],
-        world.licensing().orders.each({
-          ...(given.text['state'] !== undefined && { state: given.text['state'] as 'succeeded' }),
-          ...(given.text['channel'] !== undefined && { channelCode: given.text['channel'] }),
-        }),
+        licensingOf(options).orders.each({ state: options.state, channelCode: options.channel }),
       ),
-  },
-  {
-    name: 'orders get',
-    places: ['<channel>', '<number>'],
-    about: 'the record of an order; exit code 1 while it is in doubt or incomplete',
-    options: {},
-    run: async (given, world) => {
-      const record = await world.licensing().orders.get(orderKey(given));
-      showOrder(given, world, record);
-      return exitCodeOf(record);
-    },
-  },
-  {
-    name: 'orders settle',
-    places: ['<channel>', '<number>'],
-    about: 'writes into an order in doubt what you found out at the platform',
-    options: {
-      as: { type: 'text', about: 'what became of it', words: ['succeeded', 'not_placed'], required: true },
-      reason: { type: 'text', about: 'how you found out; the record keeps it', required: true },
-    },
-    run: async (given, world) => {
-      const { as, reason = '' } = given.text;
+    ),
+  command('get', 'the record of an order; exit code 1 while it is in doubt or incomplete')
+    .argument('<channel>')
+    .argument('<number>')
+    .action(async (channelCode, channelOrderId, options) =>
+      showOrder(await licensingOf(options).orders.get({ channelCode, channelOrderId }), options),
+    ),
+  commandOfAnyUser('settle', 'writes into an order in doubt what you found out at the platform')
+    .argument('<channel>')
+    .argument('<number>')
+    .addOption(
+      wordOption('--as <succeeded|not_placed>', 'what became of it', [
+        'succeeded',
+        'not_placed',
+      ]).makeOptionMandatory(),
+    )
+    .requiredOption('--reason <…>', 'how you found out; the record keeps it')
+    .action(async (channelCode, channelOrderId, { as, reason, ...options }) =>
       showOrder(
-        given,
-        world,
-        await world.licensing().orders.settle({ ...orderKey(given), as: as as SettleOrder['as'], reason }),
-      );
-      return exitCodes.done;
-    },
-  },
-];
+        await licensingOf(options).orders.settle({ channelCode, channelOrderId, as, reason }),
+        options,
+      ),
+    ),
+]);
 
-function orderKey({ places: [channelCode = '', channelOrderId = ''] }: Given): {
-  channelCode: string;
-  channelOrderId: string;
-} {
-  return { channelCode, channelOrderId };
-}
-
-function exitCodeOf({ state }: OrderRecord): number {
-  return state === 'in_doubt' || state === 'incomplete' ? exitCodes.someFailed : exitCodes.done;
-}
-
-function showOrder(given: Given, world: World, { items, ...record }: OrderRecord): void {
-  if (given.yes.has('json')) {
-    show(given, world, { ...record, items });
-    return;
+async function showOrder({ items, ...record }: OrderRecord, options: Shown): Promise<void> {
+  if (options.json) show({ ...record, items }, options);
+  else {
+    print(`${fieldsOf(record)}\n`);
+    const columns = ['sequence', 'orderType', 'enterpriseGlobalId', 'licenseOrderId', 'customerId'];
+    await list(options, columns, items);
   }
-  world.write(`${fieldsOf(record)}\n`);
-  const output = outputOf(world.write, false, [
-    'sequence',
-    'orderType',
-    'enterpriseGlobalId',
-    'licenseOrderId',
-    'customerId',
-  ]);
-  for (const item of items) output.item(item);
-  output.end();
+  if (record.state === 'in_doubt' || record.state === 'incomplete') process.exitCode = exitCodes.someFailed;
 }

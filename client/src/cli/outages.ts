@@ -1,17 +1,15 @@
 import type { EventsOptions } from '../licensing.ts';
-import type { Given } from './arguments.ts';
-import { jsonOf, tell } from './output.ts';
+import { jsonOf, type Shown, tell } from './output.ts';
 
 /**
  * Says on the standard error when a walk over events listens, and once an outage that it does not. `opened`: with which words. `isOpen`: not
  * at first.
  */
 export function outages(
-  { yes }: Given,
+  { json }: Shown,
   opened = 'Listening for events; Ctrl-C ends it',
   isOpen = false,
 ): Required<Pick<EventsOptions, 'onOpen' | 'onRetry'>> {
-  const json = yes.has('json');
   // In the place of the bar of a job.
   const start = process.stderr.isTTY ? '\r\u001B[K' : '';
   let state: 'open' | 'away' | undefined = isOpen ? 'open' : undefined;

@@ -1,3 +1,5 @@
+import { eastAsianWidth } from 'get-east-asian-width';
+
 export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as const;
 
 /** What a terminal would obey: control characters but the ends of lines, and characters without a shape, such as turns of direction. */
@@ -34,36 +36,37 @@ export function jsonOf(thing: unknown): string {
   return escaped(JSON.stringify(thing));
 }
 
-/** What a command prints: a table for people, one line of JSON an item for machines. */
-export interface Output {
-  item(item: object): void;
-  /** At the end of all items. */
-  end(): void;
+/** How a command prints: a table for people, or one line of JSON an item for machines. */
+export interface Shown {
+  readonly json?: true;
 }
 
-type Columns = readonly string[];
+/** Prints one thing: a line a field. */
+export function show(thing: object, { json }: Shown): void {
+  print(json ? `${jsonOf(thing)}\n` : fieldsOf(thing));
+}
 
-/** Of a list: these columns. A table is printed at its end, when the widths are known, or in parts of this many rows. */
+/** A table is printed at its end, when the widths are known, or in parts of this many rows. */
 const ROWS_AT_ONCE = 500;
 
-export function outputOf(write: (text: string) => void, json: boolean, columns: Columns): Output {
-  if (json) return { item: (item) => write(`${jsonOf(item)}\n`), end: () => undefined };
-  let rows: string[][] = [];
-  let headed = false;
-  const flush = () => {
-    write(table(headed ? rows : [columns.map(headingOf), ...rows]));
-    headed = true;
-    rows = [];
-  };
-  return {
-    item: (item) => {
-      rows.push(columns.map((name) => cell(at(item, name))));
-      if (rows.length >= ROWS_AT_ONCE) flush();
-    },
-    end: () => {
-      if (rows.length > 0 || !headed) flush();
-    },
-  };
+/** Prints these columns of a list. */
+export async function list(
+  { json, limit = Infinity }: Shown & { readonly limit?: number },
+  columns: readonly string[],
+  items: AsyncIterable<object> | Iterable<object>,
+): Promise<void> {
+  let rows = [columns.map(headingOf)];
+  let count = 0;
+  for await (const item of items) {
+    if (json) print(`${jsonOf(item)}\n`);
+    else rows.push(columns.map((name) => cell(at(item, name))));
+    if (rows.length >= ROWS_AT_ONCE) {
+      print(table(rows));
+      rows = [];
+    }
+    if (++count >= limit) break;
+  }
+  if (!json) print(table(rows));
 }
 
 /** One thing: a line a field. */
@@ -99,14 +102,17 @@ export function plain(text: string): string {
 }
 
 function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((text, column) => text.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+  );
+  const padded = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text));
+  return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
+}
+
+/** How many columns of a terminal a text takes: a Chinese character two, an accent on the one before none. */
+function widthOf(text: string): number {
+  return [...text.replace(/[\p{Mn}\p{Me}]/gu, '')].reduce(
+    (sum, character) => sum + eastAsianWidth(character.codePointAt(0) ?? 0),
+    0,
+  );
 }

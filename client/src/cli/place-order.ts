@@ -7,7 +7,7 @@ import {
   type OrderRecord,
   type PlaceOrderInput,
 } from '../licensing.ts';
-import { UsageError } from './arguments.ts';
+import { UsageError } from './command.ts';
 import { plain } from './output.ts';
 
 /** A call failed, and there is something to do about it. */
@@ -44,22 +44,30 @@ function adviceOn(error: unknown, { channelCode, channelOrderId }: PlaceOrderInp
 
 /** The order in a file, or in the standard input where the path is `-`. What is no order at all is refused here, before a request. */
 export async function orderIn(path: string): Promise<PlaceOrderInput> {
-  const name = path === '-' ? 'The standard input' : path;
-  const order = parsed(await textIn(path, name), name);
-  if (typeof order !== 'object' || order === null || Array.isArray(order))
-    throw new UsageError(`${name} has to hold one order, a JSON object`);
+  const order = await objectIn(path, 'one order, a JSON object');
   // The client would take it for its own parameter, and place nothing.
   if ('validateOnly' in order)
-    throw new UsageError(`${name}: validateOnly is no field of an order; --dry-run does that`);
+    throw new UsageError(`${nameOf(path)}: validateOnly is no field of an order; --dry-run does that`);
   return order as PlaceOrderInput;
 }
 
-async function textIn(path: string, name: string): Promise<string> {
+export async function objectIn(path: string, what = 'a JSON object'): Promise<object> {
+  const value = parsed(await textIn(path), nameOf(path));
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageError(`${nameOf(path)} has to hold ${what}`);
+  return value;
+}
+
+function nameOf(path: string): string {
+  return path === '-' ? 'The standard input' : path;
+}
+
+async function textIn(path: string): Promise<string> {
   try {
     const bytes = path === '-' ? await buffer(process.stdin) : readFileSync(path);
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new UsageError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    throw new UsageError(`${nameOf(path)} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
 }
 

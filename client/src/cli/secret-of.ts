@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { UsageError } from './arguments.ts';
+import { UsageError } from './command.ts';
 
 /**
  * A secret of the variable with this name, or of the file that the variable with `_FILE` names, which wins. Never an option: other users of

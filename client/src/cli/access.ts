@@ -1,0 +1,72 @@
+import { Licensing } from '../licensing.ts';
+import { UsageError } from './command.ts';
+import { tell } from './output.ts';
+import { profileOf } from './profiles.ts';
+import { secretOf } from './secret-of.ts';
+
+/** The options of a command that say which gateway is asked, and for whom. */
+interface Access {
+  readonly url?: string;
+  readonly profile?: string;
+  readonly as?: string;
+  readonly debug?: true;
+}
+
+export function licensingOf({ url, profile, as, debug }: Access): Licensing {
+  // A profile has both, so that the key of one gateway is not sent to another.
+  const known =
+    profile === undefined
+      ? {
+          from: 'LICENSING_URL',
+          url: process.env['LICENSING_URL'],
+          apiKey: secretOf('LICENSING_API_KEY'),
+          as: undefined,
+        }
+      : profileOf(profile);
+  const { apiKey } = known;
+  const baseUrl = url ?? known.url;
+  if (baseUrl === undefined || apiKey === undefined)
+    throw new UsageError('Set LICENSING_URL (or --url) and LICENSING_API_KEY (or LICENSING_API_KEY_FILE)');
+  checkUrl(url === undefined ? known.from : '--url', baseUrl);
+  const licensing = new Licensing({ baseUrl, apiKey, ...(debug && { fetch: toldFetch }) });
+  const alias = as ?? known.as;
+  return alias === undefined ? licensing : licensing.as(alias);
+}
+
+/** A URL that can be asked, of the option or variable with this name. */
+export function checkUrl(name: string, value: string): void {
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    throw new UsageError(`${name} is no http or https URL: ${value}`);
+}
+
+/** Headers that `--debug` shows: no other one, so that none with a secret is among them. */
+const SHOWN = [
+  'x-request-id',
+  'x-acting-user',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'last-event-id',
+];
+const SHOWN_OF_RESPONSE = ['retry-after', 'age', 'idempotent-replayed', 'server-timing'];
+
+async function toldFetch(url: string, init: RequestInit): Promise<Response> {
+  const begun = performance.now();
+  const after = () => `after ${Math.round(performance.now() - begun)} ms`;
+  tell(`> ${init.method} ${url}${shown(new Headers(init.headers), SHOWN)}`);
+  try {
+    const response = await fetch(url, init);
+    tell(`< ${response.status} ${after()}${shown(response.headers, SHOWN_OF_RESPONSE)}`);
+    return response;
+  } catch (error) {
+    tell(`< no response ${after()}`);
+    throw error;
+  }
+}
+
+function shown(headers: Headers, names: readonly string[]): string {
+  return names
+    .filter((name) => headers.has(name))
+    .map((name) => `, ${name}: ${headers.get(name)}`)
+    .join('');
+}

@@ -1,0 +1,62 @@
+import { Argument } from '@commander-js/extra-typings';
+import type { Licensing } from '../licensing.ts';
+import { operations, streams } from '../operations.ts';
+import { licensingOf } from './access.ts';
+import { command, meant, UsageError } from './command.ts';
+import { escaped, print, show } from './output.ts';
+import { objectIn } from './place-order.ts';
+
+const IDS = Object.keys(operations);
+
+const operation = new Argument('<operation>').choices(IDS).argParser((id: string) => {
+  if (Object.hasOwn(operations, id)) return id;
+  const [, stream] = Object.entries(streams).find(([each]) => each === id) ?? [];
+  throw new UsageError(
+    stream
+      ? `${id} carries a file or a stream, which other commands do: licensing help ${stream.group}`
+      : `No operation ${id}${meant(id, IDS) || '.'} \`licensing api --help\` lists them.`,
+  );
+});
+
+export const api = command('api', 'any operation by its operationId, and its answer as JSON')
+  .addArgument(operation)
+  .option(
+    '--field <name=text>',
+    'a parameter or a field of the body; name:=… takes JSON, such as true or ["*"]; may be repeated',
+    (text: string, before: string[]) => [...before, text],
+    [],
+  )
+  .option('--input <file>', 'a JSON object with all of them; - is the standard input')
+  .action(async (id, { field, input, ...options }) => {
+    const given = {
+      ...(input !== undefined && (await objectIn(input))),
+      ...Object.fromEntries(field.map(fieldOf)),
+    };
+    const answer = await methodOf(licensingOf(options), id)(given);
+    if (answer === undefined) return;
+    if (options.json) show(answer, options);
+    else print(`${escaped(JSON.stringify(answer, null, 2))}\n`);
+  })
+  .addHelpText('after', () => {
+    const rows = Object.entries(operations).map(
+      ([id, { method, path }]) => `  ${id.padEnd(24)}${method} ${path}`,
+    );
+    return `\nOperations:\n${rows.join('\n')}`;
+  });
+
+function methodOf(licensing: Licensing, id: string): (input: object) => Promise<object | undefined> {
+  const { group, name } = operations[id] ?? { group: '', name: '' };
+  const methods = Reflect.get(licensing, group) as object;
+  return Reflect.get(methods, name) as (input: object) => Promise<object | undefined>;
+}
+
+function fieldOf(text: string): readonly [name: string, value: unknown] {
+  const [, name, isJson, value = ''] = /^([^:=]+)(:?)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined) throw new UsageError('--field has to be name=text or name:=JSON');
+  if (isJson === '') return [name, value];
+  try {
+    return [name, JSON.parse(value) as unknown];
+  } catch {
+    throw new UsageError(`--field ${name}:= has to be followed by JSON, such as true, 5 or ["*"]`);
+  }
+}

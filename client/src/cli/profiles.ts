@@ -1,0 +1,73 @@
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { meant, UsageError } from './command.ts';
+
+/** A gateway, and with what it is asked. */
+interface Profile {
+  /** For messages. */
+  readonly from: string;
+  readonly url: string;
+  readonly apiKey: string;
+  readonly as?: string;
+}
+
+const FIELDS = ['url', 'apiKey', 'as'];
+/** Anybody but the owner. */
+const OTHERS = 0o077;
+
+/** The profile of this name in the file of profiles, which holds keys: nobody but its owner may read it. */
+export function profileOf(name: string): Profile {
+  const { env } = process;
+  const path =
+    env['LICENSING_PROFILES'] ??
+    join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'licensing', 'profiles.json');
+  const profiles = objectIn(path, parsed(path));
+  const names = Object.keys(profiles);
+  if (!Object.hasOwn(profiles, name))
+    throw new UsageError(
+      `${path} has no profile ${name}${meant(name, names) || `; it has ${names.join(', ') || 'none'}`}`,
+    );
+  const from = `Profile ${name} in ${path}`;
+  const { url, apiKey, as, ...further } = objectIn(from, profiles[name]);
+  const [unknown] = Object.keys(further);
+  if (unknown !== undefined)
+    throw new UsageError(`${from} has the field ${unknown}; a profile has ${FIELDS.join(', ')}`);
+  for (const [field, value] of Object.entries({ url, apiKey, ...(as !== undefined && { as }) }))
+    if (typeof value !== 'string' || value === '') throw new UsageError(`${from}: ${field} has to be a text`);
+  return { from, url, apiKey, ...(as !== undefined && { as }) } as Profile;
+}
+
+function parsed(path: string): unknown {
+  const text = privateText(path);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // The parser's own message quotes the file, and with it a key.
+    throw new UsageError(`${path} is not JSON`);
+  }
+}
+
+function objectIn(from: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new UsageError(`${from} has to be a JSON object`);
+}
+
+/** Looks at the rights of the file that it reads, not at those of another one that was there before. */
+function privateText(path: string): string {
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    const { mode } = fstatSync(file);
+    if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
+      throw new UsageError(
+        `Permissions 0${(mode & 0o777).toString(8)} of ${path} are too open: it holds keys, so only you may read it. Run chmod 600 ${path}`,
+      );
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

@@ -1,0 +1,330 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../../test/support/canary.ts';
+import { validatorOf } from '../../test/support/contract.ts';
+import { endings } from '../../test/support/endings.ts';
+import { orderOf } from '../../test/support/order-body.ts';
+import { until } from '../../test/support/redis.ts';
+import { useStack } from '../../test/support/stack.ts';
+import { eventTypes, sampleOf } from '../src/cli/sample-events.ts';
+import { verifyWebhook } from '../src/webhooks.ts';
+import { type Ended, runCommand } from './support/run-command.ts';
+import { ScriptedGateway } from './support/scripted-gateway.ts';
+
+/** Single objects, any operation, webhooks, profiles and what helps to find a mistake, by the command `licensing`. */
+
+const { sandbox, gateway } = useStack({ environment: { WEBHOOK_HOSTS: '127.0.0.1' } });
+const { atEnd } = endings();
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'licensing-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const access = () => ({ LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key });
+/** `line` is divided at its spaces. */
+const licensing = (line: string, ...more: string[]) => runCommand(access(), [...line.split(' '), ...more]);
+const fileWith = (name: string, content: string, mode = 0o600) => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+};
+/** The first event that a receiver got, if it is signed with this secret. */
+const firstOf = ({ requests: [first] }: ScriptedGateway, secret: string) =>
+  verifyWebhook(first?.body ?? '', first?.headers ?? {}, secret);
+const jsonOf = ({ code, out, err }: Ended) => {
+  expect([code, err]).toEqual([0, '']);
+  return JSON.parse(out) as Record<string, unknown>;
+};
+
+it('one asset is shown by its id', async () => {
+  expect(jsonOf(await licensing('assets get ent-harbour ast-1001 --json'))).toMatchObject({
+    assetId: 'ast-1001',
+    licenseType: 'softkey',
+  });
+  expect((await licensing('assets get ent-harbour ast-1001')).out).toMatch(/^assetId +ast-1001$/m);
+});
+
+describe('members', () => {
+  it('one member is added, changed and deleted, or only shown what would be sent', async () => {
+    const password = newSecret('m');
+    const withPassword = (...words: string[]) =>
+      runCommand({ ...access(), LICENSING_MEMBER_PASSWORD: password }, words);
+    const add = ['members', 'add', 'ent-harbour', '--account', 'lin', '--name', '林小雨', '--json'];
+    const dry = await withPassword(...add, '--dry-run');
+    expect(jsonOf(dry)).toMatchObject({ wouldSend: [{ operation: 'addMembers' }] });
+    expect(await sandbox.journal('addMembers')).toEqual([]);
+    const added = await withPassword(...add);
+    const { memberGlobalId } = jsonOf(added) as { memberGlobalId: string };
+    expect(dry.out + added.out).not.toContain(password);
+
+    const update = `members update ent-harbour ${memberGlobalId} --account lin --name Lin --json`;
+    expect((await licensing(`${update} --dry-run`)).out).toContain('"wouldSend"');
+    expect(await licensing(`${update} --remark`, 'by hand')).toEqual({ code: 0, out: '', err: '' });
+    expect(jsonOf(await licensing(`members get ent-harbour ${memberGlobalId} --json`))).toMatchObject({
+      name: 'Lin',
+      remark: 'by hand',
+    });
+
+    const remove = `members delete ent-harbour ${memberGlobalId}`;
+    expect((await licensing(`${remove} --dry-run --json`)).out).toContain('"wouldSend"');
+    expect(await sandbox.journal('deleteMember')).toEqual([]);
+    expect(await licensing(remove)).toEqual({ code: 0, out: '', err: '' });
+    expect((await licensing(`members get ent-harbour ${memberGlobalId}`)).err).toContain(
+      'code member-not-found',
+    );
+  });
+
+  it('one that is not added has exit code 2, and its password comes from no command line', async () => {
+    const add = ['members', 'add', 'ent-harbour', '--account', 'anna', '--name', 'Anna'];
+    expect(await runCommand(access(), add)).toEqual({
+      code: 2,
+      out: '',
+      err: 'Set LICENSING_MEMBER_PASSWORD or LICENSING_MEMBER_PASSWORD_FILE\n',
+    });
+    const path = fileWith('password', `${newSecret('m')}\n`);
+    const refused = await runCommand({ ...access(), LICENSING_MEMBER_PASSWORD_FILE: path }, add);
+    expect(refused).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/\ncode \S+\n$/) });
+  });
+});
+
+describe('api', () => {
+  it('calls any operation with fields as text or JSON, and prints its answer', async () => {
+    const asset = ['--field', 'enterpriseGlobalId=ent-harbour', '--field', 'assetId=ast-1001'];
+    const { code, out } = await licensing('api getAsset', ...asset);
+    expect([code, JSON.parse(out)]).toMatchObject([0, { assetId: 'ast-1001' }]);
+    // People get a line a field.
+    expect(out).toMatch(/^ {2}"assetId": "ast-1001",$/m);
+    expect((await licensing('api getAsset --json', ...asset)).out.split('\n')).toHaveLength(2);
+    expect(
+      jsonOf(
+        await licensing('api listAssets --json --field enterpriseGlobalId=ent-harbour --field pageSize:=1'),
+      ),
+    ).toMatchObject({ items: [{}], pageSize: 1 });
+    const locks = 'api disableLocks --field enterpriseGlobalId=ent-harbour --field';
+    expect(jsonOf(await licensing(locks, 'assetNums:=["8000001003"]'))).toMatchObject({
+      items: [{ assetNum: '8000001003', status: 'succeeded' }],
+    });
+  });
+
+  it('takes the whole input from a file or the standard input', async () => {
+    const input = JSON.stringify(orderOf('by-api'));
+    const path = fileWith('order.json', input);
+    expect(jsonOf(await licensing('api placeOrder --json --input', path))).toMatchObject({
+      channelOrderId: 'by-api',
+      state: 'succeeded',
+    });
+    const again = await runCommand(access(), ['api', 'placeOrder', '--json', '--input', '-'], { input });
+    expect(jsonOf(again)).toMatchObject({ channelOrderId: 'by-api' });
+    expect((await sandbox.journal('batchOrder')).length).toBe(1);
+  });
+
+  it('says what is wrong, and which operation is meant', async () => {
+    for (const [line, err] of [
+      ['getOrdr', 'No operation getOrdr; did you mean getOrder? `licensing api --help` lists them.\n'],
+      [
+        'importMembers',
+        'importMembers carries a file or a stream, which other commands do: licensing help members\n',
+      ],
+      ['getJob', 'getJob needs jobId, a text\n'],
+      ['getJob --field jobId', '--field has to be name=text or name:=JSON\n'],
+      ['getJob --field jobId:=x', '--field jobId:= has to be followed by JSON, such as true, 5 or ["*"]\n'],
+    ] as const)
+      expect([line, await licensing(`api ${line}`)]).toEqual([line, { code: 2, out: '', err }]);
+    expect((await licensing('api getCaller --field colour=red')).err).toContain('  colour: ');
+    expect((await licensing('api --help')).out).toMatch(/^ {2}getOrder +GET \/v1\/license-orders\/\{/m);
+  });
+});
+
+it('webhooks are created, listed, and their deliveries shown and sent again', async () => {
+  const receiver = await ScriptedGateway.start();
+  atEnd(() => receiver.close());
+  receiver.play({ status: 500 }, ...Array.from({ length: 9 }, () => ({ status: 204 })));
+  const url = `${receiver.url}/hook`;
+  const created = jsonOf(
+    await licensing(`webhooks create ${url} --type license-order.succeeded --description by-hand --json`),
+  );
+  const { webhookId, secret } = created as { webhookId: string; secret: string };
+  expect(created).toMatchObject({ url, types: ['license-order.succeeded'], description: 'by-hand' });
+  expect((await licensing('webhooks list')).out).toMatch(
+    new RegExp(`^${webhookId} +${url} +license-order`, 'm'),
+  );
+  expect((await gateway.post('/v1/license-orders', orderOf('delivered-1'))).status).toBe(201);
+  await until('the event has come', () => receiver.requests.length > 0);
+  const { id } = await firstOf(receiver, secret);
+  const deliveries = async () =>
+    jsonOf(await licensing(`webhooks deliveries ${webhookId} --json`)) as {
+      eventId: string;
+      attempts: number;
+    };
+  await until('its failure is told', async () => (await deliveries()).attempts === 1);
+  expect(await deliveries()).toMatchObject({ eventId: id, lastStatus: 500, state: 'pending' });
+  expect(await licensing(`webhooks redeliver ${webhookId} ${id}`)).toEqual({ code: 0, out: '', err: '' });
+  await until('it has come again', () => receiver.requests.length > 1);
+  const delivered = `webhooks deliveries ${webhookId} --state delivered`;
+  await until('it is taken', async () => (await licensing(delivered)).out.includes(id));
+  // Operations that have no body.
+  for (const [operation, shown] of [
+    ['testWebhook', { error: null, status: 204 }],
+    ['rotateWebhookSecret', { secret: expect.stringMatching(/^whsec_/) }],
+  ] as const)
+    expect(jsonOf(await licensing(`api ${operation} --json --field webhookId=${webhookId}`))).toMatchObject(
+      shown,
+    );
+  expect((await licensing('webhooks deliveries none')).err).toContain('code webhook-not-found');
+});
+
+describe('trigger', () => {
+  it('sends an event of any type to a receiver, signed, and as the API describes it', async () => {
+    const receiver = await ScriptedGateway.start();
+    atEnd(() => receiver.close());
+    const secret = `whsec_${newSecret('c', 32)}`;
+    receiver.play({ status: 204 });
+    const line = ['trigger', 'license-order.in-doubt', '--forward-to', `${receiver.url}/hook`];
+    // No gateway and no key.
+    expect(await runCommand({ LICENSING_WEBHOOK_SECRET: secret }, line)).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringMatching(/ {2}license-order\.in-doubt {2}crm\/SAMPLE-1 {2}204\n$/),
+    });
+    expect(await firstOf(receiver, secret)).toMatchObject({ type: 'license-order.in-doubt' });
+
+    const [isEvent, isTest] = ['Event', 'TestEvent'].map((name) =>
+      validatorOf({ $ref: `#/components/schemas/${name}` }),
+    );
+    expect(eventTypes.argChoices).toHaveLength(12);
+    for (const type of eventTypes.argChoices ?? []) {
+      const event = sampleOf(type);
+      const validate = type === 'webhook.test' ? isTest : isEvent;
+      expect([event.type, validate?.(event), validate?.errors]).toEqual([type, true, null]);
+    }
+  });
+
+  it('prints a new secret where none is given, and has exit code 1 where the event is not taken', async () => {
+    const receiver = await ScriptedGateway.start();
+    atEnd(() => receiver.close());
+    receiver.play({ status: 400 });
+    const line = `trigger job.failed --forward-to ${receiver.url}`;
+    const { code, out } = await licensing(line);
+    expect([code, out]).toEqual([1, expect.stringMatching(/ {2}job\.failed {2}sample-job {2}400\n$/)]);
+    const [secret = ''] = /whsec_\S+/.exec(out) ?? [];
+    expect(await firstOf(receiver, secret)).toMatchObject({ type: 'job.failed' });
+    const json = await licensing(line, '--json');
+    expect(JSON.parse(json.out)).toMatchObject({
+      event: { type: 'job.failed' },
+      answer: expect.stringContaining('not reached'),
+    });
+    expect((await licensing('trigger job.faild --forward-to http://127.0.0.1:9/')).err).toBe(
+      'No event type job.faild; did you mean job.failed?\n',
+    );
+  });
+});
+
+describe('K71 a profile', () => {
+  const profiles = (over: object = {}) => ({
+    here: { url: gateway.url, apiKey: gateway.key, as: 'anna', ...over },
+  });
+  const withFile = (path: string, ...words: string[]) =>
+    runCommand({ LICENSING_PROFILES: path, LICENSING_URL: 'http://no-such-host.invalid' }, words);
+
+  it('names gateway, key and user, and wins over the environment', async () => {
+    const path = fileWith('profiles.json', JSON.stringify(profiles()));
+    const who = ['whoami', '--profile', 'here', '--json'];
+    expect(jsonOf(await withFile(path, ...who))).toMatchObject({ name: 'tester' });
+    expect(jsonOf(await withFile(path, '--profile', 'here', 'whoami', '--json'))).toMatchObject({
+      name: 'tester',
+    });
+    const home = { HOME: folder, XDG_CONFIG_HOME: '' };
+    expect((await runCommand(home, who)).err).toBe(
+      `${folder}/.config/licensing/profiles.json cannot be read: ENOENT\n`,
+    );
+    await withFile(path, 'members', 'list', 'ent-harbour', '--profile', 'here');
+    const [first] = await sandbox.journal('listMembers');
+    expect(JSON.stringify(first)).toContain('anna');
+  });
+
+  it.each(['640', '604'])('of a file that others may read (%s) is refused, as ssh does', async (rights) => {
+    const path = fileWith('open.json', JSON.stringify(profiles()), Number.parseInt(rights, 8));
+    expect(await withFile(path, 'whoami', '--profile', 'here')).toEqual({
+      code: 2,
+      out: '',
+      err: `Permissions 0${rights} of ${path} are too open: it holds keys, so only you may read it. Run chmod 600 ${path}\n`,
+    });
+  });
+
+  it('that is wrong is told by its field, and never by what is in it', async () => {
+    const key = newSecret('k');
+    const told = async (content: string, name = 'here') => {
+      const path = fileWith('wrong.json', content);
+      const { code, out, err } = await withFile(path, 'whoami', '--profile', name);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).not.toContain(key);
+      return err.replaceAll(path, 'FILE');
+    };
+    expect(await told(`{ "here": { "apiKey": ${key} } }`)).toBe('FILE is not JSON\n');
+    expect(await told('[]')).toBe('FILE has to be a JSON object\n');
+    expect(await told(`{ "here": "${key}" }`)).toBe('Profile here in FILE has to be a JSON object\n');
+    const text = JSON.stringify(profiles());
+    expect(await told(text, 'hre')).toBe('FILE has no profile hre; did you mean here?\n');
+    expect(await told(text, 'production')).toBe('FILE has no profile production; it has here\n');
+    expect(await told(text, 'toString')).toBe('FILE has no profile toString; it has here\n');
+    expect(await told(JSON.stringify(profiles({ apikey: key })))).toBe(
+      'Profile here in FILE has the field apikey; a profile has url, apiKey, as\n',
+    );
+    expect(await told(JSON.stringify(profiles({ apiKey: undefined, url: key })))).toBe(
+      'Profile here in FILE: apiKey has to be a text\n',
+    );
+  });
+});
+
+it('--debug tells each request on the standard error, and no secret', async () => {
+  const { code, out, err } = await licensing(
+    'members get ent-harbour mem-harbour-bo --as anna --debug --json',
+  );
+  expect([code, JSON.parse(out)]).toMatchObject([0, { memberGlobalId: 'mem-harbour-bo' }]);
+  expect(err.split('\n')).toEqual([
+    expect.stringMatching(
+      new RegExp(`^> GET ${gateway.url}/v1/\\S+/mem-harbour-bo, x-request-id: \\S+, x-acting-user: anna$`),
+    ),
+    expect.stringMatching(/^< 200 after \d+ ms, /),
+    '',
+  ]);
+  expect(err).not.toContain(gateway.key);
+  const away = await runCommand(
+    { LICENSING_URL: 'http://no-such-host.invalid', LICENSING_API_KEY: newSecret('k') },
+    ['whoami', '--debug'],
+  );
+  expect(away.err).toMatch(/^> GET .*\n< no response after \d+ ms\n/);
+});
+
+it('--limit ends a list after so many items, and reads no page after them', async () => {
+  const { out } = await licensing('assets list ent-harbour --json --limit 2');
+  expect(out.trim().split('\n')).toHaveLength(2);
+  const table = await licensing('members list ent-harbour --limit 1');
+  expect(table.out.trim().split('\n')).toHaveLength(2);
+  const pages = await ScriptedGateway.start();
+  atEnd(() => pages.close());
+  pages.play({ status: 200, body: { items: [{}, {}], page: 1, totalPages: 9 } });
+  const env = { LICENSING_URL: pages.url, LICENSING_API_KEY: 'k' };
+  expect((await runCommand(env, ['jobs', 'list', '--json', '--limit', '2'])).out).toBe('{}\n{}\n');
+  expect(pages.requests).toHaveLength(1);
+});
+
+it('a table is straight where its characters take two columns of a terminal, or none', async () => {
+  const wide = await ScriptedGateway.start();
+  atEnd(() => wide.close());
+  // Two columns each; one with an accent of its own; two columns.
+  const names = ['林小雨', 'Zoe\u0308', '😀', 'Bo'];
+  const items = names.map((name) => ({ memberGlobalId: 'm', userName: name, name: 'x' }));
+  wide.play({ status: 200, body: { items, page: 1, totalPages: 1 } });
+  const env = { LICENSING_URL: wide.url, LICENSING_API_KEY: 'k' };
+  const { out } = await runCommand(env, ['members', 'list', 'e']);
+  const cells = out
+    .split('\n')
+    .slice(1, -1)
+    .map((line) => /^m +(.*?)x /.exec(line)?.[1]);
+  expect(cells).toEqual(['林小雨     ', 'Zoe\u0308        ', '😀         ', 'Bo         ']);
+});
