@@ -205,7 +205,7 @@ export class Exchange {
         ...(isStream && { duplex: 'half' }),
       });
       if (isRaw && response.ok) return response;
-      text = response.status === 304 ? '' : await response.text();
+      text = await response.text();
     } catch (error) {
       if (!sending) throw error;
       if (signal.aborted && signal.reason !== TIMED_OUT) throw signal.reason;
@@ -230,9 +230,9 @@ export class Exchange {
       came.set(unchanged, facts);
       return unchanged;
     }
-    if (status === 204) return undefined;
+    if (status === 204 || (status === 202 && text === '')) return undefined;
     const answer = parsed(text);
-    const isResult = (status >= 200 && status < 300) || operation.answers?.includes(String(status));
+    const isResult = response.ok || operation.answers?.includes(String(status));
     if (isResult && answer !== undefined) {
       const newEtag = response.headers.get('etag');
       if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
@@ -288,7 +288,8 @@ export class Exchange {
       },
     );
     // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
-    const isBody = method !== 'GET' && method !== 'DELETE' && payload === undefined;
+    // An operation without fields of a body refuses one, an empty object too.
+    const isBody = payload === undefined && !/GET|DELETE/.test(method) && Object.keys(rest).length > 0;
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(rest)) {
       if (isBody) continue;
