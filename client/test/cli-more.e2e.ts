@@ -274,7 +274,10 @@ describe('K71 a profile', () => {
     expect(await told(JSON.stringify(profiles({ apikey: key })))).toBe(
       'Profile here in FILE has the field apikey; a profile has url, apiKey, as\n',
     );
-    expect(await told(JSON.stringify(profiles({ apiKey: undefined, url: key })))).toBe(
+    expect(await told(JSON.stringify(profiles({ url: key })))).toBe(
+      'Profile here in FILE: url has to be an http or https URL\n',
+    );
+    expect(await told(JSON.stringify(profiles({ apiKey: undefined })))).toBe(
       'Profile here in FILE: apiKey has to be a text\n',
     );
   });

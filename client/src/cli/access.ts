@@ -1,7 +1,7 @@
 import { Licensing } from '../licensing.ts';
 import { UsageError } from './command.ts';
 import { tell } from './output.ts';
-import { profileOf } from './profiles.ts';
+import { isHttpUrl, profileOf } from './profiles.ts';
 import { secretOf } from './secret-of.ts';
 
 /** The options of a command that say which gateway is asked, and for whom. */
@@ -35,8 +35,7 @@ export function licensingOf({ url, profile, as, debug }: Access): Licensing {
 
 /** A URL that can be asked, of the option or variable with this name. */
 export function checkUrl(name: string, value: string): void {
-  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
-    throw new UsageError(`${name} is no http or https URL: ${value}`);
+  if (!isHttpUrl(value)) throw new UsageError(`${name} is no http or https URL: ${value}`);
 }
 
 /** Headers that `--debug` shows: no other one, so that none with a secret is among them. */

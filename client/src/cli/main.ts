@@ -7,6 +7,12 @@ import { exitCodes, jsonOf, tell } from './output.ts';
 import { Advised } from './place-order.ts';
 import { program } from './program.ts';
 
+/** What JSON has of a problem. */
+const FIELDS = [
+  ...(['code', 'title', 'detail', 'outcome', 'retryable', 'requestId'] as const),
+  ...(['errors', 'conflicts', 'fields', 'oldest'] as const),
+];
+
 // `licensing assets list … | head` closes the pipe: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? 0 : exitCodes.unknown),
@@ -29,26 +35,10 @@ else
 function failed(thrown: unknown): number {
   // It has printed the help or the version.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.refused;
-  const advice = thrown instanceof Advised ? thrown.advice : undefined;
-  const error = thrown instanceof Advised ? thrown.cause : thrown;
+  const { advice, cause: error } = thrown instanceof Advised ? thrown : { cause: thrown };
   if (isProblem(error)) {
-    const { code, title, detail, outcome, retryable, requestId, errors, conflicts, fields, oldest } = error;
-    if (json)
-      tell(
-        jsonOf({
-          code,
-          title,
-          detail,
-          outcome,
-          retryable,
-          requestId,
-          errors,
-          conflicts,
-          fields,
-          oldest,
-          advice,
-        }),
-      );
+    const { code, title, detail, outcome, requestId, errors, conflicts, oldest } = error;
+    if (json) tell(jsonOf({ ...Object.fromEntries(FIELDS.map((name) => [name, error[name]])), advice }));
     else {
       tell(`${title}${detail === undefined ? '' : `: ${detail}`}`);
       for (const fault of errors) tell(`  ${placeOf(fault)}: ${fault.detail}`);
@@ -62,21 +52,10 @@ function failed(thrown: unknown): number {
     return outcome === 'not_processed' ? exitCodes.refused : exitCodes.unknown;
   }
   if (isGatewayUnreachable(error)) {
-    const { sent, requestId, message } = error;
-    if (json)
-      tell(
-        jsonOf({
-          code: 'gateway-unreachable',
-          detail: message,
-          outcome: sent ? 'unknown' : 'not_processed',
-          requestId,
-          advice,
-        }),
-      );
-    else {
-      tell(message);
-      if (advice !== undefined) tell(advice);
-    }
+    const { sent, requestId, message: detail } = error;
+    const outcome = sent ? 'unknown' : 'not_processed';
+    if (json) tell(jsonOf({ code: 'gateway-unreachable', detail, outcome, requestId, advice }));
+    else tell(advice === undefined ? detail : `${detail}\n${advice}`);
     return exitCodes.unknown;
   }
   tell(error instanceof Error ? error.message : 'It failed');

@@ -9,7 +9,7 @@ interface Profile {
   readonly from: string;
   readonly url: string;
   readonly apiKey: string;
-  readonly as?: string;
+  readonly as: string | undefined;
 }
 
 const FIELDS = ['url', 'apiKey', 'as'];
@@ -33,9 +33,18 @@ export function profileOf(name: string): Profile {
   const [unknown] = Object.keys(further);
   if (unknown !== undefined)
     throw new UsageError(`${from} has the field ${unknown}; a profile has ${FIELDS.join(', ')}`);
-  for (const [field, value] of Object.entries({ url, apiKey, ...(as !== undefined && { as }) }))
-    if (typeof value !== 'string' || value === '') throw new UsageError(`${from}: ${field} has to be a text`);
-  return { from, url, apiKey, ...(as !== undefined && { as }) } as Profile;
+  const textOf = (field: string, value: unknown): string => {
+    if (typeof value === 'string' && value !== '') return value;
+    throw new UsageError(`${from}: ${field} has to be a text`);
+  };
+  const profile = { from, url: textOf('url', url), apiKey: textOf('apiKey', apiKey) };
+  // Without the value: a key may be there by mistake.
+  if (!isHttpUrl(profile.url)) throw new UsageError(`${from}: url has to be an http or https URL`);
+  return { ...profile, as: as === undefined ? undefined : textOf('as', as) };
+}
+
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 function parsed(path: string): unknown {
