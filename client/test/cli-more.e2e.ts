@@ -1,6 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../../test/support/canary.ts';
 import { validatorOf } from '../../test/support/contract.ts';
@@ -8,6 +9,7 @@ import { endings } from '../../test/support/endings.ts';
 import { orderOf } from '../../test/support/order-body.ts';
 import { until } from '../../test/support/redis.ts';
 import { useStack } from '../../test/support/stack.ts';
+import { program } from '../src/cli/program.ts';
 import { eventTypes, sampleOf } from '../src/cli/sample-events.ts';
 import { verifyWebhook } from '../src/webhooks.ts';
 import { type Ended, runCommand } from './support/run-command.ts';
@@ -330,4 +332,29 @@ it('a table is straight where its characters take two columns of a terminal, or 
     .slice(1, -1)
     .map((line) => /^m +(.*?)x /.exec(line)?.[1]);
   expect(cells).toEqual(['林小雨     ', 'Zoe\u0308        ', '😀         ', 'Bo         ']);
+});
+
+it('the page of the command names commands and options that there are', () => {
+  const lines = [
+    ...readFileSync('client/docs/cli.md', 'utf8').matchAll(/^npx --no licensing (.+?)(?: {2,}#.*)?$/gm),
+  ];
+  expect(lines.length).toBeGreaterThan(30);
+  const commands = ({ commands: inner }: CommandUnknownOpts): readonly CommandUnknownOpts[] =>
+    inner.flatMap((each) => [each, ...commands(each)]);
+  const unnamed = new Set(commands(program).filter((each) => each.commands.length === 0));
+  for (const [, line = ''] of lines) {
+    const words = line.split(' ');
+    const group = program.commands.find((each) => each.name() === words[0]);
+    const command = group?.commands.find((each) => each.name() === words[1]) ?? group;
+    const known = command?.options.map(({ long }) => long);
+    expect([line, known]).toEqual([line, expect.arrayContaining(line.match(/(?<= )--[a-z-]+/g) ?? [])]);
+    if (command) unnamed.delete(command);
+  }
+  // Named in the text, and not as a line to run.
+  expect([...unnamed].map((each) => `${each.parent?.name()} ${each.name()}`)).toEqual([
+    'locks enable',
+    'jobs watch',
+    'jobs cancel',
+    'licensing completion',
+  ]);
 });
