@@ -101,7 +101,10 @@ export const members = group('members', 'members of an enterprise', [
       process.exitCode = row.outcome === 'not_processed' ? exitCodes.refused : exitCodes.unknown;
     }
   }),
-  memberCommand('update', 'changes a member; the gateway names the fields that have to be given too')
+  memberCommand(
+    'update',
+    'changes a member; other fields than account and name stay as they are where they are left out',
+  )
     .argument('<member>')
     .action(async (enterpriseGlobalId, memberGlobalId, options) => {
       const input = { enterpriseGlobalId, memberGlobalId, ...memberOf(options) };
