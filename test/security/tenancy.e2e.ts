@@ -51,7 +51,10 @@ const MORE: Readonly<Record<string, Partial<Request>>> = {
 };
 const documented = routes.filter(({ template }) => template.startsWith('/v1/'));
 const ownOperations = documented
-  .filter(({ operation }) => operationCases.every(({ id }) => id !== operation.operationId))
+  .filter(({ operation }) => {
+    const id = operation['x-dry-run-of'] ?? operation.operationId;
+    return operationCases.every((each) => each.id !== id);
+  })
   .map(({ operation: { operationId: id }, method, template }): Request => ({
     id,
     method,
@@ -59,16 +62,20 @@ const ownOperations = documented
     ...MORE[id],
   }));
 
-const requests: readonly Request[] = [
-  ...operationCases.map(({ id, method, path, body }) => ({
-    id,
-    method,
-    path,
-    // An item that names a tenant in every field where it may.
-    body: id === 'placeOrder' ? { ...body, items: [itemOf(own)] } : body,
-  })),
-  ...ownOperations,
-].map((request) =>
+const ofPlatform = operationCases.map(({ id, method, path, body }) => ({
+  id,
+  method,
+  path,
+  // An item that names a tenant in every field where it may.
+  body: id === 'placeOrder' ? { ...body, items: [itemOf(own)] } : body,
+}));
+const dryRuns = documented.flatMap(({ operation }) => {
+  const write = ofPlatform.find(({ id }) => id === operation['x-dry-run-of']);
+  return write
+    ? [{ ...write, id: operation.operationId, method: 'POST', path: `${write.path}/dry-run` }]
+    : [];
+});
+const requests: readonly Request[] = [...ofPlatform, ...dryRuns, ...ownOperations].map((request) =>
   actsAsUser(request.id) ? { ...request, headers: { 'x-acting-user': 'default' } } : request,
 );
 
@@ -107,6 +114,9 @@ const NAMING_NOBODY = [
   'createWebhook',
   'deleteSession',
   'deleteWebhook',
+  'dryRunCreateEnterprise',
+  'dryRunReserveAssetNums',
+  'dryRunUpdateCustomer',
   'endMaintenance',
   'getCaller',
   'getJob',
@@ -151,7 +161,7 @@ describe('S1 a tenant that the caller was not granted', () => {
         expect(answer.text).not.toMatch(/ent-meridian|partner|admin@/);
       }
       expect(await sandbox.calls()).toEqual([]);
-      if (operationCases.some((each) => each.id === id))
+      if (ofPlatform.concat(dryRuns).some((each) => each.id === id))
         expect((await send(request, 'harbour')).status).toBeLessThan(300);
     },
   );

@@ -132,6 +132,7 @@ describe('what a comment cites', () => {
   const pages = globSync('**/*.md', { exclude: ['**/node_modules/**', '**/dist/**'] });
   const cited = globSync(
     '{src,test,sandbox,sandbox-package/src,bench,scripts,client/src,client/test,examples}/**/*.{ts,c}',
+    { exclude: ['**/node_modules/**'] },
   ).flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/^[ \t]*(?:\/?\*|\/\/).*$/gm)].map(([line]) => ({ file, line })),
   );
