@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../upstream/call-context.ts';
-import { ifShown } from '../upstream/dry-run.ts';
+import { ifShown } from '../upstream/if-shown.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothing } from '../upstream/wire/reader.ts';

@@ -4,7 +4,7 @@ import { effectKinds } from '../upstream/dry-run.ts';
 import { Count, OpenWord } from './response-fields.ts';
 
 @ApiSchema({ description: 'A call of the platform that a write would make' })
-export class WouldSendDto {
+class WouldSendDto {
   @ApiProperty({ description: "The platform's operation, as in `x-upstream`", example: 'deleteMember' })
   operation!: string;
 
@@ -22,7 +22,7 @@ export class WouldSendDto {
   description:
     'What a write would take away or change, as it is now. A field is null where it does not apply, or is not known',
 })
-export class EffectDto implements DryRunEffect {
+class EffectDto implements DryRunEffect {
   @OpenWord(effectKinds, 'What would happen')
   kind!: DryRunEffect['kind'];
 
@@ -44,7 +44,7 @@ export class EffectDto implements DryRunEffect {
 }
 
 @ApiSchema({ description: 'A row of a file that cannot be done' })
-export class ImpossibleRowDto {
+class ImpossibleRowDto {
   @ApiProperty({ type: 'integer', description: '1 for the first row below the header' })
   row!: number;
 
@@ -55,7 +55,7 @@ export class ImpossibleRowDto {
 }
 
 @ApiSchema({ description: 'What an import would do with its rows' })
-export class ImportPlanDto implements ImportPlan {
+class ImportPlanDto implements ImportPlan {
   @Count('Members to add')
   add!: number;
 

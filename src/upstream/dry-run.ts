@@ -2,7 +2,6 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
 import type { OperationName } from './operations.ts';
-import { asProblem } from './problems/as-problem.ts';
 
 /** A call of the platform that a write would make. */
 export interface WouldSend {
@@ -47,16 +46,6 @@ export interface ImportPlan {
   readonly unchanged: number;
   readonly delete: string[];
   readonly impossible: { row: number; account: string; reason: string }[];
-}
-
-/** What a dry run reads for its effects; undefined where the platform does not show it. */
-export async function ifShown<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (asProblem(error) instanceof ProblemException) return undefined;
-    throw error;
-  }
 }
 
 /** Ends a dry run where something would be sent or recorded. Callers never see it: the interceptor answers with the dry run. */

@@ -256,7 +256,7 @@ it('no operation of either document has two schemas among its successes', () => 
     };
     const successes = Object.values(paths).flatMap((item) =>
       Object.values(item).map(({ operationId, responses }) => {
-        const done = Object.entries(responses).filter(([status]) => /^2/.test(status));
+        const done = Object.entries(responses).filter(([status]) => status.startsWith('2'));
         const types = done.flatMap(([, { content = {} }]) => Object.entries(content));
         const json = types.filter(([type]) => type === 'application/json');
         return [operationId, new Set(json.map(([, { schema }]) => JSON.stringify(schema))).size] as const;

@@ -9,7 +9,7 @@ import {
 } from '../../upstream/wire/words.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
-import { FlagParameter, Int32 } from '../../validation/scalar-rules.ts';
+import { Int32 } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
