@@ -1,9 +1,9 @@
 /**
 /**
  * Runs before the tests: they start their own servers of Redis and PostgreSQL, compile a small C file that steps the clock of one, open the
- * API page in a browser, run the code that it shows, test the alert rules and put proxies in front of the gateway, so they need
- * `redis-server`, `postgres`, `pgbouncer`, `gcc`, `chromium-headless-shell`, `python3`, `promtool`, `nginx`, `haproxy` and `apache2`. The script
- * installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is skipped.
+ * API page in a browser, run the code that it shows, run the programs of the documents, test the alert rules and put proxies in front of the
+ * gateway, so they need `redis-server`, `postgres`, `pgbouncer`, `gcc`, `chromium-headless-shell`, `python3`, `pytest`, `promtool`, `nginx`,
+ * `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,6 +24,7 @@ const tools: readonly Tool[] = [
   // Only recommended by gcc's own package: the headers of the C library.
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
   { command: 'python3', packages: ['python3'], is: 'Python 3' },
+  { command: 'pytest', packages: ['python3-pytest'], is: 'pytest' },
   // For promtool, which tests the alert rules.
   { command: 'promtool', packages: ['prometheus'], is: "Prometheus' promtool" },
   {
