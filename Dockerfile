@@ -15,7 +15,7 @@ RUN npm run build:gateway
 # What `npm run pack:sandbox` packs.
 FROM build AS package
 COPY CHANGELOG.md ./
-COPY docs/operating.md docs/platform.md docs/readings.md docs/recipes.md ./docs/
+COPY docs/operating.md docs/other-languages.md docs/platform.md docs/readings.md docs/recipes.md ./docs/
 COPY config/response-examples.json config/openapi-3.0.json ./config/
 COPY scripts/needs-build.sh scripts/sandbox-package.ts scripts/api-key.ts ./scripts/
 COPY sandbox ./sandbox

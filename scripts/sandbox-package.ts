@@ -15,7 +15,10 @@ const BESIDE_THE_BUNDLE = [
   ...['config/response-examples.json', 'config/openapi-3.0.json'],
 ];
 /** What the README of the package leads to. */
-const MANUAL = ['sandbox/README.md', 'docs/platform.md', 'docs/readings.md', 'docs/recipes.md'];
+const MANUAL = [
+  'sandbox/README.md',
+  ...['other-languages', 'platform', 'readings', 'recipes'].map((name) => `docs/${name}.md`),
+];
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 const LEFT_OUT = /\.map$|^(database-(init|backup)|conformance)\.js$|^start\.sh$/;
 
