@@ -7,7 +7,7 @@ import { OBJECT_RULE } from './rules.ts';
 /**
  * Compiles each DTO class once from the metadata of class-transformer and class-validator. Those two look up all metadata again for
  * every value, which takes eight times as long as the rest of a batch order. The results are those of `plainToInstance` and
- * `validateSync` (whitelisting). An unknown decorator is refused, never ignored.
+ * `validateSync` (whitelisting).
  */
 
 /** More faults do not help a caller, and would make a large response to a small request. */
@@ -64,11 +64,23 @@ interface Field extends DeclaredField {
 
 const compiledClasses = new Map<unknown, CompiledClass>();
 
-/** Compiles a class and every class within it. Throws at an unknown decorator. */
+/** What class-transformer makes of a value where `@Type` names no class of ours. */
+const PLAIN_TYPES = new Map<unknown, (value: unknown) => unknown>([
+  [String, String],
+  [Number, Number],
+  [Boolean, Boolean],
+  [Date, (value) => new Date(value as string)],
+]);
+
+/** Compiles a class and every class within it. Throws at a decorator that cannot work. */
 export function compile(type: Type): void {
-  if (compiledClasses.has(type)) return;
+  if (compiledClasses.has(type) || PLAIN_TYPES.has(type)) return;
   compiledClass(type);
-  for (const { nestedClass, transforms } of declaredFields(type)) {
+  for (const { name, isNested, nestedClass, transforms } of declaredFields(type)) {
+    if (isNested && !nestedClass && !transforms.some(itemKindsOf))
+      throw new Error(
+        `${type.name}: @ValidateNested() of ${name} needs @Type(() => …), the class of its objects`,
+      );
     if (nestedClass) compile(nestedClass);
     for (const transform of transforms) itemKindsOf(transform)?.classes.forEach(compile);
   }
@@ -145,18 +157,21 @@ function converting(key: string, transform: TransformFn): Conversion {
 
 function instances(value: unknown, type: Type, walk: Walk): unknown {
   if (Array.isArray(value)) return value.map((item) => instances(item, type, walk));
+  const plain = PLAIN_TYPES.get(type);
+  if (plain) return value === null || value === undefined ? value : plain(value);
   return typeof value === 'object' && value !== null
     ? compiledClass(type).instantiate(value as Plain, walk)
     : value;
 }
 
 function checkField(field: Field, instance: Plain, walk: Walk): void {
-  const { name, isOptional, isClearable, rules, isNested } = field;
+  const { name, conditions, rules, isNested } = field;
   const value = instance[name];
-  if (isOptional && value === undefined) return;
-  if (isClearable && value === null) return;
+  for (const isMet of conditions) if (!isMet(instance, value)) return;
   let broken: string[] | undefined;
-  for (const { holds, allowed } of rules) if (!holds(value, instance)) (broken ??= []).push(allowed);
+  for (const { holds, allowed } of rules)
+    if (!holds(value, instance))
+      (broken ??= []).push(typeof allowed === 'string' ? allowed : allowed(value, instance));
   if (broken) {
     const allowed = broken.join('; ');
     if (name === OBJECT_RULE) walk.addFault(undefined, allowed);

@@ -1,10 +1,18 @@
 import type { Type } from '@nestjs/common';
 import { TransformationType, type TransformFnParams, type TypeMetadata } from 'class-transformer';
 import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, ValidationTypes } from 'class-validator';
-import { isGiven, isSet, type Test } from './rules.ts';
+import { getMetadataStorage, type ValidationArguments, ValidationTypes } from 'class-validator';
+import type { Test } from './rules.ts';
 
 export type TransformFn = (params: TransformFnParams) => unknown;
+
+export interface DeclaredRule {
+  readonly holds: Test;
+  /** What is allowed; never with the value, which may be a secret. */
+  readonly allowed: string | ((value: unknown, object: object) => string);
+}
+
+type Condition = (object: object, value: unknown) => boolean;
 
 export interface DeclaredField {
   readonly name: string;
@@ -13,18 +21,19 @@ export interface DeclaredField {
   readonly isNested: boolean;
   /** In the order in which they are applied. */
   readonly transforms: readonly TransformFn[];
-  /** The field is checked only where it is present. */
+  /** The field is checked only where all of them hold. */
+  readonly conditions: readonly Condition[];
+  /** The field may be left out. */
   readonly isOptional: boolean;
-  /** Null is as good as a value. */
-  readonly isClearable: boolean;
-  readonly rules: readonly { readonly holds: Test; readonly allowed: string }[];
+  readonly rules: readonly DeclaredRule[];
 }
 
 type Validation = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 
 /**
  * The fields of a DTO class, from the metadata of class-validator and class-transformer, in the order in which class-validator
- * checks them. Throws at an unknown decorator, so that none is ignored silently.
+ * checks them. Every decorator of class-validator works as its documentation says, but rules that are promises. What cannot work is
+ * refused here, so that none is ignored silently.
  */
 export function declaredFields(type: Type): DeclaredField[] {
   const storage = getMetadataStorage();
@@ -43,35 +52,62 @@ export function declaredFields(type: Type): DeclaredField[] {
 
 function declared(type: Type, name: string, validations: readonly Validation[]): DeclaredField {
   const of = (kind: string) => validations.filter((each) => each.type === kind);
-  const customs = of(ValidationTypes.CUSTOM_VALIDATION);
-  const conditionals = of(ValidationTypes.CONDITIONAL_VALIDATION);
-  const nested = of(ValidationTypes.NESTED_VALIDATION);
-  const known = [...customs, ...conditionals, ...nested];
-  const isStrange = known.length < validations.length || nested.length > 1 || known.some(hasOptions);
-  const conditions = conditionals.map(({ constraints }) => constraints[0] as unknown);
-  if (isStrange || conditions.some((condition) => condition !== isGiven && condition !== isSet))
-    throw unknown(type, `a rule of ${name}`);
+  if (of(ValidationTypes.PROMISE_VALIDATION).length > 0) throw unknown(type, `a promise in ${name}`);
+  const conditions = of(ValidationTypes.CONDITIONAL_VALIDATION).map(
+    ({ constraints }) => constraints[0] as Condition,
+  );
   return {
     name,
     nestedClass: nestedClassOf(type, name),
-    isNested: nested.length > 0,
+    isNested: of(ValidationTypes.NESTED_VALIDATION).length > 0,
     transforms: transformsOf(type, name),
+    conditions,
     isOptional: conditions.length > 0,
-    isClearable: conditions.includes(isSet),
-    rules: customs.map((custom) => ruleOf(type, custom)),
+    rules: [...of(ValidationTypes.IS_DEFINED), ...of(ValidationTypes.CUSTOM_VALIDATION)].map((each) =>
+      ruleOf(type, each),
+    ),
   };
 }
 
-function hasOptions({ each, groups, always, context, validateIf }: Partial<Validation>): boolean {
-  return Boolean(each ?? always ?? context ?? validateIf) || (groups ?? []).length > 0;
+/** A rule made by {@link rule} has a test to call. For any other one the object that class-validator keeps for it does the check. */
+function ruleOf(type: Type, validation: Validation): DeclaredRule {
+  const { propertyName, constraints, constraintCls, each, validateIf, message } = validation;
+  const [test, allowed] = (constraints ?? []) as [unknown, unknown];
+  if (typeof test === 'function' && typeof allowed === 'string') return { holds: test as Test, allowed };
+  const checks = getMetadataStorage().getTargetValidatorConstraints(constraintCls);
+  if (checks.some(({ async }) => async)) throw unknown(type, `an asynchronous rule of ${propertyName}`);
+  const given = (value: unknown, object: object): ValidationArguments => {
+    return { targetName: type.name, property: propertyName, constraints, value, object };
+  };
+  return {
+    holds: (value, object) => {
+      if (validateIf && !validateIf(object, value)) return true;
+      const items = each && isCollection(value) ? [...value.values()] : [value];
+      return checks.every(({ instance }) =>
+        items.every((item) => instance.validate(item, given(value, object))),
+      );
+    },
+    allowed: (value, object) => {
+      const [text] = checks.map(({ instance }) => message ?? instance.defaultMessage?.(given(value, object)));
+      return withoutTokens(typeof text === 'function' ? text(given(value, object)) : text, validation);
+    },
+  };
 }
 
-/** Only rules made by {@link rule} have a test to call. */
-function ruleOf(type: Type, { propertyName, constraints }: Validation): DeclaredField['rules'][number] {
-  const [holds, allowed] = (constraints ?? []) as [unknown, unknown];
-  if (typeof holds !== 'function' || typeof allowed !== 'string')
-    throw unknown(type, `a rule of ${propertyName}`);
-  return { holds: holds as Test, allowed };
+function isCollection(value: unknown): value is readonly unknown[] | Set<unknown> | Map<unknown, unknown> {
+  return Array.isArray(value) || value instanceof Set || value instanceof Map;
+}
+
+/** The tokens of class-validator's messages. A fault has the place of the field beside it, and never its value. */
+function withoutTokens(text = 'is not allowed', { propertyName, constraints }: Validation): string {
+  return text
+    .replace(/^\$property /, '')
+    .replaceAll('$property', propertyName)
+    .replaceAll('$value', 'the value')
+    .replaceAll(/\$constraint(\d+)/g, (_, number: string) => {
+      const constraint = (constraints as readonly unknown[] | undefined)?.[Number(number) - 1];
+      return Array.isArray(constraint) ? constraint.join(', ') : String(constraint);
+    });
 }
 
 function nestedClassOf(type: Type, name: string): Type | undefined {
