@@ -84,7 +84,7 @@ function ruleOf(type: Type, validation: Validation): DeclaredRule {
       if (validateIf && !validateIf(object, value)) return true;
       const items = each && isCollection(value) ? [...value.values()] : [value];
       return checks.every(({ instance }) =>
-        items.every((item) => instance.validate(item, given(value, object))),
+        items.every((item) => settled(instance.validate(item, given(value, object)), propertyName)),
       );
     },
     allowed: (value, object) => {
@@ -92,6 +92,12 @@ function ruleOf(type: Type, validation: Validation): DeclaredRule {
       return withoutTokens(typeof text === 'function' ? text(given(value, object)) : text, validation);
     },
   };
+}
+
+/** A rule that does not say that it is asynchronous shows it only here. Its promise would pass for "holds". */
+function settled(holds: boolean | Promise<boolean>, name: string): boolean {
+  if (typeof holds === 'object') throw new Error(`A rule of ${name} is asynchronous: validation is not`);
+  return holds;
 }
 
 function isCollection(value: unknown): value is readonly unknown[] | Set<unknown> | Map<unknown, unknown> {
