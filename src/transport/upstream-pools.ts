@@ -97,9 +97,9 @@ export class UpstreamPools implements OnApplicationShutdown {
 }
 
 /**
- * Nest's `HttpService` on these connections. `request` passes its configuration to the adapter unchanged. Merging it with axios'
- * defaults, interceptors and transforms takes longer than the exchange itself and is not needed: every status is a response, and
- * the body stays bytes. The other methods go through axios to the same adapter.
+ * Nest's `HttpService` on these connections. While nobody has registered an interceptor with `axiosRef`, `request` passes its configuration
+ * to the adapter unchanged: merging it with axios' defaults and transforms takes longer than the exchange itself, every status is a
+ * response, and the body stays bytes. The other methods go through axios to the same adapter.
  */
 @Injectable()
 export class UndiciHttpService extends HttpService {
@@ -121,10 +121,17 @@ export class UndiciHttpService extends HttpService {
   }
 
   override request<T>(config: AxiosRequestConfig): Observable<AxiosResponse<T>> {
+    const { request, response } = this.axiosRef.interceptors;
+    if (isUsed(request) || isUsed(response)) return super.request(config);
     return from(
       this.#adapter({ ...config, maxContentLength: MAX_RESPONSE_BYTES } as InternalAxiosRequestConfig),
     );
   }
+}
+
+/** One that was ejected leaves null in its place. */
+function isUsed({ handlers = [] }: { readonly handlers?: readonly unknown[] }): boolean {
+  return handlers.some((handler) => handler !== null);
 }
 
 /**
