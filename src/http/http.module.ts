@@ -2,7 +2,9 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { CallerGuard } from '../caller/caller.guard.ts';
 import { CallerModule } from '../caller/caller.module.ts';
-import { OperationInterceptor } from '../operation/operation.interceptor.ts';
+import { ReadHandling } from '../operation/read-handling.ts';
+import { UpstreamErrorInterceptor } from '../operation/upstream-error.interceptor.ts';
+import { WriteHandling } from '../operation/write-handling.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { ActingUserGuard } from '../session/acting-user.guard.ts';
 import { SessionModule } from '../session/session.module.ts';
@@ -32,7 +34,9 @@ import { RequestHooks } from './request-hooks.ts';
     { provide: APP_GUARD, useClass: ValidationGuard },
     { provide: APP_GUARD, useClass: ActingUserGuard },
     { provide: APP_GUARD, useExisting: TenancyGuard },
-    { provide: APP_INTERCEPTOR, useClass: OperationInterceptor },
+    ReadHandling,
+    WriteHandling,
+    { provide: APP_INTERCEPTOR, useClass: UpstreamErrorInterceptor },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
   exports: [Admission],

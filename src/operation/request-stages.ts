@@ -48,7 +48,7 @@ interface Stages {
     /** Looks up what cannot be decided without the platform; the interceptor calls it. Undefined where nothing is left to look up. */
     readonly lookUp: (() => Promise<void>) | undefined;
   };
-  // `OperationInterceptor` handles the request. The hooks then add headers, log line, metrics and audit line.
+  // `UpstreamErrorInterceptor` handles the request. The hooks then add headers, log line, metrics and audit line.
   /** The problem filter or a hook: the fields of the problem for the log line. */
   readonly failed: { readonly fields: Readonly<Record<string, string | number | boolean | undefined>> };
 }

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Maintenance } from '../control/maintenance.ts';
+import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
+import { Generations } from '../read-cache/read-keys.ts';
+import type { DryRun } from '../upstream/dry-run.ts';
+import type { DryRunDto } from './dry-run.dto.ts';
+
+type Handle = () => Promise<unknown>;
+
+/** Idempotency, maintenance and invalidation of a write, and its dry run. */
+@Injectable()
+export class WriteHandling {
+  constructor(
+    private readonly generations: Generations,
+    private readonly writes: KeyedWrites,
+    private readonly maintenance: Maintenance,
+  ) {}
+
+  /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
+  async handle(request: FastifyRequest, reply: FastifyReply, handler: Handle): Promise<unknown> {
+    const { policy } = request.stages.get('authorised');
+    // Not before a repeated request has got the response of the first.
+    const handle = () => {
+      if (policy.stoppedBy) this.maintenance.assertNot(policy.stoppedBy);
+      return handler();
+    };
+    const { idempotencyKey } = request.stages.get('validated');
+    const { call, lookUp } = request.stages.get('reached');
+    if (call.dryRun) return this.#dryRun(reply, call.dryRun, handle, lookUp);
+    const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
+    try {
+      if (!hasKey) await lookUp?.();
+      const result = hasKey
+        ? await this.writes.run(request, reply, { idempotencyKey, lookUp, handle })
+        : await handle();
+      const location = policy.locationOf?.(result);
+      if (location !== undefined) void reply.header('location', location);
+      return result;
+    } finally {
+      // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
+      // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
+      const hasWritten = policy.idempotency !== 'order' && call.progress.upstreamMs > 0;
+      if (hasWritten) await this.generations.written(request.params as object);
+    }
+  }
+
+  /** Runs a write up to where it would begin, and answers what it would send. No `Idempotency-Key` is used. */
+  async #dryRun(
+    reply: FastifyReply,
+    dryRun: DryRun,
+    handle: Handle,
+    lookUp: (() => Promise<void>) | undefined,
+  ): Promise<DryRunDto> {
+    await lookUp?.();
+    try {
+      await handle();
+    } catch (error) {
+      if (!dryRun.isStopped) throw error;
+    }
+    // The handler may have set that of the write.
+    void reply.status(200);
+    const { wouldSend, effects, plan = null } = dryRun;
+    return { wouldSend, effects, plan };
+  }
+}
