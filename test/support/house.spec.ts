@@ -109,6 +109,22 @@ describe('a document', () => {
     expect(names.filter((name) => !declared.has(name))).toEqual([]);
   });
 
+  it('names members of classes that exist', () => {
+    const sources = globSync('{src,sandbox,sandbox-package/src,client/src,scripts,bench,test}/**/*.ts').map(
+      (path) => readFileSync(path, 'utf8'),
+    );
+    const named = found(/`([A-Z]\w+\.[a-z]\w+)[`(]/g).filter(
+      ({ name }) => !/^(?:JSON|Date)\.|\.(?:md|cs|db)$/.test(name),
+    );
+    expect(named.length).toBeGreaterThan(8);
+    const dead = named.filter(({ name }) => {
+      const [owner = '', member = ''] = name.split('.');
+      const declares = new RegExp(String.raw`(?:class|interface|const) ${owner}\b`);
+      return !sources.some((text) => declares.test(text) && new RegExp(String.raw`\b${member}\b`).test(text));
+    });
+    expect(dead).toEqual([]);
+  });
+
   it('has sequence diagrams without a semicolon, which ends a statement of mermaid', () => {
     const diagrams = found(/```mermaid\n(sequenceDiagram[^`]*)```/g);
     expect(diagrams.length).toBeGreaterThan(2);
