@@ -70,7 +70,7 @@ LABEL org.opencontainers.image.title="licensing-gateway" \
   org.opencontainers.image.base.name="${NODE_IMAGE}"
 # The version, what the API page shows, and the runbook of the console.
 COPY package.json CHANGELOG.md ./
-COPY docs/operating.md ./docs/
+COPY docs/operating.md docs/recipes.md ./docs/
 COPY config/response-examples.json config/openapi-3.0.json ./config/
 # All the code in one file, and what is in it by name, version and hash: dist/bundle/sbom.cdx.json (CycloneDX).
 COPY --from=build /app/dist/bundle ./dist/bundle

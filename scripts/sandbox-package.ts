@@ -11,7 +11,7 @@ const GATEWAY = `${OUT}/gateway`;
 const BUNDLE = 'dist/bundle';
 /** The gateway looks for them where they are in the repository. */
 const BESIDE_THE_BUNDLE = [
-  ...['CHANGELOG.md', 'docs/operating.md'],
+  ...['CHANGELOG.md', 'docs/operating.md', 'docs/recipes.md'],
   ...['config/response-examples.json', 'config/openapi-3.0.json'],
 ];
 /** What the README of the package leads to. */

@@ -11,7 +11,7 @@ export const CONSOLE_PAGE = 'src/console/console-page';
 /** With `DOCS=on`. */
 export const publicPaths = [
   ...['/docs', '/docs/'],
-  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog'].map((file) => `/docs/${file}`),
+  ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog', 'recipes'].map((file) => `/docs/${file}`),
   ...[
     '/openapi.json',
     '/openapi-3.0.json',

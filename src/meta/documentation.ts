@@ -15,7 +15,11 @@ import { FixedContent, linked } from './fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
-const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
+/** Documents of the repository that are pages too, by their names there. */
+const PAGES = {
+  changelog: { title: 'Changes', file: new URL('../../CHANGELOG.md', import.meta.url) },
+  recipes: { title: 'Recipes', file: new URL('../../docs/recipes.md', import.meta.url) },
+};
 const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
 const OPENAPI_30 = new URL('../../config/openapi-3.0.json', import.meta.url);
 
@@ -31,6 +35,7 @@ const OWN = [
   'fields.js',
   'search.js',
   'entries.js',
+  'tasks.json',
   'list.js',
   'credential.js',
 ];
@@ -62,11 +67,18 @@ export function serveDocumentation(app: NestFastifyApplication): void {
     linked(shippedFile(own('index.html')).toString(), publicPath),
     UI_POLICY,
   );
-  const changes = shippedFile(CHANGELOG).toString().replaceAll('(config/openapi.json)', '(/openapi.json)');
-  const changelog = lazily(() => {
-    const html = page('Changes', `${markdownHtml(changes)}<p><a href="/docs">The API</a></p>`);
-    return new FixedContent(TYPES['.html'] as string, linked(html, publicPath), PAGE_POLICY);
-  });
+  const pages = new Map(
+    Object.entries(PAGES).map(([name, { title, file }]) => {
+      const markdown = shippedFile(file).toString();
+      const content = () =>
+        new FixedContent(
+          TYPES['.html'] as string,
+          linked(documentHtml(title, markdown), publicPath),
+          PAGE_POLICY,
+        );
+      return [name, lazily(content)];
+    }),
+  );
   const files = new Map([
     ...SWAGGER_UI.map((name) => [name, fileContent(new URL(name, packaged))] as const),
     ...OWN.map((name) => [name, fileContent(own(name))] as const),
@@ -87,10 +99,18 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(index, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const { file } = request.params;
-    const content = file === 'changelog' ? changelog() : files.get(file);
+    const content = pages.get(file)?.() ?? files.get(file);
     if (!content) throw new ProblemException('not-found');
     return send(content, request, reply);
   });
+}
+
+/** A document with links to its sections in front. */
+function documentHtml(title: string, markdown: string): string {
+  const html = markdownHtml(markdown.replaceAll(/\((?:\.\.\/)?config\/openapi\.json\)/g, '(/openapi.json)'));
+  const sections = [...html.matchAll(/<h2 id="([^"]*)">(.*)<\/h2>/g)];
+  const links = sections.map(([, id, heading]) => `<a href="#${id}">${heading}</a>`).join(' · ');
+  return page(title, `${html.replace('</h1>', `</h1>\n<p>${links}</p>`)}<p><a href="/docs">The API</a></p>`);
 }
 
 /** Leaves out bearer tokens where no issuer is configured. */

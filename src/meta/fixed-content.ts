@@ -21,7 +21,7 @@ const HEADERS = {
 };
 
 /** What begins a link to another path of the gateway: in HTML, in JSON and in Markdown. */
-const LINKS = /((?:href|src)="|"type":"|\]\()\/(?=[a-z])/g;
+const LINKS = /((?:href|src)="|"type": ?"|\]\()\/(?=[a-z])/g;
 
 /** A page or JSON whose links name the path under which a proxy shows the gateway. */
 export function linked(content: string, publicPath: string): string {

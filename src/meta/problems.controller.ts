@@ -3,9 +3,18 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ListenConfig } from '../config/app-config.ts';
 import { PublicOperation } from '../operation/operation.decorator.ts';
-import { problemDefinition, type ProblemSlug, problemSlugs, problemType } from '../problem/catalogue.ts';
+import { commonTo, exampleOf } from '../operation/openapi/problem-responses.ts';
+import {
+  isProblem,
+  problemDefinition,
+  type ProblemSlug,
+  problemSlugs,
+  problemType,
+} from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { lazily } from '../shared/shipped-file.ts';
+import { explainedCodes } from '../upstream/problems/explained-codes.ts';
+import { DeclaredProblems } from './declared-problems.ts';
 import { ApiFixedContent, FixedContent, linked } from './fixed-content.ts';
 import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemPath } from './problems.dto.ts';
@@ -17,10 +26,28 @@ export class ProblemsController {
   readonly #catalogue: Pair<ProblemListDto>;
   readonly #problems: ReadonlyMap<string, Pair<ProblemDescriptionDto>>;
 
-  constructor({ publicPath }: ListenConfig) {
-    const list = { items: problemSlugs.map(describe) };
-    this.#catalogue = new Pair(list, ({ items }) => catalogueHtml(items), publicPath);
-    const pairOf = (slug: ProblemSlug) => new Pair(describe(slug), problemHtml, publicPath);
+  constructor({ publicPath, docs }: ListenConfig, declared: DeclaredProblems) {
+    const codes = lazily(explainedCodes);
+    const links = (word: string) => {
+      if (isProblem(word)) return problemType(word);
+      return docs && declared.operations.has(word) ? `/docs#${word}` : undefined;
+    };
+    const describe = (slug: ProblemSlug) => describeProblem(slug, declared.by(slug));
+    this.#catalogue = new Pair(
+      () => ({ items: problemSlugs.map(describe), codes: codes() }),
+      (list) => catalogueHtml(list, links),
+      publicPath,
+    );
+    const pairOf = (slug: ProblemSlug) =>
+      new Pair(
+        () => describe(slug),
+        (problem) => {
+          const example = exampleOf(slug, problemDefinition(slug).statuses[0]);
+          const own = codes().filter((each) => each.problem === slug);
+          return problemHtml(problem, { codes: own, commonTo: commonTo(slug), example }, links);
+        },
+        publicPath,
+      );
     this.#problems = new Map(problemSlugs.map((slug) => [slug, pairOf(slug)]));
   }
 
@@ -62,11 +89,11 @@ class Pair<T extends object> {
   readonly #json: () => FixedContent;
   readonly #page: () => FixedContent;
 
-  constructor(value: T, html: (value: T) => string, publicPath: string) {
+  constructor(make: () => T, html: (value: T) => string, publicPath: string) {
     const content = (type: string, text: string, policy?: string) =>
       new FixedContent(`${type}; charset=utf-8`, linked(text, publicPath), policy);
-    this.#json = lazily(() => content('application/json', JSON.stringify(value)));
-    this.#page = lazily(() => content('text/html', html(value), PAGE_POLICY));
+    this.#json = lazily(() => content('application/json', JSON.stringify(make())));
+    this.#page = lazily(() => content('text/html', html(make()), PAGE_POLICY));
   }
 
   respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
@@ -77,8 +104,11 @@ class Pair<T extends object> {
   }
 }
 
-function describe(slug: ProblemSlug): ProblemDescriptionDto {
+function describeProblem(slug: ProblemSlug, operations: string[]): ProblemDescriptionDto {
   const type = problemType(slug);
   const { title, statuses, outcome, outcomeVaries = false, ...rest } = problemDefinition(slug);
-  return { type, code: slug, title, statuses: [...statuses], outcome, outcomeVaries, ...rest };
+  return {
+    ...{ type, code: slug, title, statuses: [...statuses], outcome, outcomeVaries, ...rest },
+    operations,
+  };
 }

@@ -40,10 +40,40 @@ export class ProblemDescriptionDto {
 
   /** What the caller can do. */
   remedy!: string;
+
+  /**
+   * Ids of the operations that have this problem as their own. Empty if operations of many kinds have it (its page says which), or if the
+   * request matches no operation.
+   */
+  operations!: string[];
+}
+
+@ApiSchema({ description: "A code of the platform's interface, and what the gateway makes of it" })
+export class PlatformCodeDto {
+  /** The code, as the platform sends it. */
+  code!: string;
+
+  /** What the platform's interface says of it. */
+  meaning!: string;
+
+  @OpenWord(problemCodes, 'The problem that a caller gets for it; null where it is no failure')
+  problem!: string | null;
+
+  @ApiProperty({ type: 'integer', description: 'The HTTP status of the response to the caller' })
+  status!: number;
+
+  /** Ids of the operations for which the interface has the code; empty if any operation that calls the platform may meet it. */
+  operations!: string[];
+
+  /** What the gateway does, and what it answers. */
+  handling!: string;
 }
 
 @ApiSchema({ description: 'The catalogue of problems' })
 export class ProblemListDto {
   /** All problems that the gateway sends. */
   items!: ProblemDescriptionDto[];
+
+  /** The codes of the platform. Any other code is `upstream-unmapped-error`, unless the gateway's operator has taught what it means. */
+  codes!: PlatformCodeDto[];
 }

@@ -83,23 +83,29 @@ describe('a problem on its way to the caller', () => {
 describe('the pages', () => {
   const description = (slug: ProblemSlug) => {
     const { statuses, outcomeVaries = false, ...rest } = problemDefinition(slug);
-    return { ...rest, type: problemType(slug), code: slug, statuses: [...statuses], outcomeVaries };
+    const known = { ...rest, type: problemType(slug), code: slug, statuses: [...statuses], outcomeVaries };
+    return { ...known, operations: ['placeOrder'] };
+  };
+  const htmlOf = (problem: ReturnType<typeof description>) => {
+    const example = { ...new ProblemException(problem.code).body, title: problem.title };
+    return problemHtml(problem, { codes: [], commonTo: undefined, example }, () => undefined);
   };
 
   it('say what is known of each problem', () => {
-    const html = problemHtml(description('outcome-unknown'));
+    const html = htmlOf(description('outcome-unknown'));
     expect(html).toContain('HTTP 502 or 504');
     expect(html).toContain('<code>retryable</code>');
     expect(html).toContain('<code>unknown</code>');
     expect(html).toContain('No, not as it is.');
-    expect(problemHtml(description('overloaded'))).toContain('Yes, as it is.');
-    expect(problemHtml(description('upstream-unmapped-error'))).toContain('it may be unknown');
+    expect(htmlOf(description('overloaded'))).toContain('Yes, as it is.');
+    expect(htmlOf(description('upstream-unmapped-error'))).toContain('it may be unknown');
   });
 
   it('show text as text, even where it looks like HTML', () => {
     const evil = '`<img src=x onerror="a&b">`</title><script>';
     const problem = { ...description('overloaded'), title: evil, meaning: evil, remedy: evil };
-    for (const html of [problemHtml(problem), catalogueHtml([problem])]) {
+    const list = catalogueHtml({ items: [problem], codes: [] }, () => undefined);
+    for (const html of [htmlOf(problem), list]) {
       expect(html).not.toMatch(/<img|<script|onerror="|<\/title><script/);
       expect(html).toContain('&#60;img src=x onerror=&#34;a&#38;b&#34;&#62;');
     }

@@ -39,6 +39,10 @@ export const problemCodes = enumeration(
   'Codes of problems; each has a page, `/problems/{code}`',
 );
 
+export function isProblem(word: string): word is ProblemSlug {
+  return Object.hasOwn(problems, word);
+}
+
 export function problemDefinition(slug: ProblemSlug): ProblemDefinition {
   return problems[slug];
 }

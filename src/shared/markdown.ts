@@ -7,10 +7,22 @@ const marked = new Marked({
     link({ href, tokens }) {
       return /^[#/]/.test(href) ? false : this.parser.parseInline(tokens);
     },
+    heading({ depth, text, tokens }) {
+      return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
   },
 });
 
 /** Markdown as HTML. Links to a section of the page and to a path of the gateway stay; of other links the words stay. */
 export function markdownHtml(markdown: string): string {
-  return marked.parse(markdown, { async: false });
+  // The keyboard must reach a block that scrolls.
+  return marked.parse(markdown, { async: false }).replaceAll('<pre>', '<pre tabindex="0">');
+}
+
+/** The anchor of a heading, as GitHub makes it, so that one link works on both. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
 }

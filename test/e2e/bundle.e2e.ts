@@ -51,7 +51,7 @@ let fleet: Fleet;
 
 beforeAll(async () => {
   const files = [
-    ...['package.json', 'CHANGELOG.md', 'docs/operating.md'],
+    ...['package.json', 'CHANGELOG.md', 'docs/operating.md', 'docs/recipes.md'],
     ...['config/response-examples.json', 'config/openapi-3.0.json'],
   ];
   for (const path of [...files, 'dist/bundle']) cpSync(path, join(image, path), { recursive: true });
@@ -155,7 +155,8 @@ describe('P19 the shipped bundle', () => {
         'jobs.js cannot be read (ENOENT): the installation is incomplete\n',
       ],
       ['CHANGELOG.md', 'CHANGELOG.md cannot be read (ENOENT): the installation is incomplete\n'],
-      ['docs', 'docs/operating.md cannot be read (ENOENT): the installation is incomplete\n'],
+      ['docs/operating.md', 'docs/operating.md cannot be read (ENOENT): the installation is incomplete\n'],
+      ['docs/recipes.md', 'docs/recipes.md cannot be read (ENOENT): the installation is incomplete\n'],
       ['config/response-examples.json', 'response-examples.json cannot be read (ENOENT)'],
       ['config/openapi-3.0.json', 'openapi-3.0.json cannot be read (ENOENT)'],
       ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
@@ -183,7 +184,7 @@ describe('the image', () => {
     const copied = [...dockerfile.matchAll(/^COPY (.+) \S+$/gm)].map(([, from]) => from);
     expect(copied.slice(-4)).toEqual([
       'package.json CHANGELOG.md',
-      'docs/operating.md',
+      'docs/operating.md docs/recipes.md',
       'config/response-examples.json config/openapi-3.0.json',
       '--from=build /app/dist/bundle',
     ]);

@@ -51,12 +51,15 @@ async function openOperation(id: string): Promise<Locator> {
 }
 
 /** Presses the button, and returns the status and the body that the page shows. */
-async function execute(block: Locator): Promise<{ status: string; text: string }> {
+async function execute(
+  block: Locator,
+  button: 'Execute' | 'Dry run' = 'Execute',
+): Promise<{ status: string; text: string }> {
   const live = block.locator('.live-responses-table');
   const clear = block.getByRole('button', { name: 'Clear' });
   if (await clear.isVisible()) await clear.click();
   await live.waitFor({ state: 'detached' });
-  await block.getByRole('button', { name: 'Execute' }).click();
+  await block.getByRole('button', { name: button }).click();
   await live.waitFor();
   return {
     status: await live.locator('.response-col_status').last().innerText(),
@@ -85,11 +88,13 @@ const parameter = (block: Locator, name: string): Locator =>
 
 /** A slow machine draws the page for longer than most tests take. */
 const PATIENCE_MS = 900_000;
-const TAGS = [...new Set(routes.map(({ operation: { tags } }) => String(tags?.[0])))];
+/** The operations that the page lists: a dry run is a button of its write. */
+const listed = routes.filter((route) => route.operation['x-dry-run-of'] === undefined);
+const TAGS = [...new Set(listed.map(({ operation: { tags } }) => String(tags?.[0])))];
 
 /**
  * Presses Execute for each operation of a tag, in the page itself: three times for a write, once for a read, which leaves nothing behind that a
- * further one could meet. Returns the statuses by operation, with the answers that are no success.
+ * further one could meet; and Dry run once before. Returns the statuses by operation, with the answers that are no success.
  */
 const pressAll = (tag: string, order: 'forward' | 'backward'): Promise<Record<string, string[]>> =>
   visit.page.evaluate(`(async () => {
@@ -112,10 +117,12 @@ const pressAll = (tag: string, order: 'forward' | 'backward'): Promise<Record<st
       await until(() => part('tr[data-code="default"]'));
       const answers = (pressed[id.split('-').at(-1)] = []);
       const isRead = document.getElementById(id).classList.contains('opblock-get');
-      for (let round = 0; round < (isRead ? 1 : 3); round++) {
+      const buttons = isRead ? ['.execute'] : ['.execute', '.execute', '.execute'];
+      if (part('.dry-run')) buttons.unshift('.dry-run');
+      for (const button of buttons) {
         part('.btn-clear')?.click();
         await until(() => !part('.live-responses-table'));
-        part('.btn.execute').click();
+        part(button).click();
         const answer = await until(() => part('.live-responses-table .response'));
         const status = answer.querySelector('.response-col_status').innerText.trim();
         answers.push(/^2/.test(status) ? 'works' : status + ' ' + answer.innerText);
@@ -267,7 +274,7 @@ describe('operations', () => {
       return opened;
     })()`)) as [string, number][];
     expect(opened.map(([id]) => id).sort()).toEqual(
-      [...routes.map((route) => route.operation.operationId), ...Object.keys(api.webhooks)].sort(),
+      [...listed.map((route) => route.operation.operationId), ...Object.keys(api.webhooks)].sort(),
     );
     expect(opened.filter(([, height]) => height > SCREENS * DESKTOP.height)).toEqual([]);
     const block = await openOperation('getAsset');
@@ -302,14 +309,14 @@ describe('operations', () => {
     expect(await page.locator('#list [aria-current]').innerText()).toContain('placeOrder');
 
     const beside = page.getByRole('navigation', { name: 'Operations' });
-    expect(await beside.getByRole('link').count()).toBe(routes.length);
+    expect(await beside.getByRole('link').count()).toBe(listed.length);
     await beside.getByRole('link', { name: 'getOverview' }).click();
     await operation('getOverview').locator('.responses-table').first().waitFor();
     await expectInView(operation('getOverview').locator('.opblock-summary'));
     for (const id of ['placeOrder', 'getOverview'])
       await operation(id).locator('.opblock-summary-control').click();
 
-    const find = page.getByRole('combobox', { name: 'Find operations, fields and problems' });
+    const find = page.getByRole('combobox', { name: 'Find tasks, operations, fields and problems' });
     await find.fill('asset-not-found');
     const [explanation] = await Promise.all([visit.context.waitForEvent('page'), find.press('Enter')]);
     await explanation.getByRole('heading', { name: 'What to do' }).waitFor();
@@ -318,6 +325,80 @@ describe('operations', () => {
     await find.fill('no such words');
     await page.getByText('Nothing has these words.').waitFor();
     await find.fill('');
+  });
+
+  it('are found by the words of tasks, with recipes and codes of the platform', async () => {
+    const page = await atDesk();
+    const find = page.getByRole('combobox', { name: 'Find tasks, operations, fields and problems' });
+    const hits = (kind: string) => page.getByRole('group', { name: kind }).getByRole('option');
+    await find.fill('how do I renew');
+    await hits('Operations').filter({ hasText: 'placeOrder' }).waitFor();
+    const [recipe] = await Promise.all([
+      visit.context.waitForEvent('page'),
+      hits('Recipes')
+        .filter({ hasText: /^Renew/ })
+        .click(),
+    ]);
+    await recipe.waitForURL('**/docs/recipes#2-renew');
+    await recipe.close();
+    await page.bringToFront();
+    await find.fill('60009');
+    expect(await hits('Codes of the platform').first().innerText()).toContain('The trial of the enterprise');
+    expect(await hits('Codes of the platform').first().getAttribute('href')).toBe('/problems#60009');
+
+    // Each word of the list leads to what the list says, which is all there.
+    const dryRuns = listed.flatMap(({ operation: { operationId, 'x-dry-run': dryRun } }) =>
+      dryRun === undefined ? [] : [operationId],
+    );
+    const missed = await page.evaluate(`(async () => {
+      const { entriesOf, hitsFor } = await import('/docs/entries.js');
+      const found = await entriesOf(await (await fetch('/openapi.json')).json());
+      const { tasks } = await (await fetch('/docs/tasks.json')).json();
+      const withExtension = { 'x-dry-run': ${JSON.stringify(dryRuns)} };
+      return tasks.flatMap(({ words, operations, extension, recipes = [] }) =>
+        words.split(' ').flatMap((word) => {
+          const names = hitsFor(found, word).map(({ kind, name }) => kind + ' ' + name);
+          const ids = operations ?? withExtension[extension];
+          const wanted = [...ids.map((id) => 'operation ' + id), ...recipes.map((title) => 'recipe ' + title)];
+          return wanted.filter((each) => !names.includes(each)).map((each) => word + ': ' + each);
+        }),
+      );
+    })()`);
+    expect(missed).toEqual([]);
+    await find.fill('');
+  });
+
+  it('open from the page of a problem that they answer', async () => {
+    await visit.open(`${gateway.url}/problems/order-not-settleable`);
+    isAtDesk = false;
+    await visit.page.getByRole('link', { name: 'settleOrder' }).click();
+    await operation('settleOrder').locator('.responses-table').first().waitFor();
+    await expectInView(operation('settleOrder').locator('.opblock-summary'));
+  });
+
+  it('have their dry run beside Execute, which sends nothing, and are themselves sent afterwards', async () => {
+    const page = await atDesk();
+    expect(await page.locator('.opblock[id*="dryRun"]').count()).toBe(0);
+    const place = await openOperation('placeOrder');
+    const body = place.locator('textarea');
+    const order = JSON.parse(await body.inputValue()) as object;
+    await body.fill(JSON.stringify({ ...order, channelOrderId: 'SO-2911', colour: 'red' }));
+    const mistake = await execute(place, 'Dry run');
+    expect([mistake.status, mistake.text]).toEqual(['400', expect.stringContaining('"/colour"')]);
+    await place.getByRole('link', { name: 'What validation-failed means' }).waitFor();
+    await body.fill(JSON.stringify({ ...order, channelOrderId: 'SO-2911' }));
+    const dry = await execute(place, 'Dry run');
+    expect([dry.status, dry.text]).toEqual(['200', expect.stringContaining('"wouldSend"')]);
+    await place.getByText('The answer of a dry run').waitFor();
+    const placed = async () => (await sandbox.commits()).map(({ channelOrderId }) => channelOrderId);
+    expect(await placed()).not.toContain('SO-2911');
+    expect((await execute(place)).status).toBe('201');
+    expect(await placed()).toContain('SO-2911');
+    expect(await place.getByText('The answer of a dry run').count()).toBe(0);
+    await place.locator('.opblock-summary-control').click();
+    const read = await openOperation('getOrder');
+    expect(await read.getByRole('button', { name: 'Dry run' }).count()).toBe(0);
+    await read.locator('.opblock-summary-control').click();
   });
 
   it('show the fields of a body beside it, and their answer where the reader looks', async () => {
@@ -383,7 +464,7 @@ describe('nothing hinders a reader, and nothing scrolls sideways', () => {
     const page = await atDesk();
     const block = await openOperation('updateCustomer');
     await block.locator('.opblock-section-request-body').getByText('Schema', { exact: true }).click();
-    await execute(block);
+    await execute(block, 'Dry run');
     for (const [colorScheme, viewport] of [
       ['light', DESKTOP],
       ['dark', PHONE],
@@ -413,7 +494,7 @@ describe('nothing hinders a reader, and nothing scrolls sideways', () => {
   });
 
   it('of the pages of problems and the changelog', async () => {
-    for (const path of ['/problems', '/problems/outcome-unknown', '/docs/changelog']) {
+    for (const path of ['/problems', '/problems/outcome-unknown', '/docs/changelog', '/docs/recipes']) {
       await visit.open(gateway.url + path);
       const found = await findings(visit.page);
       await visit.page.setViewportSize(PHONE);
@@ -438,10 +519,10 @@ describe.each([
       const before = await own();
       if (!isOpen) await openFolded();
       isOpen = true;
-      const ofTag = routes.filter(({ operation: { tags } }) => tags?.[0] === tag);
-      const wanted = ofTag.map(({ method, operation: { operationId } }) => [
+      const ofTag = listed.filter(({ operation: { tags } }) => tags?.[0] === tag);
+      const wanted = ofTag.map(({ method, operation: { operationId, 'x-dry-run': dryRun } }) => [
         operationId,
-        method === 'GET' ? ['works'] : ['works', 'works', 'works'],
+        Array.from({ length: (method === 'GET' ? 1 : 3) + (dryRun === undefined ? 0 : 1) }, () => 'works'),
       ]);
       expect(await pressAll(tag, order)).toEqual(Object.fromEntries(wanted));
       // What `createWebhook` itself makes stays; a repeat gets the same.

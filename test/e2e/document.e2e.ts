@@ -68,6 +68,7 @@ describe('documentation', () => {
     '/docs/',
     '/docs/page.js',
     '/docs/changelog',
+    '/docs/recipes',
     '/problems',
     '/problems/forbidden',
     '/openapi.json',
@@ -121,8 +122,16 @@ describe('documentation', () => {
 
   it('has the changelog as a page, with links to what the gateway serves', async () => {
     const page = await (await fetch(`${gateway.url}/docs/changelog`)).text();
-    expect(page).toMatch(/<h1>Changes<\/h1>.*<h2>0\.1\.0<\/h2>/s);
+    expect(page).toMatch(/<h1 id="changes">Changes<\/h1>.*<h2 id="010">0\.1\.0<\/h2>/s);
+    expect(page).toContain('<a href="#010">0.1.0</a>');
     expect(page).toContain('<a href="/openapi.json">');
     expect(page).not.toMatch(/\]\(|^- /m);
+  });
+
+  it('has the recipes as a page, whose sections have the anchors of the file', async () => {
+    const page = await (await fetch(`${gateway.url}/docs/recipes`)).text();
+    expect(page).toMatch(/<a href="#2-renew">2\. Renew<\/a>.*<h2 id="2-renew">2\. Renew<\/h2>/s);
+    expect(page).toContain('<a href="/openapi.json">');
+    expect(page).not.toMatch(/\]\([a-z./]+\)|^(?:- |```)/m);
   });
 });

@@ -75,4 +75,9 @@ it('K66 the API page calls through the proxy', async () => {
   expect(await table.locator('.response-col_status').last().innerText()).toBe('200');
   // The samples and the request itself.
   expect(await live.innerText()).toContain(`${url}/licensing/health/live`);
+  const caller = page.locator('.opblock[id$="-getCaller"]');
+  await caller.locator('.opblock-summary-control').click();
+  await caller.getByRole('button', { name: 'Execute' }).click();
+  const explanation = caller.getByRole('link', { name: 'What unauthenticated means' });
+  expect(await explanation.getAttribute('href')).toBe('/licensing/problems/unauthenticated');
 });

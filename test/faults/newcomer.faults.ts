@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import { interfaceCodes } from '../../src/config/readings.ts';
+import { document, routes } from '../support/contract.ts';
 import { caseOf } from '../support/expected.ts';
 import { orderOf } from '../support/order-body.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
+import { refusalCodes } from '../support/upstream-codes.ts';
 
 /**
  * What the shipped gateway tells a newcomer who sent something wrong (where it is, and what is allowed there), what its problems mean, and
@@ -233,18 +236,70 @@ describe('K57 cells that begin like a formula', () => {
   });
 });
 
+/** The problems that the document has once for all operations. */
+const { Problem } = document.components.responses;
+const COMMON = new Set(Object.keys(Problem?.content?.['application/problem+json']?.examples ?? {}));
+
+/** The operations whose own problems the document shows, but for dry runs, which have those of their writes. */
+function operationsWith(code: string): string[] {
+  const shown = routes.filter(({ operation }) => operation['x-dry-run-of'] === undefined);
+  return shown
+    .filter(({ operation: { responses } }) =>
+      Object.values(responses).some(({ content }) => content?.['application/problem+json']?.examples?.[code]),
+    )
+    .map(({ operation }) => operation.operationId)
+    .sort();
+}
+
 it('the catalogue lists every problem and explains each, as JSON and as a page', async () => {
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
   const show = (path: string, headers = {}) => gateway.get(path, { key: null, headers });
   const list = (await show('/problems')).body['items'] as { type: string; code: string; title: string }[];
   expect(list.length).toBeGreaterThan(30);
   for (const { type, code, title } of list) {
-    expect((await show(type)).body).toMatchObject({ type, code, title });
+    const { body } = await show(type);
+    expect(body).toMatchObject({ type, code, title });
+    // The operations that the document says, which has common problems once for all.
+    expect([code, (body['operations'] as string[]).sort()]).toEqual([
+      code,
+      COMMON.has(code) ? [] : operationsWith(code),
+    ]);
     const page = await show(type, { accept });
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
     expect(page.text).toContain(`<code>${code}</code>`);
+    const [, example = ''] = /<pre class="wrap"><code>(.*?)<\/code>/s.exec(page.text) ?? [];
+    expect(JSON.parse(example.replaceAll('&#60;', '<').replaceAll('&#38;', '&'))).toMatchObject({
+      type,
+      code,
+      title,
+    });
+    for (const id of body['operations'] as string[]) expect(page.text).toContain(`<a href="/docs#${id}">`);
   }
   expect((await show('/problems/no-such')).status).toBe(404);
+  const { text } = await show('/problems/maintenance', { accept });
+  expect(text).toContain('All operations that call the platform.');
+});
+
+it('the catalogue has every code of the platform, and what the gateway makes of it', async () => {
+  const { body } = await gateway.get('/problems', { key: null });
+  const codes = body['codes'] as {
+    code: string;
+    status: number;
+    problem: string | null;
+    operations: string[];
+  }[];
+  expect(codes.map(({ code }) => code).sort()).toEqual(interfaceCodes.filter((code) => code !== '0').sort());
+  const told = new Map(codes.map(({ code, status, problem }) => [code, [status, problem]]));
+  for (const { code, slug, status } of refusalCodes)
+    expect([code, told.get(code)]).toEqual([code, [status, slug]]);
+  expect(codes).toContainEqual(
+    expect.objectContaining({ code: '60027', status: 207, problem: null, operations: ['addMembers'] }),
+  );
+  const accept = 'text/html';
+  const list = (await gateway.get('/problems', { key: null, headers: { accept } })).text;
+  for (const { code } of codes) expect(list).toContain(`<tr id="${code}">`);
+  const page = (await gateway.get('/problems/member-not-found', { key: null, headers: { accept } })).text;
+  expect([...page.matchAll(/<tr id="(\d+)">/g)].map(([, code]) => code)).toEqual(['60002', '60026']);
 });
 
 describe('logs and metrics', () => {

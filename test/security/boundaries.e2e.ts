@@ -99,6 +99,10 @@ describe('S16 in production', () => {
       const { status, body } = await fleet.get(0, path);
       expect([path, status, body['code']]).toEqual([path, 404, 'not-found']);
     }
+    const problem = await fetch(`${gateway.url}/problems/outcome-unknown`, {
+      headers: { accept: 'text/html' },
+    });
+    expect(await problem.text()).not.toContain('href="/docs');
     const metrics = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
     expect(metrics).toContain('gateway_requests_total');
     for (const path of ['/v1/customers', '/docs', '/health/live'])

@@ -13,7 +13,7 @@ export function remember({ status, headers = {}, obj }) {
  * Fills in what an example cannot hold: values from other operations, and a new key for a body that was changed. Returns what to do after the
  * response: it removes what was made for this request, and puts the words of the example back in its place.
  */
-export async function complete(system, document, credential, [path, method]) {
+export async function complete(system, document, credential, { path, method, isDry }) {
   const operation = document.paths[path][method];
   const { specSelectors, specActions, oas3Selectors } = system;
   const supplied = [];
@@ -46,7 +46,7 @@ export async function complete(system, document, credential, [path, method]) {
       if (!found?.has(place) || link.method === 'get') continue;
       put(words);
       const end = removerOf(document, link.source);
-      if (!end || end.operationId === operation.operationId) continue;
+      if (!end || (end.operationId === operation.operationId && !isDry)) continue;
       const [where, name] = end.place.split('.');
       const value = found.get(place);
       const headers = where === 'header' ? { [name]: value } : {};

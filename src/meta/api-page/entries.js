@@ -1,52 +1,113 @@
-/** What the search field finds: operations and fields of the document, and problems. */
+/** What the search field finds: operations and fields of the document, recipes, problems, and codes of the platform. */
 import { fieldsOf } from './fields.js';
 import { namedOperations, resolve } from './prepare.js';
 
 /** In the order in which they are shown. */
-const KINDS = ['operation', 'field', 'problem'];
-/** So many hits of a kind are shown. */
+const KINDS = ['operation', 'recipe', 'field', 'problem', 'code'];
+/** So many hits of a kind are shown; those of a task all are. */
 const SHOWN = 7;
+const OF_TASK = 1;
+/** A shorter word begins too many words of tasks. */
+const MIN_TASK_WORD = 3;
+/** A word that continues a shorter word of a task is another word. */
+const MIN_STEM = 4;
 
-/** Those that have every word, first those that have them in their names. */
-export function hitsFor(entries, phrase) {
-  const words = phrase.toLowerCase().split(/\s+/).filter(Boolean);
+/** Those that have every word of the phrase, first those that have them in their names or are of a task with such a word. */
+export function hitsFor({ entries, ignored }, phrase) {
+  const typed = phrase.toLowerCase().split(/\s+/).filter(Boolean);
+  const telling = typed.filter((word) => !ignored.has(word));
+  const words = telling.length > 0 ? telling : typed;
   if (words.length === 0) return [];
   const ranked = entries
-    .filter(({ all }) => words.every((word) => all.includes(word)))
-    .map((entry) => ({ entry, rank: rankOf(entry.name.toLowerCase(), words) }))
+    .filter((entry) => words.every((word) => entry.all.includes(word) || isOfTask(entry, word)))
+    .map((entry) => ({ entry, rank: rankOf(entry, words) }))
     .sort((one, other) => one.rank - other.rank);
   return KINDS.flatMap((kind) =>
     ranked
       .filter(({ entry }) => entry.kind === kind)
-      .slice(0, SHOWN)
+      .filter(({ rank }, index) => rank <= OF_TASK || index < SHOWN)
       .map(({ entry }) => entry),
   );
 }
 
-function rankOf(name, words) {
-  if (name === words.join('')) return 0;
-  if (words.every((word) => name.includes(word))) return name.startsWith(words[0]) ? 1 : 2;
-  return 3;
+/** Whether the word begins a word of a task that leads to the entry, or continues one: `renewals` continues `renew`. */
+function isOfTask({ tasks }, word) {
+  if (word.length < MIN_TASK_WORD) return false;
+  return tasks.some((each) => each.startsWith(word) || (each.length >= MIN_STEM && word.startsWith(each)));
 }
 
+function rankOf(entry, words) {
+  const name = entry.name.toLowerCase();
+  if (name === words.join('')) return 0;
+  if (words.some((word) => isOfTask(entry, word))) return OF_TASK;
+  if (words.every((word) => name.includes(word))) return name.startsWith(words[0]) ? 2 : 3;
+  return 4;
+}
+
+/** All entries, and the words of a phrase that say nothing. What the gateway does not give, because it may be stopped, is not found. */
 export async function entriesOf(api) {
-  const entries = [...operationEntries(api), ...fieldEntries(api)];
-  const problems = new URL('../problems', import.meta.url);
-  const response = await fetch(problems, { headers: { accept: 'application/json' } }).catch(() => undefined);
-  // Without the gateway, which may be stopped, the rest is found.
-  const { items } = response?.ok ? await response.json() : { items: [] };
-  for (const { type, code, statuses, title, meaning } of items)
-    entries.push({
-      kind: 'problem',
-      name: code,
-      about: `${statuses.join(', ')}: ${title}`,
-      href: type,
-      more: meaning,
-    });
-  return entries.map((entry) => ({
-    ...entry,
-    all: [entry.name, entry.about, entry.more ?? ''].join(' ').toLowerCase(),
+  const [tasks, problems, recipes] = await Promise.all([
+    read('tasks.json', (response) => response.json(), { ignored: '', tasks: [] }),
+    read('../problems', (response) => response.json(), { items: [], codes: [] }),
+    read('recipes', (response) => response.text(), ''),
+  ]);
+  const entries = [
+    ...operationEntries(api),
+    ...recipeEntries(recipes),
+    ...fieldEntries(api),
+    ...problemEntries(problems),
+  ];
+  return {
+    ignored: new Set(tasks.ignored.split(' ')),
+    entries: entries.map((entry) => ({
+      ...entry,
+      all: [entry.name, entry.about, entry.more ?? ''].join(' ').toLowerCase(),
+      tasks: tasks.tasks.flatMap((task) => (leadsTo(task, entry) ? task.words.toLowerCase().split(' ') : [])),
+    })),
+  };
+}
+
+const READ = { headers: { accept: 'application/json' } };
+
+async function read(path, parse, otherwise) {
+  const response = await fetch(new URL(path, import.meta.url), READ).catch(() => undefined);
+  return response?.ok ? parse(response) : otherwise;
+}
+
+function leadsTo({ operations = [], extension, recipes = [] }, { kind, name, operation }) {
+  if (kind === 'recipe') return recipes.includes(name);
+  return kind === 'operation' && (operations.includes(name) || operation[extension] !== undefined);
+}
+
+/** Each section of the page of recipes. */
+function recipeEntries(html) {
+  // The policy of this page refuses the style of that one.
+  const page = new DOMParser().parseFromString(html.slice(html.indexOf('<main>')), 'text/html');
+  return [...page.querySelectorAll('h2')].map((heading) => ({
+    kind: 'recipe',
+    name: heading.textContent.replace(/^\d+\. /, ''),
+    about: heading.nextElementSibling.textContent,
+    href: `${new URL('recipes', import.meta.url).pathname}#${heading.id}`,
   }));
+}
+
+function problemEntries({ items, codes }) {
+  const { pathname } = new URL('../problems', import.meta.url);
+  return [
+    ...items.map(({ type, code, statuses, title, meaning }) => ({
+      ...{
+        kind: 'problem',
+        name: code,
+        about: `${statuses.join(', ')}: ${title}`,
+        href: type,
+        more: meaning,
+      },
+    })),
+    ...codes.map(({ code, meaning, problem, operations }) => ({
+      ...{ kind: 'code', name: code, about: meaning, href: `${pathname}#${code}` },
+      more: [problem, ...operations].join(' '),
+    })),
+  ];
 }
 
 function operationEntries(api) {
@@ -54,7 +115,7 @@ function operationEntries(api) {
     kind: 'operation',
     name: operation.operationId,
     about: `${operation.method.toUpperCase()} ${operation.path}`,
-    more: [operation.tag, operation.summary, operation.description].join(' '),
+    more: [operation.tag, operation.summary, operation.description, operation['x-dry-run']].join(' '),
     href,
     operation,
   }));

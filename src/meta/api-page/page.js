@@ -2,7 +2,7 @@
 import { Credential } from './credential.js';
 import { connectList } from './list.js';
 import { pagePlugin } from './plugin.js';
-import { prepare } from './prepare.js';
+import { namedOperations, prepare, withoutDryRuns } from './prepare.js';
 import { connectSearch } from './search.js';
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -16,9 +16,14 @@ if (!loaded?.ok) {
   // There is nothing else to show.
   await new Promise(() => {});
 }
-const api = await loaded.json();
+const { shown: api, dryRuns } = withoutDryRuns(await loaded.json());
 const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
 const credential = new Credential(acceptsTokens);
+
+/** Other pages lead to an operation by its id alone. Swagger UI changes the address. */
+const asked = namedOperations(api).find(({ operationId, 'x-dry-run': dryRun }) =>
+  [`#${operationId}`, `#${dryRun}`].includes(location.hash),
+);
 
 /** How long Swagger UI reads a stream of events, of which it shows nothing before the end. */
 const STREAM_MS = 3_000;
@@ -35,7 +40,7 @@ async function fetchBeginning(url, init) {
 }
 
 const ui = globalThis.SwaggerUIBundle({
-  spec: prepare(api),
+  spec: prepare(api, dryRuns),
   dom_id: '#swagger-ui',
   deepLinking: true,
   tryItOutEnabled: true,
@@ -43,7 +48,7 @@ const ui = globalThis.SwaggerUIBundle({
   defaultModelsExpandDepth: -1,
   defaultModelExpandDepth: 3,
   validatorUrl: null,
-  plugins: [pagePlugin(api, credential)],
+  plugins: [pagePlugin(api, dryRuns, credential)],
   requestInterceptor: (request) => {
     Object.assign(request.headers, credential.headers);
     request.userFetch = fetchBeginning;
@@ -87,21 +92,26 @@ function open({ tag, operationId }) {
   layoutActions.show(['operations-tag', tag], true);
   layoutActions.show(['operations', tag, operationId], true);
   list.mark(operationId);
-  requestAnimationFrame(() => {
-    const block = document.querySelector(`.opblock[id$="-${operationId}"]`);
+  const lead = () => {
+    const block = document.querySelector(`.opblock.is-open[id$="-${operationId}"]`);
+    // It is not drawn yet.
+    if (!block) return requestAnimationFrame(lead);
     block.scrollIntoView();
     block.querySelector('.opblock-summary-control').focus({ preventScroll: true });
-  });
+  };
+  requestAnimationFrame(lead);
 }
 const list = connectList(api, open);
 connectSearch(api, open);
 
+if (asked) open(asked);
+
 // What explains opens beside the page, which would lose what was typed.
 document.addEventListener('click', (event) => {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
-  const path = link?.getAttribute('href') ?? '';
-  if (/^\/(problems|openapi\.json|docs\/changelog)/.test(path)) link.target = '_blank';
-  if (path === '#any-request') {
+  if (/\/(problems(\/[\w-]+)?|openapi(-3\.0)?\.json|docs\/(changelog|recipes))$/.test(link?.pathname))
+    link.target = '_blank';
+  if (link?.getAttribute('href') === '#any-request') {
     event.preventDefault();
     const problems = document.getElementById('any-request');
     problems.open = true;

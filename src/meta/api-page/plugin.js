@@ -7,10 +7,35 @@ import { curl, python, requestOf, typeScript } from './samples.js';
 const LANGUAGES = { curl, TypeScript: typeScript, Python: python };
 /** Answers that have arrived, by path and method, and are not drawn yet. */
 const arrived = new Set();
+/** Operations whose answer is that of a dry run, by path and method. */
+const dry = new Set();
 
-export function pagePlugin(document, credential) {
+/** `dryRuns`: the paths of the document that are buttons of other operations. */
+export function pagePlugin(document, dryRuns, credential) {
+  const dryRunOf = (write) =>
+    Object.values(dryRuns).find(({ post }) => post['x-dry-run-of'] === write.get('operationId'))?.post;
+
   return (system) => {
     const { createElement: h, Fragment, useEffect, useMemo, useReducer, useRef, useState } = system.React;
+
+    /** Executes the dry run with the parameters and the body of the write, after the same checks. */
+    const dryRunButton = (Execute) =>
+      class DryRun extends Execute {
+        handleValidationResultPass = () => {
+          const { specActions, operation, path, method, onExecute } = this.props;
+          onExecute();
+          specActions.execute({ operation: system.Im.fromJS(dryRunOf(operation)), path, method });
+        };
+
+        render() {
+          const { disabled } = this.props;
+          return h(
+            'button',
+            { className: 'btn dry-run opblock-control__btn', onClick: this.onClick, disabled },
+            'Dry run',
+          );
+        }
+      };
 
     /** The code of an operation, which follows what is typed. */
     function Samples({ path, method }) {
@@ -75,7 +100,14 @@ export function pagePlugin(document, credential) {
       useEffect(() => {
         if (arrived.delete(path + method)) box.current.scrollIntoView({ block: 'nearest' });
       });
-      return h('div', { className: 'answer', ref: box }, children);
+      const word =
+        dry.has(path + method) &&
+        h(
+          'p',
+          { className: 'dry' },
+          'The answer of a dry run: apart from reads, nothing was sent to the platform.',
+        );
+      return h('div', { className: 'answer', ref: box }, word, children);
     }
 
     /** The way from a problem that was received to the page that explains it. */
@@ -119,6 +151,11 @@ export function pagePlugin(document, credential) {
             h(Fields, { operation: document[root][path][method] }),
           );
         },
+        execute: (Original) => {
+          const DryRun = dryRunButton(Original);
+          return (props) =>
+            h(Fragment, null, h(Original, props), dryRunOf(props.operation) && h(DryRun, props));
+        },
         liveResponse: (Original) => (props) =>
           h(
             Answer,
@@ -131,12 +168,20 @@ export function pagePlugin(document, credential) {
         spec: {
           wrapActions: {
             execute: (original) => async (request) => {
-              const { path, method } = request;
-              const after = await complete(system.getSystem(), document, credential, [path, method]);
+              const { path, method, operation } = request;
+              const isDry = operation.has('x-dry-run-of');
+              dry[isDry ? 'add' : 'delete'](path + method);
+              const after = await complete(system.getSystem(), document, credential, { path, method, isDry });
               const answer = await original(request);
               await after();
               return answer;
             },
+            // Swagger UI finds an operation in the document by its id, wherever it is.
+            executeRequest: (original) => (request) =>
+              original({
+                ...request,
+                spec: { ...request.spec, paths: { ...request.spec.paths, ...dryRuns } },
+              }),
             setResponse: (original) => (path, method, response) => {
               arrived.add(path + method);
               remember(response);
@@ -152,7 +197,7 @@ export function pagePlugin(document, credential) {
 function problemIn(text) {
   try {
     const { type, code } = JSON.parse(text);
-    return /^\/problems\/[\w-]+$/.test(type) ? { type, code } : undefined;
+    return /^(\/[\w.~%-]+)*\/problems\/[\w-]+$/.test(type) ? { type, code } : undefined;
   } catch {
     return undefined;
   }

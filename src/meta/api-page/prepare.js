@@ -8,11 +8,26 @@ const OF_ANY_RESPONSE = new Set(['RateLimit-Policy', 'RateLimit']);
 /** Stands in a required parameter whose value another operation supplies, until that value is there. */
 export const fromOperation = (operationId) => `taken from ${operationId}`;
 
-export function prepare(document) {
+/** The document without its dry runs, and their paths: on the page a dry run is a button of its write. */
+export function withoutDryRuns(document) {
+  const paths = Object.entries(document.paths);
+  const isDryRun = ([, { post }]) => post?.['x-dry-run-of'] !== undefined;
+  return {
+    shown: { ...document, paths: Object.fromEntries(paths.filter((path) => !isDryRun(path))) },
+    dryRuns: Object.fromEntries(paths.filter(isDryRun)),
+  };
+}
+
+export function prepare(document, dryRuns) {
   const spec = structuredClone(document);
+  const dryAnswers = new Map(
+    Object.values(dryRuns).map(({ post }) => [post['x-dry-run-of'], post.responses['200']]),
+  );
   const common = problemsOf(resolve(document, document.components?.responses?.Problem), document);
   for (const operation of operationsOf(spec)) {
     const own = new Map();
+    if (dryAnswers.has(operation.operationId))
+      operation.responses['dry run'] = structuredClone(dryAnswers.get(operation.operationId));
     for (const [status, response] of Object.entries(operation.responses)) {
       const resolved = resolve(document, response);
       if (status === 'default' || Number(status) >= 400) {

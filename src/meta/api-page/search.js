@@ -1,7 +1,13 @@
 /** The search field, and the list of hits under it. */
 import { entriesOf, hitsFor } from './entries.js';
 
-const TITLES = { operation: 'Operations', field: 'Fields', problem: 'Problems' };
+const TITLES = {
+  operation: 'Operations',
+  recipe: 'Recipes',
+  field: 'Fields',
+  problem: 'Problems',
+  code: 'Codes of the platform',
+};
 
 /** `open` shows an operation. */
 export function connectSearch(api, open) {
@@ -41,7 +47,7 @@ export function connectSearch(api, open) {
   };
   const take = ({ operation }, event) => {
     close();
-    // The page of a problem is a link.
+    // What explains is a link.
     if (!operation) return;
     event.preventDefault();
     field.blur();

@@ -12,7 +12,7 @@ import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
 const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
 
 1. *Authorize* with an API key: the demo prints one in its terminal; elsewhere the operator of the gateway gives out keys.
-2. Open an operation and press *Execute*: every example works against the demo unchanged, in any order and any number of times.
+2. Open an operation and press *Execute*: every example works against the demo unchanged, in any order and any number of times. *Dry run* beside it says what the request would do, and sends nothing.
 3. Every error is \`application/problem+json\`; its \`type\` leads to the page that explains it.
 
 A generator that does not read OpenAPI 3.1 takes the copy of this document in 3.0: [\`/openapi-3.0.json\`](/openapi-3.0.json).

@@ -1,8 +1,9 @@
+import { SetMetadata } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { problemDefinition, problemSlugs, problemType, type ProblemSlug } from '../../problem/catalogue.ts';
 import { ProblemDto } from '../../problem/problem.dto.ts';
-import { ProblemException } from '../../problem/problem.exception.ts';
+import { type ProblemBody, ProblemException } from '../../problem/problem.exception.ts';
 import { upstreamCodes } from '../../upstream/problems/upstream-codes.ts';
 import type { ResponseHeaders } from './idempotency-responses.ts';
 import { type OperationName, operations } from '../../upstream/operations.ts';
@@ -33,6 +34,11 @@ const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
 };
 const common = Object.values(commonProblems).flat();
 
+/** Returns which operations may have a problem that is particular to none: the words follow "operations"; undefined for other problems. */
+export function commonTo(slug: ProblemSlug): string | undefined {
+  return Object.entries(commonProblems).find(([, slugs]) => slugs.includes(slug))?.[0];
+}
+
 const problem = 'application/problem+json';
 const schema = { $ref: getSchemaPath(ProblemDto) };
 
@@ -44,6 +50,13 @@ export function problemsOf(upstream: OperationName | undefined): ProblemSlug[] {
   return [...refusals.map(({ slug }) => slug), 'upstream-rejected', ...lost];
 }
 
+const OWN_PROBLEMS = 'own-problems';
+
+/** Returns the problems that are particular to the operation of a handler. */
+export function ownProblemsOf(handler: object): readonly ProblemSlug[] {
+  return (Reflect.getMetadata(OWN_PROBLEMS, handler) as readonly ProblemSlug[] | undefined) ?? [];
+}
+
 /** One response for each status of the operation's own problems, with all problems of that status. */
 export function problemResponses(
   slugs: readonly ProblemSlug[],
@@ -52,7 +65,7 @@ export function problemResponses(
 ): MethodDecorator[] {
   const own = slugs.filter((slug) => !common.includes(slug));
   const statuses = new Set(own.flatMap((slug) => problemDefinition(slug).statuses));
-  return [...statuses].map((status) => {
+  const responses = [...statuses].map((status) => {
     const here = [...new Set([...own, ...common])].filter((slug) =>
       problemDefinition(slug).statuses.includes(status),
     );
@@ -63,6 +76,7 @@ export function problemResponses(
       content: { [problem]: { schema, examples: examplesOf(here.map((slug) => ({ slug, status }))) } },
     });
   });
+  return [SetMetadata(OWN_PROBLEMS, own), ...responses];
 }
 
 /** The response `default` of every operation, and an example of each problem in the document. */
@@ -132,7 +146,14 @@ function exampleName(slug: ProblemSlug, status: number): string {
 }
 
 function example(slug: ProblemSlug, status: number): { summary: string; value: object } {
-  const sent = new ProblemException(slug, {
+  const sent = exampleOf(slug, status);
+  // JSON leaves out absent members, as the response does.
+  return { summary: sent.title, value: JSON.parse(JSON.stringify(sent)) as object };
+}
+
+/** Returns the body of such a problem, as the document and its page show it. */
+export function exampleOf(slug: ProblemSlug, status: number): ProblemBody {
+  return new ProblemException(slug, {
     status,
     errors:
       slug === 'validation-failed'
@@ -146,6 +167,4 @@ function example(slug: ProblemSlug, status: number): { summary: string; value: o
     resetsAt: slug === 'budget-exhausted' ? '2026-12-01T00:00:00.000Z' : undefined,
     oldest: slug === 'events-expired' ? '000000000000001' : undefined,
   }).bodyFor('example-1');
-  // JSON leaves out absent members, as the response does.
-  return { summary: sent.title, value: JSON.parse(JSON.stringify(sent)) as object };
 }
