@@ -1920,6 +1920,21 @@ interface components {
             readonly syncMode?: components["schemas"]["SyncMode"];
         };
         readonly PlaceOrderInput: components["schemas"]["PlaceOrder"];
+        /** @description A code of the platform's interface, and what the gateway makes of it */
+        readonly PlatformCode: {
+            /** @description The code, as the platform sends it. */
+            readonly code: string;
+            /** @description What the gateway does, and what it answers. */
+            readonly handling: string;
+            /** @description What the platform's interface says of it. */
+            readonly meaning: string;
+            /** @description Ids of the operations for which the interface has the code; empty if any operation that calls the platform may meet it. */
+            readonly operations: readonly string[];
+            /** @description The problem that a caller gets for it; null where it is no failure */
+            readonly problem: components["schemas"]["ProblemCode"] | (string & Record<never, never>) | null;
+            /** @description The HTTP status of the response to the caller */
+            readonly status: number;
+        };
         /** @description RFC 9457 problem details: the body of every error */
         readonly Problem: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -1973,6 +1988,11 @@ interface components {
             readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
             /** @description When it is sent. */
             readonly meaning: string;
+            /**
+             * @description Ids of the operations that have this problem as their own. Empty if operations of many kinds have it (its page says which), or if the
+             *     request matches no operation.
+             */
+            readonly operations: readonly string[];
             /** @description The usual outcome: what is known about the effect on the platform */
             readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
             /** @description Whether one occurrence may have another outcome: `unknown` after a write, or `processed` where `unknown` is usual. */
@@ -1990,6 +2010,8 @@ interface components {
         };
         /** @description The catalogue of problems */
         readonly ProblemList: {
+            /** @description The codes of the platform. Any other code is `upstream-unmapped-error`, unless the gateway's operator has taught what it means. */
+            readonly codes: readonly components["schemas"]["PlatformCode"][];
             /** @description All problems that the gateway sends. */
             readonly items: readonly components["schemas"]["ProblemDescription"][];
         };
@@ -3012,6 +3034,7 @@ export type OverviewSection = components['schemas']['OverviewSection'];
 export type PartStatus = components['schemas']['PartStatus'];
 export type PlaceOrder = components['schemas']['PlaceOrder'];
 export type PlaceOrderInput = components['schemas']['PlaceOrderInput'];
+export type PlatformCode = components['schemas']['PlatformCode'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemCode = components['schemas']['ProblemCode'];
 export type ProblemDescription = components['schemas']['ProblemDescription'];
