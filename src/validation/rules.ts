@@ -58,14 +58,14 @@ export function ObjectRule<T extends object>(test: (object: T) => boolean, allow
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
 }
 
-export const isGiven = (_: unknown, value: unknown): boolean => value !== undefined;
+const isGiven = (_: unknown, value: unknown): boolean => value !== undefined;
 
 /** The field may be left out; `null` is a wrong type. */
 export function Optional(): PropertyDecorator {
   return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
 }
 
-export const isSet = (_: unknown, value: unknown): boolean => value !== undefined && value !== null;
+const isSet = (_: unknown, value: unknown): boolean => value !== undefined && value !== null;
 
 /** The optional fields of an edit that `null` clears (see `PlatformReadings.assertClears`). */
 export function Clearable<T extends object>(...fields: readonly (keyof T & string)[]): ClassDecorator {
