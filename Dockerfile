@@ -16,7 +16,7 @@ RUN npm run build:gateway
 FROM build AS package
 COPY CHANGELOG.md ./
 COPY docs/operating.md docs/other-languages.md docs/platform.md docs/readings.md docs/recipes.md ./docs/
-COPY config/response-examples.json config/openapi-3.0.json ./config/
+COPY config/response-examples.json config/openapi-3.0.json config/postman-collection.json ./config/
 COPY scripts/needs-build.sh scripts/sandbox-package.ts scripts/api-key.ts ./scripts/
 COPY sandbox ./sandbox
 COPY sandbox-package ./sandbox-package
@@ -71,7 +71,7 @@ LABEL org.opencontainers.image.title="licensing-gateway" \
 # The version, what the API page shows, and the runbook of the console.
 COPY package.json CHANGELOG.md ./
 COPY docs/operating.md docs/recipes.md ./docs/
-COPY config/response-examples.json config/openapi-3.0.json ./config/
+COPY config/response-examples.json config/openapi-3.0.json config/postman-collection.json ./config/
 # All the code in one file, and what is in it by name, version and hash: dist/bundle/sbom.cdx.json (CycloneDX).
 COPY --from=build /app/dist/bundle ./dist/bundle
 # V8's compiled code of the bundle: a start takes a fifth less time. It counts for this Node, user and options only; others start as without it.

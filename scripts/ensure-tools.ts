@@ -3,13 +3,16 @@
  * Runs before the tests: they start their own servers of Redis and PostgreSQL, compile a small C file that steps the clock of one, open the
  * API page in a browser, run the code that it shows, run the programs of the documents, test the alert rules and put proxies in front of the
  * gateway, so they need `redis-server`, `postgres`, `pgbouncer`, `gcc`, `chromium-headless-shell`, `python3`, `pytest`, `promtool`, `nginx`,
- * `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is skipped.
+ * `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is
+ * skipped. `--long`: also what only the tests of `npm run test:long` need.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs';
 
 interface Tool {
   readonly command: string;
+  /** Only tests of `npm run test:long` need it. */
+  readonly isLong?: true;
   /** The option that makes the command print its version, if it is not `--version`. */
   readonly version?: string;
   readonly packages: readonly string[];
@@ -40,7 +43,17 @@ const tools: readonly Tool[] = [
     packages: ['apache2-bin'],
     is: "Apache's server under the name apache2",
   },
+  { command: 'javac', isLong: true, packages: ['default-jdk-headless'], is: 'a JDK, 11 or newer' },
+  {
+    // Debian's, for which its packages are.
+    command: '/usr/bin/python3',
+    isLong: true,
+    version: '-cimport certifi, dateutil, six, urllib3; print("urllib3", urllib3.__version__)',
+    packages: ['python3-certifi', 'python3-dateutil', 'python3-six', 'python3-urllib3'],
+    is: 'certifi, python-dateutil, six and urllib3 for /usr/bin/python3',
+  },
 ];
+const wanted = tools.filter(({ isLong }) => !isLong || process.argv.includes('--long'));
 
 /** Where Debian has programs that are not on everybody's PATH. test/support/proxies.ts and postgres-keeper.ts look there too. */
 const OTHER_FOLDERS = () => ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin')];
@@ -48,9 +61,9 @@ const OTHER_FOLDERS = () => ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin
 // Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
-const missing = tools.filter((tool) => versionOf(tool) === undefined);
+const missing = wanted.filter((tool) => versionOf(tool) === undefined);
 if (missing.length > 0 && mayInstall()) install(missing.flatMap(({ packages }) => packages));
-const absent = tools.filter((tool) => versionOf(tool) === undefined);
+const absent = wanted.filter((tool) => versionOf(tool) === undefined);
 if (absent.length > 0) {
   const names = absent.map(({ command }) => command).join(' and ');
   const what = absent.map(({ is }) => is).join(' and ');
@@ -60,7 +73,7 @@ if (absent.length > 0) {
   );
   process.exit(1);
 }
-for (const tool of tools) console.log(versionOf(tool));
+for (const tool of wanted) console.log(versionOf(tool));
 
 function versionOf({ command, version = '--version' }: Tool): string | undefined {
   const { status, stdout, stderr } = spawnSync(command, [version], {

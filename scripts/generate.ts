@@ -9,6 +9,7 @@ import { type ApiDocument, clientFiles } from './client-files.ts';
 import { envExample } from './env-example.ts';
 import { figuresPage } from './figures-page.ts';
 import { type FullDocument, openApi30 } from './openapi-3.0.ts';
+import { type PostmanSource, postmanCollection } from './postman-collection.ts';
 import { readingsPage, withReadings } from './readings-page.ts';
 import { type Document, type Gateway, responseExamples } from './response-examples.ts';
 
@@ -135,6 +136,10 @@ for (const [path, text] of [
   [
     'config/openapi-3.0.json',
     `${JSON.stringify(openApi30(JSON.parse(document) as FullDocument), null, 2)}\n`,
+  ],
+  [
+    'config/postman-collection.json',
+    `${JSON.stringify(postmanCollection(JSON.parse(document) as PostmanSource), null, 2)}\n`,
   ],
   ...(await clientFiles(JSON.parse(document) as ApiDocument)),
   ['docs/metrics.md', await metricsPage()],

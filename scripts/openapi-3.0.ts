@@ -2,46 +2,102 @@
 import { Converter } from '@apiture/openapi-down-convert';
 
 type Part = Readonly<Record<string, unknown>>;
+type Schemas = Readonly<Record<string, Part>>;
+interface Reference {
+  readonly $ref: string;
+}
+interface Discriminator {
+  readonly propertyName: string;
+  readonly mapping: Readonly<Record<string, string>>;
+}
 
 export interface FullDocument {
   readonly webhooks?: object;
-  readonly components: { readonly schemas: Readonly<Record<string, Part>> };
+  readonly components: { readonly schemas: Schemas };
 }
 
 /** 3.0 has no place for webhooks: they are an extension, which some tools know. */
 export function openApi30(document: FullDocument): object {
   const converted = new Converter(document, { allOfTransform: true }).convert() as FullDocument;
-  const rest = withoutRest(converted, converted.components.schemas) as Part;
-  return { ...rest, 'x-webhooks': document.webhooks };
+  const rest = withoutRest(converted, converted.components.schemas) as FullDocument;
+  const schemas = withSubtypes(rest.components.schemas);
+  return { ...rest, components: { ...rest.components, schemas }, 'x-webhooks': document.webhooks };
 }
 
-/** Replaces what the converter leaves of 3.1: the schema of an item in a text, and the type `null` as a choice. */
-function withoutRest(part: unknown, schemas: FullDocument['components']['schemas']): unknown {
+/**
+ * Makes a choice with a discriminator the parent of its members (OpenAPI 3.0.3, Discriminator Object): of a `oneOf` most generators make a class
+ * that its members do not extend, so that no program can put one of them where the choice is due. The word of a member becomes one of all
+ * words, because in Java a subclass cannot narrow it; the mapping of the discriminator still tells which is whose.
+ */
+function withSubtypes(schemas: Schemas): Schemas {
+  const made: Record<string, Part> = { ...schemas };
+  for (const [parent, { oneOf, discriminator, ...others }] of Object.entries(schemas)) {
+    if (!discriminator) continue;
+    const { propertyName, mapping } = discriminator as Discriminator;
+    const words = Object.keys(mapping);
+    const named = Object.entries(schemas).find(([, each]) => isSame(each['enum'], words));
+    const type = named ? { $ref: `#/components/schemas/${named[0]}` } : { type: 'string', enum: words };
+    const word = { [propertyName]: type };
+    made[parent] = { ...others, type: 'object', properties: word, required: [propertyName], discriminator };
+    for (const { $ref } of oneOf as readonly Reference[]) {
+      const { description, ...own } = schemas[nameIn($ref)] ?? {};
+      const properties = { ...(own['properties'] as Part), ...word };
+      made[nameIn($ref)] = {
+        description,
+        allOf: [{ $ref: `#/components/schemas/${parent}` }, { ...own, properties }],
+      };
+    }
+  }
+  return made;
+}
+
+const isSame = (some: unknown, others: readonly string[]) =>
+  Array.isArray(some) && some.length === others.length && others.every((each) => some.includes(each));
+
+const nameIn = ($ref: string) => $ref.replace('#/components/schemas/', '');
+
+/**
+ * Replaces what the converter leaves of 3.1 (the schema of an item in a text, and the type `null` as a choice), and choices that most generators of
+ * 3.0 make a class of without a content for.
+ */
+function withoutRest(part: unknown, schemas: Schemas): unknown {
   if (Array.isArray(part)) return part.map((each) => withoutRest(each, schemas));
   if (typeof part !== 'object' || part === null) return part;
-  const done = Object.fromEntries(
+  const done: Part = Object.fromEntries(
     Object.entries(part)
       .filter(([key]) => key !== 'contentSchema')
       .map(([key, each]) => [key, withoutRest(each, schemas)]),
   );
-  const key = 'anyOf' in done ? 'anyOf' : 'oneOf';
-  const choices = (done[key] ?? []) as readonly Part[];
-  const others = choices.filter(({ type }) => type !== 'null');
-  if (others.length === choices.length) return done;
-  const { [key]: _, ...beside } = done;
+  const { anyOf, oneOf, ...beside } = done;
+  const choices = (anyOf ?? oneOf ?? []) as readonly Part[];
+  // `withSubtypes` is for these.
+  if (choices.length === 0 || done['discriminator']) return done;
+  const others = choices.filter(({ type }) => type !== 'null').map(resolved);
   const [only] = others;
-  return { ...nullable(others.length === 1 && only ? only : { [key]: others }), ...beside };
+  const common = others.length === 1 && only ? only : commonOf(others);
+  return { ...(others.length < choices.length ? nullable(common) : common), ...beside };
 
   /** In 3.0 `nullable` counts only beside a type, so the schema of a reference is repeated. */
-  function nullable(schema: Part): Part {
-    if (typeof schema['$ref'] === 'string') {
-      const name = schema['$ref'].replace('#/components/schemas/', '');
-      return nullable(withoutRest(schemas[name], schemas) as Part);
-    }
-    if (schema['type']) return { ...schema, nullable: true };
-    const of = schema['anyOf'] ? 'anyOf' : 'oneOf';
-    const inside = schema[of] as readonly Part[];
-    const typed = inside.find((each) => each['type']);
-    return { ...schema, [of]: inside.map((each) => (each === typed ? nullable(each) : each)) };
+  function resolved(schema: Part): Part {
+    const { $ref } = schema;
+    if (typeof $ref !== 'string') return schema;
+    return withoutRest(schemas[nameIn($ref)], schemas) as Part;
   }
+}
+
+/** An enumeration would need `null` among its values, on which generators fail. A schema without a type allows null already. */
+function nullable({ enum: values, ...schema }: Part): Part {
+  if (!('type' in schema)) return schema;
+  return { ...schema, nullable: true, ...(values !== undefined && { 'x-extensible-enum': values }) };
+}
+
+/** The one schema for several: open enumerations and times are text, objects of several kinds any object, and digits stay text. */
+function commonOf(choices: readonly Part[]): Part {
+  const types = new Set(choices.map(({ type }) => type));
+  const areOf = (...names: string[]) => types.size === names.length && names.every((name) => types.has(name));
+  if (areOf('string')) return { type: 'string' };
+  if (areOf('object')) return { type: 'object', additionalProperties: true };
+  // An id that may also be sent as an integer.
+  if (areOf('string', 'integer')) return choices.find(({ type }) => type === 'string') ?? {};
+  return {};
 }

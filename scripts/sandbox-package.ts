@@ -12,7 +12,9 @@ const BUNDLE = 'dist/bundle';
 /** The gateway looks for them where they are in the repository. */
 const BESIDE_THE_BUNDLE = [
   ...['CHANGELOG.md', 'docs/operating.md', 'docs/recipes.md'],
-  ...['config/response-examples.json', 'config/openapi-3.0.json'],
+  ...['response-examples.json', 'openapi-3.0.json', 'postman-collection.json'].map(
+    (name) => `config/${name}`,
+  ),
 ];
 /** What the README of the package leads to. */
 const MANUAL = [

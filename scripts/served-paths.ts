@@ -15,6 +15,7 @@ export const publicPaths = [
   ...[
     '/openapi.json',
     '/openapi-3.0.json',
+    '/postman-collection.json',
     '/problems',
     '/problems/overloaded',
     '/health/live',

@@ -233,7 +233,8 @@ export const variables = {
   },
   DOCS: {
     schema: oneOf('on', 'off').optional(),
-    meaning: '`on` serves /docs, /openapi.json and /openapi-3.0.json; default on, in production off',
+    meaning:
+      '`on` serves /docs, /openapi.json, /openapi-3.0.json and /postman-collection.json; default on, in production off',
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: httpUrl().optional(),

@@ -11,6 +11,7 @@ import { memoryLimit } from './admission.ts';
 import { utf8Type } from './media-type.ts';
 import { askForBody, MAX_BODY_BYTES } from './server-limits.ts';
 import { edge } from '../shared/edge.ts';
+import { JSON_TYPE, PATCH_TYPES } from '../shared/json-types.ts';
 
 const MIB = 1024 * 1024;
 /** The budget is this part of the memory: a parsed body takes up to ten times its size, until its request is done. */
@@ -23,7 +24,6 @@ const READ_AHEAD = 64 * 1024;
 /** A file counts with this part of its length: it is read as it arrives, and its rows are kept compressed. */
 const PART_OF_FILE = 4;
 
-const JSON_TYPE = 'application/json';
 const FILE_TYPES: Readonly<Record<string, RequestFile['kind']>> = {
   'text/csv': 'csv',
   'application/x-ndjson': 'ndjson',
@@ -157,7 +157,7 @@ export function bodyTypeOf(request: FastifyRequest): RequestFile['kind'] | 'json
   const type = isCoded(request) ? undefined : utf8Type(request.headers['content-type'] ?? '');
   if (type === undefined) return undefined;
   if (takesFile(request)) return FILE_TYPES[type];
-  return type === JSON_TYPE ? 'json' : undefined;
+  return jsonTypesOf(request).includes(type) ? 'json' : undefined;
 }
 
 /** What is wrong with the type of a body. Only a value with the form of a type is repeated. */
@@ -168,12 +168,17 @@ export function unsupportedType(request: FastifyRequest): RequestFault {
       detail: 'must be left out: the body is sent without compression',
     };
   const { 'content-type': type } = request.headers;
-  const takes = takesFile(request) ? '`text/csv` or `application/x-ndjson`' : '`application/json`';
+  const types = takesFile(request) ? Object.keys(FILE_TYPES) : jsonTypesOf(request);
+  const takes = types.map((each) => `\`${each}\``).join(' or ');
   const form = MEDIA_TYPE.test(type ?? '') ? `is \`${type}\`` : 'is another one';
   return {
     parameter: 'Content-Type',
     detail: `must be ${takes} in UTF-8, and ${type === undefined ? 'is missing' : form}`,
   };
+}
+
+function jsonTypesOf({ method }: FastifyRequest): readonly string[] {
+  return method === 'PATCH' ? PATCH_TYPES : [JSON_TYPE];
 }
 
 function isCoded({ headers }: FastifyRequest): boolean {

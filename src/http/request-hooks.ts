@@ -28,6 +28,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { sendProblem } from './problem.filter.ts';
+import { PATCH_TYPES } from '../shared/json-types.ts';
 import { namePublicPath } from './public-path.ts';
 import { inOwnTurn } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
@@ -190,6 +191,9 @@ export class RequestHooks {
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401)
       void reply.header('www-authenticate', this.callers.challenge(request.headers));
+    // RFC 5789, 2.2.
+    if (reply.statusCode === 415 && method === 'PATCH')
+      void reply.header('accept-patch', PATCH_TYPES.join(', '));
     if (stages.reached) void reply.header('server-timing', timing(stages));
     // `onResponse` is too late: Fastify does not call it for a caller that hung up.
     if (method !== 'GET') audit(this.log, request, reply);
@@ -239,7 +243,7 @@ type Parsed = (error: Error | null, body?: unknown) => void;
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'health' | 'public' {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'health';
-  return /^\/(?:(problems|docs|openapi)(\W|$)|$)/.test(url) ? 'public' : 'callers';
+  return /^\/(?:(problems|docs|openapi|postman-collection)(\W|$)|$)/.test(url) ? 'public' : 'callers';
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

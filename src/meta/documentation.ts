@@ -22,6 +22,7 @@ const PAGES = {
 };
 const EXAMPLES = new URL('../../config/response-examples.json', import.meta.url);
 const OPENAPI_30 = new URL('../../config/openapi-3.0.json', import.meta.url);
+const POSTMAN = new URL('../../config/postman-collection.json', import.meta.url);
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 const OWN = [
@@ -54,7 +55,7 @@ const UI_POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Serves the OpenAPI document, its copy in OpenAPI 3.0, and the page that shows it. Files are read at the start; what is made of them is made
+ * Serves the OpenAPI document, its copy in OpenAPI 3.0, a collection for Postman, and the page that shows it. Files are read at the start; what is made of them is made
  * at the first request.
  */
 export function serveDocumentation(app: NestFastifyApplication): void {
@@ -85,6 +86,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   ]);
   const examples = shippedFile(EXAMPLES).toString();
   const copy = shippedFile(OPENAPI_30);
+  const collection = fileContent(POSTMAN);
   const json = (make: () => OpenAPIObject) =>
     lazily(() => {
       const api = withAccepted(app, make());
@@ -96,6 +98,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
   fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
   fastify.get('/openapi-3.0.json', (request, reply) => send(document30(), request, reply));
+  fastify.get('/postman-collection.json', (request, reply) => send(collection, request, reply));
   for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(index, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const { file } = request.params;

@@ -4,7 +4,7 @@ import { outcomes, problemCodes } from './catalogue.ts';
 
 const NEVER_SHOWN = 'absent where it does not apply';
 
-@ApiSchema({ description: 'What the platform answered (docs/platform.md, section 7)' })
+@ApiSchema({ description: 'What the platform answered' })
 export class UpstreamAnswerDto {
   /** The platform's operation that answered. */
   operation!: string;

@@ -2,7 +2,7 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Time } from '../operation/response-fields.ts';
 import { Identifier, SecretText } from '../validation/rules.ts';
 
-@ApiSchema({ description: 'A login of a user of the platform (docs/platform.md, section 5)' })
+@ApiSchema({ description: 'A login of a user of the platform' })
 export class CreateSessionDto {
   @Identifier({ example: 'admin@harbour' })
   username!: string;

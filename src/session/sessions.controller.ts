@@ -7,7 +7,12 @@ import type { CallContext } from '../upstream/call-context.ts';
 import { CreateSessionDto, SessionCreatedDto, SessionDto } from './session.dto.ts';
 import { SessionService } from './session.service.ts';
 
-const sessionHeader = { name: 'X-Session-Id', required: true, description: 'From `createSession`' };
+const sessionHeader = {
+  name: 'X-Session-Id',
+  required: true,
+  description: 'From `createSession`',
+  example: 'example-session',
+};
 
 @ApiTags('Sessions')
 @Controller('v1/sessions')

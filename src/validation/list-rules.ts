@@ -41,6 +41,11 @@ export function Unrepeated(): PropertyDecorator {
   return rule('unrepeated', test, 'must not be given twice, in any case of letters');
 }
 
+/** The schema that the document makes of all classes together. */
+interface Choice {
+  readonly name: string;
+  readonly description: string;
+}
 type Classes = Readonly<Record<string, ClassOf<object>>>;
 type Instantiate = (type: ClassOf<object>, plain: object) => unknown;
 
@@ -88,7 +93,7 @@ export function itemKindsOf(transform: TransformFn): ItemKinds | undefined {
 
 /** A list of objects of several classes, which the word in `property` distinguishes. The class names them with `ApiExtraModels`. */
 export function ListOfKinds(
-  property: string,
+  { property, ...choice }: Choice & { readonly property: string },
   classes: Classes,
   size: Size,
   doc: FieldDoc = {},
@@ -105,6 +110,7 @@ export function ListOfKinds(
       type: 'array',
       ...sizeDoc(size),
       items: {
+        ...{ 'x-choice': choice },
         oneOf: paths.map(([, $ref]) => ({ $ref })),
         discriminator: { propertyName: property, mapping: Object.fromEntries(paths) },
       },

@@ -77,10 +77,12 @@ export function Clearable<T extends object>(...fields: readonly (keyof T & strin
 
 /**
  * The formats of text and ids in the document, whose description says what they refuse. As a pattern that every tool reads the same way they
- * would be a hundred escaped characters beside each field, and with \p{…} a tool without the flag for it would refuse valid ids.
+ * would be a hundred escaped characters beside each field, and with \p{…} a tool without the flag for it would refuse valid ids. The pattern of
+ * an id therefore tells only what every tool understands: one line, without blanks around it.
  */
 const TEXT = 'text';
 const ID = 'id';
+const ID_DOC = { minLength: 1, format: ID, pattern: String.raw`^\S(.*\S)?$` };
 
 const TEXT_RULE =
   'none of them a control character (tabs and line ends are allowed) or one that turns letters around (U+202D, U+202E)';
@@ -151,7 +153,7 @@ const ID_RULE = 'without control or invisible characters, and without blanks aro
 export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     rule('identifier', isIdentifier, `must be text of at least 1 character, ${ID_RULE}`),
-    ApiProperty({ type: String, minLength: 1, format: ID, ...doc }),
+    ApiProperty({ type: String, ...ID_DOC, ...doc }),
   );
 }
 
@@ -263,7 +265,7 @@ export function IdentifierList(size: Size & { readonly max: number }, doc: Field
     ),
     ApiProperty({
       type: 'array',
-      items: { type: 'string', minLength: 1, format: ID },
+      items: { type: 'string', ...ID_DOC },
       minItems: min,
       maxItems: max,
       uniqueItems: true,

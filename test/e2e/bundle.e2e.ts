@@ -52,7 +52,9 @@ let fleet: Fleet;
 beforeAll(async () => {
   const files = [
     ...['package.json', 'CHANGELOG.md', 'docs/operating.md', 'docs/recipes.md'],
-    ...['config/response-examples.json', 'config/openapi-3.0.json'],
+    ...['response-examples.json', 'openapi-3.0.json', 'postman-collection.json'].map(
+      (name) => `config/${name}`,
+    ),
   ];
   for (const path of [...files, 'dist/bundle']) cpSync(path, join(image, path), { recursive: true });
   fleet = await Fleet.start(sandbox, 1, {
@@ -159,6 +161,7 @@ describe('P19 the shipped bundle', () => {
       ['docs/recipes.md', 'docs/recipes.md cannot be read (ENOENT): the installation is incomplete\n'],
       ['config/response-examples.json', 'response-examples.json cannot be read (ENOENT)'],
       ['config/openapi-3.0.json', 'openapi-3.0.json cannot be read (ENOENT)'],
+      ['config/postman-collection.json', 'postman-collection.json cannot be read (ENOENT)'],
       ['dist/bundle/node_modules/swagger-ui-dist/package.json', 'swagger-ui-dist/package.json'],
     ] as const)
       await withoutFile(file, async () => {
@@ -185,7 +188,7 @@ describe('the image', () => {
     expect(copied.slice(-4)).toEqual([
       'package.json CHANGELOG.md',
       'docs/operating.md docs/recipes.md',
-      'config/response-examples.json config/openapi-3.0.json',
+      'config/response-examples.json config/openapi-3.0.json config/postman-collection.json',
       '--from=build /app/dist/bundle',
     ]);
   });

@@ -37,6 +37,7 @@ describe('documentation', () => {
   it.each([
     ['/openapi.json', 'accept-encoding'],
     ['/openapi-3.0.json', 'accept-encoding'],
+    ['/postman-collection.json', 'accept-encoding'],
     ['/problems', 'accept, accept-encoding'],
   ])(
     'S11 %s is made once: a client with a current copy gets 304, and others may get gzip or brotli',
@@ -73,6 +74,7 @@ describe('documentation', () => {
     '/problems/forbidden',
     '/openapi.json',
     '/openapi-3.0.json',
+    '/postman-collection.json',
   ])('S16 %s does not work inside another page, nor with a script of another origin', async (path) => {
     const { status, headers } = await fetch(gateway.url + path, { headers: { accept: 'text/html' } });
     expect(status).toBe(200);

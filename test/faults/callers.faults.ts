@@ -232,6 +232,7 @@ describe("a caller's rate limit", () => {
       '/problems/forbidden',
       '/openapi.json',
       '/openapi-3.0.json',
+      '/postman-collection.json',
     ]) {
       const answer = await ask('one', path);
       expect([path, answer.status, answer.headers.get('ratelimit')]).toEqual([path, 200, null]);

@@ -377,6 +377,28 @@ describe('HTTP', () => {
       ]);
   });
 
+  it('K4 a PATCH may say that its body is a merge patch, and other methods may not', async () => {
+    const merge = typed('application/merge-patch+json; charset=utf-8');
+    const path = `${MEMBERS}/mem-harbour-anna`;
+    const edited = await gateway.request('PATCH', path, {
+      headers: merge,
+      body: JSON.stringify({ account: 'anna', name: 'Anna Hill' }),
+    });
+    expect(edited.status).toBe(204);
+    expect((await gateway.get(path)).body).toMatchObject({ name: 'Anna Hill' });
+
+    const other = await gateway.request('PATCH', path, { headers: typed('text/plain'), body: '{}' });
+    expect([other.status, other.body['code']]).toEqual([415, 'unsupported-media-type']);
+    const types = 'application/json, application/merge-patch+json';
+    expect(other.headers.get('accept-patch')).toBe(types);
+    const detail = /must be `application\/json` or `application\/merge-patch\+json` in UTF-8/;
+    expect(other.body['errors']).toEqual([
+      { parameter: 'Content-Type', detail: expect.stringMatching(detail) },
+    ]);
+    const posted = await gateway.post(ASSET_NUMS, '{"size":1}', { headers: merge });
+    expect([posted.status, posted.headers.get('accept-patch')]).toEqual([415, null]);
+  });
+
   it('K6 names reach the platform in normal form C', async () => {
     const body = { ...caseOf('bindCustomer').body, customerName: 'Café am Kai' };
     expect((await gateway.post(CUSTOMERS, body)).status).toBe(201);

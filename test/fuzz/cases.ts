@@ -29,7 +29,7 @@ interface Fault {
 
 /** Headers that a response of every operation may have (docs/api.md, section 1, and HTTP itself). */
 const COMMON_HEADERS =
-  'content-type content-length transfer-encoding date connection keep-alive x-request-id cache-control server-timing retry-after allow vary x-accel-buffering ratelimit ratelimit-policy www-authenticate'.split(
+  'content-type content-length transfer-encoding date connection keep-alive x-request-id cache-control server-timing retry-after allow vary x-accel-buffering ratelimit ratelimit-policy www-authenticate accept-patch'.split(
     ' ',
   );
 

@@ -92,6 +92,7 @@ describe('S16 in production', () => {
       '/docs/',
       '/openapi.json',
       '/openapi-3.0.json',
+      '/postman-collection.json',
       '/metrics',
       '/metrics/',
       '/docs-json',

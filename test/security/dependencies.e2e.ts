@@ -83,7 +83,7 @@ it('S18 every dependency has one exact version, and every package of the lock fi
     const { dependencies, devDependencies, optionalDependencies } = read(path);
     const all = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
     for (const [name, version] of all)
-      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.]+)?$/)]);
+      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+(-[\w.-]+)?$/)]);
   }
   const packages = Object.entries(read('package-lock.json')['packages'] as Record<string, Locked>);
   // Packages that npm downloads; the others are in this repository.

@@ -33,6 +33,7 @@ const PUBLIC = [
   '/health/ready',
   '/openapi-3.0.json',
   '/openapi.json',
+  '/postman-collection.json',
   '/problems',
   '/problems/:slug',
 ];

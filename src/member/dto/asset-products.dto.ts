@@ -11,7 +11,7 @@ export class AssetPath extends EnterprisePath {
   assetId!: string;
 }
 
-@ApiSchema({ description: 'A product on an asset (docs/platform.md, section 2.12)' })
+@ApiSchema({ description: 'A product on an asset' })
 export class ProductInstanceDto {
   id!: string;
   @OpenWord(licenseTypes)
@@ -66,7 +66,7 @@ export class ProductInstanceDto {
   productExtendInstanceList!: unknown;
 }
 
-@ApiSchema({ description: 'A package on an asset (docs/platform.md, section 2.12, merchandise)' })
+@ApiSchema({ description: 'A package on an asset' })
 export class MerchandiseInstanceDto {
   id!: string;
   @OpenWord(licenseTypes)
@@ -89,13 +89,14 @@ export class MerchandiseInstanceDto {
   timeDurationExpression!: string | null;
   srcLicenseOrderId!: string | null;
   /** Lower-level packages. */
+  @ApiProperty({ example: [] })
   children!: MerchandiseInstanceDto[];
   /** Products in the package itself, not in its lower levels. */
   @UpstreamName('productInstanceList')
   products!: ProductInstanceDto[];
 }
 
-@ApiSchema({ description: 'What is on an asset (docs/platform.md, section 2.12)' })
+@ApiSchema({ description: 'What is on an asset' })
 export class AssetProductsDto {
   /** Products on the asset that belong to no package. */
   @UpstreamName('productInstanceList')

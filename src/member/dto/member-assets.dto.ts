@@ -8,8 +8,7 @@ import { Identifier, IdentifierList, ObjectRule, Optional } from '../../validati
 const MAX_ASSETS = 1_000;
 
 @ApiSchema({
-  description:
-    'An asset number of an enterprise, and the member that has it (docs/platform.md, section 2.11)',
+  description: 'An asset number of an enterprise, and the member that has it',
 })
 export class AssetNumDto {
   assetNum!: string;
@@ -29,7 +28,7 @@ export class AssetNumPageDto extends PageDto {
 }
 
 @ApiSchema({
-  description: 'A lent lock of an enterprise, and the member that has it (docs/platform.md, section 2.11)',
+  description: 'A lent lock of an enterprise, and the member that has it',
 })
 export class LentLockDto {
   /** Id of the physical lock. */
@@ -104,7 +103,7 @@ const isList = (value: unknown) => Array.isArray(value);
   'must not have an asset number in both assign and withdraw',
 )
 @ApiSchema({
-  description: 'A change of the asset numbers of a member (docs/platform.md, section 4.2, operation 9)',
+  description: 'A change of the asset numbers of a member',
 })
 export class ChangeAssetNumsDto {
   /** Asset numbers that the member gets. */
@@ -121,7 +120,7 @@ export class ChangeAssetNumsDto {
 }
 
 @ApiSchema({
-  description: 'The wanted asset numbers of a member (docs/platform.md, section 4.2, operation 9)',
+  description: 'The wanted asset numbers of a member',
 })
 export class SetAssetNumsDto {
   /** All asset numbers that the member has afterwards. */
@@ -141,8 +140,7 @@ export class RightsChangeDto {
 }
 
 @ApiSchema({
-  description:
-    'The assets whose rights move, and the lock that takes them (docs/platform.md, section 4.2, operation 10)',
+  description: 'The assets whose rights move, and the lock that takes them',
 })
 export class LendAssetsDto {
   /** Number of the lent lock that takes the rights. */

@@ -67,7 +67,7 @@ export type ClearableField = (typeof CLEARABLE)[number];
 @ApiSchema({
   description:
     'New data of a member; optional fields that are left out stay as they are, or the edit is 409 `edit-would-lose`. `null` clears one, where the profile of the platform says that it ' +
-    'can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2)',
+    'can (`memberEdit`), else it is 400',
 })
 export class UpdateMemberDto extends MemberTerms {
   /** Account name without the enterprise code; a new name renames the account. */
@@ -75,7 +75,7 @@ export class UpdateMemberDto extends MemberTerms {
   account!: string;
 }
 
-@ApiSchema({ description: 'An employee to add (docs/platform.md, section 4.2, operation 1)' })
+@ApiSchema({ description: 'An employee to add' })
 export class NewMemberDto extends MemberTerms {
   /** Account name without the enterprise code, which the platform appends. */
   @Unrepeated()
@@ -115,7 +115,7 @@ export class ImportedMemberDto extends OptionalTerms {
   password?: string;
 }
 
-@ApiSchema({ description: 'Employees to add (docs/platform.md, section 4.2, operation 1)' })
+@ApiSchema({ description: 'Employees to add' })
 export class AddMembersDto {
   /** The rows, with no account twice. */
   @DifferentBy('account')
@@ -123,7 +123,7 @@ export class AddMembersDto {
   members!: NewMemberDto[];
 }
 
-@ApiSchema({ description: "A member's new password (docs/platform.md, section 4.2, operation 3)" })
+@ApiSchema({ description: "A member's new password" })
 export class ResetPasswordDto {
   /** The new password. */
   @NewPassword()
@@ -149,7 +149,7 @@ export class ListMembersQuery extends PageQuery {
 
 @ApiSchema({
   description:
-    'An employee of an enterprise (docs/platform.md, sections 2.9 and 2.10). Fields that the platform does not return for a new member are null',
+    'An employee of an enterprise. Fields that the platform does not return for a new member are null',
 })
 export class MemberDto {
   @UpstreamName('id')
@@ -213,7 +213,7 @@ export class MemberPageDto {
   totalPages!: number | null;
 }
 
-@ApiSchema({ description: 'A row of the request that was not added (docs/platform.md, section 2.9)' })
+@ApiSchema({ description: 'A row of the request that was not added' })
 export class FailedMemberDto {
   @Count('Position of the row in the request, from 0')
   index!: number;

@@ -17,6 +17,10 @@ const headers = {
     description: 'Seconds until the same request may succeed, where it may and the time is known',
     schema: { type: 'integer', minimum: 1 },
   },
+  AcceptPatch: {
+    description: 'Of 415 to a PATCH: the types that its body may have (RFC 5789)',
+    schema: text,
+  },
   WwwAuthenticate: { description: 'Of 401: the credentials that the gateway accepts', schema: text },
 } as const;
 
@@ -25,6 +29,7 @@ const LIMITS = { 'RateLimit-Policy': ref('RateLimitPolicy'), RateLimit: ref('Rat
 const OF_PROBLEMS = {
   ...LIMITS,
   'Retry-After': ref('RetryAfter'),
+  'Accept-Patch': ref('AcceptPatch'),
   'WWW-Authenticate': ref('WwwAuthenticate'),
 };
 

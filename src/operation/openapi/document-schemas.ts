@@ -21,7 +21,10 @@ export interface Schema {
   properties?: Record<string, Schema>;
   additionalProperties?: boolean;
   nullable?: boolean;
+  anyOf?: Schema[];
   'x-enumeration'?: Pick<Enumeration, 'name' | 'description'>;
+  /** The name of a choice of schemas. */
+  'x-choice'?: Pick<Enumeration, 'name' | 'description'>;
   'x-upstream'?: string;
 }
 type Schemas = Record<string, Schema>;
@@ -50,7 +53,7 @@ export function finishSchemas(document: OpenAPIObject): void {
       const isRequest = requests.has(schema);
       describeField(name, field);
       if (isRequest) tellDefault(field);
-      if (schema.properties) schema.properties[name] = withNamedEnumeration(field, !isRequest, named);
+      if (schema.properties) schema.properties[name] = nullApart(withNames(field, !isRequest, named));
     }
   }
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters))
@@ -88,11 +91,16 @@ function tellDefault(field: Schema): void {
 }
 
 /**
- * Every enumeration is a schema of its own. A request refers to it; so does a response, which allows any other text beside, since
+ * Every choice of schemas and every enumeration is a schema of its own. Of an enumeration, a request refers to it; so does a response, which allows any other text beside, since
  * the platform may extend it: the known words then stand in `x-extensible-enum` as well.
  */
-function withNamedEnumeration(schema: Schema, isOpen: boolean, named: Schemas): Schema {
-  if (schema.items) schema.items = withNamedEnumeration(schema.items, isOpen, named);
+function withNames(schema: Schema, isOpen: boolean, named: Schemas): Schema {
+  if (schema.items) schema.items = withNames(schema.items, isOpen, named);
+  const { 'x-choice': choice, ...chosen } = schema;
+  if (choice) {
+    named[choice.name] = { ...chosen, description: choice.description };
+    return { $ref: `#/components/schemas/${choice.name}` };
+  }
   const { 'x-enumeration': enumeration, enum: all = [], type, nullable, ...others } = schema;
   if (enumeration === undefined) return schema;
   const words = all.filter((word) => word !== null);
@@ -103,6 +111,14 @@ function withNamedEnumeration(schema: Schema, isOpen: boolean, named: Schemas): 
     nullable === true || all.includes(null) || (Array.isArray(type) && type.includes('null'));
   const choices = [{ $ref }, { type: 'string' }, ...(isNullable ? [{ type: 'null' }] : [])];
   return { ...others, anyOf: choices, 'x-extensible-enum': words } as Schema;
+}
+
+/** In a list of numbers generators fail on `null`, which is a type of its own. */
+function nullApart(schema: Schema): Schema {
+  const { enum: all = [], type, ...others } = schema;
+  if (!all.includes(null)) return schema;
+  const [only = ''] = [type].flat().filter((each) => each !== 'null');
+  return { ...others, anyOf: [{ type: only, enum: all.filter((each) => each !== null) }, { type: 'null' }] };
 }
 
 /** Tools look for the example and the description at the parameter; what the gateway adds belongs into its schema. */
@@ -120,5 +136,5 @@ function finishParameter(parameter: Parameter, named: Schemas): void {
   }
   if (parameter.example === undefined && schema.example !== undefined) parameter.example = schema.example;
   delete schema.example;
-  parameter.schema = withNamedEnumeration(schema, false, named);
+  parameter.schema = withNames(schema, false, named);
 }

@@ -115,21 +115,6 @@ describe('the document', () => {
     expect(bare).toEqual([]);
   });
 
-  it('says of every schema of the platform in which section of docs/platform.md it is', () => {
-    const sections = new Set(
-      [...readFileSync('docs/platform.md', 'utf8').matchAll(/^#+ (\d+(?:\.\d+)?)/gm)].map(
-        ([, number]) => number,
-      ),
-    );
-    const wrong = schemas.filter(([, { description = '', properties = {} }]) => {
-      const named = [...description.matchAll(/\b(\d+(?:\.\d+)?)(?=[,) ])/g)].map(([, number]) => number);
-      const isOfPlatform = Object.values(properties).some((field) => field['x-upstream'] !== undefined);
-      if (!description.includes('docs/platform.md')) return isOfPlatform;
-      return !named.some((number) => sections.has(number));
-    });
-    expect(wrong.map(([name]) => name)).toEqual([]);
-  });
-
   it('requires every field of a success: there is one kind of nothing, null', () => {
     const missing = fields.filter(({ at, required }) => ofSuccesses.has(at.split('.')[0] ?? '') && !required);
     expect(missing.map(({ at }) => at)).toEqual([]);

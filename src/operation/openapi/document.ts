@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemDto } from '../../problem/problem.dto.ts';
+import { JSON_TYPE, PATCH_TYPES } from '../../shared/json-types.ts';
 import { version } from '../../shared/shipped-file.ts';
 import { addCallerHeaders } from './caller-headers.ts';
 import { finishSchemas } from './document-schemas.ts';
@@ -15,7 +16,7 @@ const DESCRIPTION = `One REST interface in front of the licensing platform, for 
 2. Open an operation and press *Execute*: every example works against the demo unchanged, in any order and any number of times. *Dry run* beside it says what the request would do, and sends nothing.
 3. Every error is \`application/problem+json\`; its \`type\` leads to the page that explains it.
 
-A generator that does not read OpenAPI 3.1 takes the copy of this document in 3.0: [\`/openapi-3.0.json\`](/openapi-3.0.json).
+A generator that does not read OpenAPI 3.1 takes the copy of this document in 3.0: [\`/openapi-3.0.json\`](/openapi-3.0.json). Postman imports [\`/postman-collection.json\`](/postman-collection.json).
 
 | word | what it is |
 | --- | --- |
@@ -88,6 +89,8 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
   addCommonProblems(document);
   addCallerHeaders(document);
   addExamples(document, examples);
+  takeMergePatches(document);
+  tellLengths(document);
   return withPlainNames(document);
 }
 
@@ -112,6 +115,23 @@ function addExamples(document: OpenAPIObject, examples: ResponseExamples): void 
       }
     }
   }
+}
+
+/** Each PATCH has a body with what is to change, so clients may call it a merge patch (RFC 7396). */
+function takeMergePatches(document: OpenAPIObject): void {
+  for (const { patch } of Object.values(document.paths)) {
+    const { content } = (patch?.requestBody ?? {}) as { content?: Record<string, object> };
+    const json = content?.[JSON_TYPE];
+    if (json) for (const type of PATCH_TYPES) content[type] = json;
+  }
+}
+
+/** Generators take an integer without a format for one of any length. Ours are counts, statuses, and what the interface calls an integer. */
+function tellLengths(part: unknown): void {
+  if (typeof part !== 'object' || part === null) return;
+  const schema = part as { type?: string | string[]; format?: string };
+  if ([schema.type].flat().includes('integer')) schema.format ??= 'int32';
+  for (const [key, each] of Object.entries(part)) if (!/^examples?$/.test(key)) tellLengths(each);
 }
 
 interface Described {

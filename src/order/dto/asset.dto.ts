@@ -50,8 +50,7 @@ export class ListAssetsQuery extends PageQuery {
 }
 
 @ApiSchema({
-  description:
-    'The assignment of an asset; meaningful for large-customer locks (docs/platform.md, section 2.8)',
+  description: 'The assignment of an asset; meaningful for large-customer locks',
 })
 export class AssetAssignmentDto {
   /** Allocation status as the platform sends it: its interface does not list the values. */
@@ -69,7 +68,7 @@ export class AssetAssignmentDto {
   updatedAt!: string | null;
 }
 
-@ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.8)' })
+@ApiSchema({ description: 'An extension property of an asset' })
 export class ExtensionDto {
   /** Code of the property. */
   @UpstreamName('extendCode')
@@ -82,7 +81,7 @@ export class ExtensionDto {
 
 @ApiSchema({
   description:
-    'An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account (docs/platform.md, section 2.8)',
+    'An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account',
 })
 export class AssetDto {
   @UpstreamName('id')

@@ -5,8 +5,7 @@ import { FlagParameter } from '../../validation/scalar-rules.ts';
 import { Clearable, Identifier, ObjectRule, Optional, Text } from '../../validation/rules.ts';
 
 @ApiSchema({
-  description:
-    'A customer of a channel, and the enterprise to bind it to (docs/platform.md, section 4.1, operation 1)',
+  description: 'A customer of a channel, and the enterprise to bind it to',
 })
 export class BindCustomerDto {
   /** Code of the sales channel. Only channels granted to the caller. */
@@ -69,7 +68,7 @@ export class CrmCustomerPath {
   description:
     'What changes; the rest stays as it is, unless the platform clears what an edit leaves out (`customerEdit` of its profile): it shows neither ' +
     'name, branch nor address, so the gateway cannot send them again, and a caller should give all three. `null` clears one where the profile ' +
-    'says that the platform can, else it is 400 (docs/platform.md, section 4.1, operation 4)',
+    'says that the platform can, else it is 400',
 })
 export class UpdateCustomerDto {
   @Optional()
@@ -86,8 +85,7 @@ export class UpdateCustomerDto {
 }
 
 @ApiSchema({
-  description:
-    'A customer of the platform, bound to an enterprise main account (docs/platform.md, section 2.2)',
+  description: 'A customer of the platform, bound to an enterprise main account',
 })
 export class CustomerDto {
   customerId!: string;

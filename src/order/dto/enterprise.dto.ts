@@ -4,7 +4,7 @@ import { Names } from '../../tenancy/names.ts';
 import { Identifier, Optional, Text } from '../../validation/rules.ts';
 
 @ApiSchema({
-  description: 'A new enterprise and its first customer (docs/platform.md, section 4.1, operation 2)',
+  description: 'A new enterprise and its first customer',
 })
 export class CreateEnterpriseDto {
   @Identifier({ example: 'CRM-3001' })
@@ -23,13 +23,13 @@ export class CreateEnterpriseDto {
   address?: string;
 }
 
-@ApiSchema({ description: 'An employee that came with the enterprise (docs/platform.md, section 2.3)' })
+@ApiSchema({ description: 'An employee that came with the enterprise' })
 export class EnterpriseMemberDto {
   memberGlobalId!: string | null;
   memberIdentity!: string | null;
 }
 
-@ApiSchema({ description: 'A new enterprise main account (docs/platform.md, section 2.3)' })
+@ApiSchema({ description: 'A new enterprise main account' })
 export class EnterpriseDto {
   enterpriseGlobalId!: string;
   /** Whether its customer is the default customer. */

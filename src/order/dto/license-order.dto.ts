@@ -27,8 +27,7 @@ import { BoughtAssetDto, MAX_ASSETS, ReducedAssetDto, RevokedAssetDto } from './
 const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
 
 @ApiSchema({
-  description:
-    'The customer of an item of an order (docs/platform.md, section 2.4). Any of the ids is enough',
+  description: 'The customer of an item of an order. Any of the ids is enough',
 })
 class OrderCustomerDto {
   @Optional()
@@ -66,7 +65,7 @@ class OrderCustomerDto {
   passwordMobile?: string;
 }
 
-@ApiSchema({ description: "The customer's administrator (docs/platform.md, section 2.4)" })
+@ApiSchema({ description: "The customer's administrator" })
 class OrderAdminDto {
   /** The administrator's own name. */
   @Optional()
@@ -89,7 +88,7 @@ class OrderAdminDto {
   cellNumber?: string;
 }
 
-@ApiSchema({ description: "The customer's branch (docs/platform.md, section 2.4)" })
+@ApiSchema({ description: "The customer's branch" })
 class OrderBranchDto {
   /** Code of the branch. */
   @Optional()
@@ -132,7 +131,7 @@ abstract class OrderItemBase {
   ({ customer }) => Object.values(customer ?? {}).some((value) => value !== undefined),
   'must say in customer for whom the purchase is',
 )
-@ApiSchema({ description: 'Item of an order that buys products or packages (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'Item of an order that buys products or packages' })
 export class NewBuyDto extends OrderItemBase {
   @OneOf(['new_buy'])
   orderType!: 'new_buy';
@@ -168,7 +167,7 @@ abstract class DeletionBase extends OrderItemBase {
   allOrders?: boolean;
 }
 
-@ApiSchema({ description: 'Item of an order that revokes whole assets (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'Item of an order that revokes whole assets' })
 export class DeleteAssetDto extends DeletionBase {
   @OneOf(['delete_asset'])
   orderType!: 'delete_asset';
@@ -178,7 +177,7 @@ export class DeleteAssetDto extends DeletionBase {
 }
 
 @ApiSchema({
-  description: 'Item of an order that revokes products of assets (docs/platform.md, section 2.4)',
+  description: 'Item of an order that revokes products of assets',
 })
 export class DeleteProductDto extends DeletionBase {
   @OneOf(['delete_product'])
@@ -196,7 +195,7 @@ export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
 )
 @ApiExtraModels(NewBuyDto, DeleteAssetDto, DeleteProductDto)
 @ApiSchema({
-  description: 'A batch of licence orders: one call to the platform (docs/platform.md, section 2.4)',
+  description: 'A batch of licence orders: one call to the platform',
 })
 export class PlaceOrderDto {
   /** Code of the sales channel. Only channels granted to the caller. */
@@ -216,7 +215,7 @@ export class PlaceOrderDto {
 
   /** What to buy and to revoke; `orderType` tells which. */
   @ListOfKinds(
-    'orderType',
+    { property: 'orderType', name: 'OrderItem', description: 'What an item of an order buys or revokes' },
     { new_buy: NewBuyDto, delete_asset: DeleteAssetDto, delete_product: DeleteProductDto },
     { min: 1, max: 1_000 },
     { 'x-upstream': 'orderList' },

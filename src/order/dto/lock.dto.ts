@@ -5,7 +5,7 @@ import { Names } from '../../tenancy/names.ts';
 import { IdentifierList, Optional, Text, WholeNumber } from '../../validation/rules.ts';
 
 @ApiSchema({
-  description: 'The locks to disable or enable (docs/platform.md, section 4.1, operations 6 and 7)',
+  description: 'The locks to disable or enable',
 })
 export class LocksDto {
   /** Numbers of the locks. */
@@ -22,11 +22,11 @@ export class LocksDto {
 export const lockStatuses = enumeration(
   'LockStatus',
   ['succeeded', 'not_found', 'failed', 'wrong_type', 'unknown'],
-  '`not_found`: no such lock; `wrong_type`: such a lock cannot be disabled or enabled; `unknown`: the platform did not report this number (docs/platform.md, section 2.7)',
+  '`not_found`: no such lock; `wrong_type`: such a lock cannot be disabled or enabled; `unknown`: the platform did not report this number',
 );
 export type LockStatus = WordOf<typeof lockStatuses>;
 
-@ApiSchema({ description: 'What became of one lock (docs/platform.md, section 2.7)' })
+@ApiSchema({ description: 'What became of one lock' })
 export class LockResultDto {
   assetNum!: string;
 
@@ -35,7 +35,7 @@ export class LockResultDto {
 }
 
 @ApiSchema({
-  description: 'What became of each lock, in the order of the request (docs/platform.md, section 2.7)',
+  description: 'What became of each lock, in the order of the request',
 })
 export class LockResultsDto {
   /** One result for each number, in the order of the request. */
@@ -48,7 +48,7 @@ export class LockResultsDto {
   failed!: number;
 }
 
-@ApiSchema({ description: 'How many asset numbers to reserve (docs/platform.md, section 4.1, operation 9)' })
+@ApiSchema({ description: 'How many asset numbers to reserve' })
 export class ReserveAssetNumsDto {
   /** Number of asset numbers to reserve. */
   @WholeNumber(1, 1_000, { example: 2 })
@@ -58,10 +58,10 @@ export class ReserveAssetNumsDto {
 const regions = enumeration(
   'Region',
   ['domestic', 'singapore', 'unknown'],
-  'The region in the first digit of an asset number: 8 is domestic, 6 Singapore (docs/platform.md, section 2.13)',
+  'The region in the first digit of an asset number: 8 is domestic, 6 Singapore',
 );
 
-@ApiSchema({ description: 'A reserved asset number (docs/platform.md, section 2.13)' })
+@ApiSchema({ description: 'A reserved asset number' })
 export class ReservedAssetNumDto {
   keyShellNumber!: string;
 
@@ -70,7 +70,7 @@ export class ReservedAssetNumDto {
 }
 
 @ApiSchema({
-  description: 'The asset numbers that the platform reserved (docs/platform.md, section 4.1, operation 9)',
+  description: 'The asset numbers that the platform reserved',
 })
 export class ReservedAssetNumsDto {
   @Count('Number of requested asset numbers')

@@ -3,7 +3,7 @@ import { UpstreamName } from '../../operation/response-fields.ts';
 import { PageDto } from '../../operation/page.dto.ts';
 
 @ApiSchema({
-  description: 'An asset on which something of an order stands (docs/platform.md, sections 2.8 and 2.12)',
+  description: 'An asset on which something of an order stands',
 })
 export class OrderAssetDto {
   @ApiProperty({

@@ -15,7 +15,7 @@ import {
 
 export const MAX_ASSETS = 1_000;
 
-@ApiSchema({ description: 'A feature of a product (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'A feature of a product' })
 export class ProductFeatureDto {
   /** Code of the feature. */
   @Optional()
@@ -132,7 +132,7 @@ abstract class ProductTerms {
   features?: ProductFeatureDto[];
 }
 
-@ApiSchema({ description: 'A product of an order (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'A product of an order' })
 export class OrderProductDto extends ProductTerms {
   @Optional()
   @Label({ example: 'draft.pro' })
@@ -144,7 +144,7 @@ export class OrderProductDto extends ProductTerms {
     strictMatchWhenDelete !== true || [startsAt, endsAt, limitConcurrent].every((term) => term !== undefined),
   'must have startsAt, endsAt and limitConcurrent with strictMatchWhenDelete: true, since these are matched',
 )
-@ApiSchema({ description: 'A product to be revoked (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'A product to be revoked' })
 export class RevokedProductDto extends ProductTerms {
   @Label({ example: 'draft.pro' })
   productUri!: string;
@@ -177,11 +177,14 @@ abstract class MerchandiseTerms {
   timeDurationExpression?: string;
 }
 
-@ApiSchema({ description: 'A package of products (docs/platform.md, section 2.4)' })
+/** Ends the example that a generator makes of a package in a package. */
+const NO_CHILDREN = { example: [] };
+
+@ApiSchema({ description: 'A package of products' })
 export class MerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()
-  @ListOf(() => MerchandiseDto)
+  @ListOf(() => MerchandiseDto, {}, NO_CHILDREN)
   children?: MerchandiseDto[];
 
   @Optional()
@@ -189,11 +192,11 @@ export class MerchandiseDto extends MerchandiseTerms {
   products?: OrderProductDto[];
 }
 
-@ApiSchema({ description: 'A package whose products are to be revoked (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'A package whose products are to be revoked' })
 export class RevokedMerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()
-  @ListOf(() => RevokedMerchandiseDto)
+  @ListOf(() => RevokedMerchandiseDto, {}, NO_CHILDREN)
   children?: RevokedMerchandiseDto[];
 
   @Optional()
@@ -201,7 +204,7 @@ export class RevokedMerchandiseDto extends MerchandiseTerms {
   products?: RevokedProductDto[];
 }
 
-@ApiSchema({ description: 'An extension property of an asset (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'An extension property of an asset' })
 class OrderExtensionDto {
   /** Code of the property. */
   @Label({ example: 'site', 'x-upstream': 'extendCode' })
@@ -257,7 +260,7 @@ abstract class AssetWithProducts extends AssetTerms {
 }
 
 @HasContent
-@ApiSchema({ description: 'What is bought for one asset (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'What is bought for one asset' })
 export class BoughtAssetDto extends AssetWithProducts {
   /** Existing assets that get the products. Without this field the platform creates a new asset. */
   @Optional()
@@ -268,7 +271,7 @@ export class BoughtAssetDto extends AssetWithProducts {
 
 @ApiSchema({
   description:
-    'Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4)',
+    'Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product`',
 })
 export class RevokedAssetDto extends AssetWithProducts {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
@@ -277,7 +280,7 @@ export class RevokedAssetDto extends AssetWithProducts {
 }
 
 @HasContent
-@ApiSchema({ description: 'Assets whose products are revoked (docs/platform.md, section 2.4)' })
+@ApiSchema({ description: 'Assets whose products are revoked' })
 export class ReducedAssetDto extends AssetTerms {
   @IdentifierList({ min: 1, max: MAX_ASSETS }, { example: ['8000001009'], 'x-upstream': 'assetNos' })
   @Names('assetNum')

@@ -15,8 +15,7 @@ const settlements = enumeration(
 );
 
 @ApiSchema({
-  description:
-    "An item of the gateway's record of an order; the ids are of the platform's result (docs/platform.md, section 2.6)",
+  description: "An item of the gateway's record of an order; the ids are of the platform's result",
 })
 export class OrderRecordItemDto {
   @ApiProperty({ type: 'integer' })
@@ -117,7 +116,7 @@ export class OrderPageDto extends PageDto {
 }
 
 @ApiSchema({
-  description: 'An item that the platform placed, as the operator found it (docs/platform.md, section 2.6)',
+  description: 'An item that the platform placed, as the operator found it',
 })
 export class SettledItemDto {
   @Int32({ example: 1 })

@@ -20,33 +20,29 @@ export const licenseTypes = enumeration(
     'lk_product_usbkey',
     'lk_auth_usbkey',
   ],
-  'Kinds of licences: locks, certificates and cloud accounts (docs/platform.md, section 2.5)',
+  'Kinds of licences: locks, certificates and cloud accounts',
 );
 export type LicenseType = WordOf<typeof licenseTypes>;
 
 export const orderTypes = enumeration(
   'OrderType',
   ['new_buy', 'delete_asset', 'delete_product'],
-  '`new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets (docs/platform.md, section 2.4)',
+  '`new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets',
 );
 export type OrderType = WordOf<typeof orderTypes>;
 
-export const customerTypes = enumeration(
-  'CustomerType',
-  ['personal', 'company'],
-  'A person or a company (docs/platform.md, section 2.4)',
-);
+export const customerTypes = enumeration('CustomerType', ['personal', 'company'], 'A person or a company');
 export type CustomerType = WordOf<typeof customerTypes>;
 
 export const syncModes = enumeration(
   'SyncMode',
   ['sync', 'async'],
-  '`sync`: the response has the result; `async`: the platform places the order later (docs/platform.md, section 2.4)',
+  '`sync`: the response has the result; `async`: the platform places the order later',
 );
 export type SyncMode = WordOf<typeof syncModes>;
 
 export const limitTypes = enumeration(
   'LimitType',
   ['basic', 'feature'],
-  '`basic`: limit of the product; `feature`: extended limit of a feature point (docs/platform.md, section 2.12)',
+  '`basic`: limit of the product; `feature`: extended limit of a feature point',
 );

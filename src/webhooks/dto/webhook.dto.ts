@@ -33,6 +33,8 @@ import {
 
 /** Stands for the id that `createWebhook` gives out. */
 const EXAMPLE_WEBHOOK = 'example-webhook';
+/** In base64: "not a secret, only an example". scripts/response-examples.ts shows it too. */
+const EXAMPLE_SECRET = 'whsec_bm90IGEgc2VjcmV0LCBvbmx5IGFuIGV4YW1wbGU=';
 const EXAMPLE_URL = 'http://127.0.0.1:8080/hook';
 const LONGEST_URL = 2_048;
 const MOST_ENTERPRISES = 200;
@@ -172,7 +174,7 @@ export class WebhookDto {
 @ApiSchema({ description: 'A webhook with its secret' })
 export class WebhookWithSecretDto extends WebhookDto {
   /** With which deliveries are signed (Standard Webhooks). It is shown once: a repeated request has null. */
-  @ApiProperty({ type: String, nullable: true, example: null })
+  @ApiProperty({ type: String, nullable: true, example: EXAMPLE_SECRET })
   secret!: string | null;
 }
 

@@ -42,7 +42,7 @@ const ofOpenapiFetch: Client = {
     const body: components['schemas']['PlaceOrder'] = orderOf('SO-openapi-fetch');
     const { data, error } = await fetching.POST('/v1/license-orders', { body });
     if (error) throw new Error(`${error.status} ${error.code}`);
-    return 'state' in data ? data.items.map(({ licenseOrderId }) => licenseOrderId) : [];
+    return data.items.map(({ licenseOrderId }) => licenseOrderId);
   },
   conflicts: async () => {
     const { error } = await fetching.PUT(
@@ -64,9 +64,9 @@ const ofOpenapiFetch: Client = {
 const client = createHeyApi({ baseUrl, auth: ({ type }) => (type === 'apiKey' ? key : undefined) });
 const ofHeyApi: Client = {
   place: async () => {
-    const { data, error } = await heyApi.placeOrder({ client, body: orderOf('SO-hey-api') });
-    if (error) throw new Error(`${error.status} ${error.code}`);
-    return data && 'state' in data ? data.items.map(({ licenseOrderId }) => licenseOrderId) : [];
+    const body = orderOf('SO-hey-api');
+    const { data } = await heyApi.placeOrder({ client, body, throwOnError: true });
+    return data.items.map(({ licenseOrderId }) => licenseOrderId);
   },
   conflicts: async () => {
     const path = { enterpriseGlobalId, memberGlobalId };
@@ -86,18 +86,12 @@ const ofOrval: Client = {
   place: async () => {
     const order: orval.PlaceOrder = orderOf('SO-orval');
     PlaceOrderBody.parse(order);
-    const { status, data } = await orval.placeOrder(order, undefined, options);
+    const { status, data } = await orval.placeOrder(order, options);
     if (status !== 201) throw new Error(String(status));
     return data.items.map(({ licenseOrderId }) => licenseOrderId);
   },
   conflicts: async () => {
-    const refused = await orval.setMemberAssetNums(
-      enterpriseGlobalId,
-      memberGlobalId,
-      taken,
-      undefined,
-      options,
-    );
+    const refused = await orval.setMemberAssetNums(enterpriseGlobalId, memberGlobalId, taken, options);
     return refused.status === 409 ? refused.data.conflicts : [];
   },
   page: async (page) => {
