@@ -3,7 +3,7 @@ import type { CallOptions, Walk } from './call-options.ts';
 
 interface components {
     schemas: {
-        /** @description Employees to add (docs/platform.md, section 4.2, operation 1) */
+        /** @description Employees to add */
         readonly AddMembers: {
             /** @description The rows, with no account twice. */
             readonly members: readonly components["schemas"]["NewMember"][];
@@ -22,7 +22,7 @@ interface components {
             /** @description The members that were added. */
             readonly succeeded: readonly components["schemas"]["Member"][];
         };
-        /** @description An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account (docs/platform.md, section 2.8) */
+        /** @description An asset behind the cloud account authorization of an enterprise: a lock, a certificate or a cloud account */
         readonly Asset: {
             /** @description Id of the asset */
             readonly assetId: string;
@@ -50,11 +50,8 @@ interface components {
             readonly frozen: boolean | null;
             /** @description Whether it can be assigned to members */
             readonly grantable: boolean | null;
-            /**
-             * @description Generation of the lock; null where it is no lock or of another generation
-             * @enum {integer|null}
-             */
-            readonly keyGeneration: 4 | 5 | null;
+            /** @description Generation of the lock; null where it is no lock or of another generation */
+            readonly keyGeneration: (4 | 5) | null;
             /** @description The digits of an asset number: one for the region, and nine that count up */
             readonly keyShellNumber: string | null;
             /** @description Whether it is a lent lock: a lock made for lending (its kind). `lent` tells whether it is lent out now (its state) */
@@ -74,7 +71,7 @@ interface components {
              */
             readonly updatedAt: string | null;
         };
-        /** @description The assignment of an asset; meaningful for large-customer locks (docs/platform.md, section 2.8) */
+        /** @description The assignment of an asset; meaningful for large-customer locks */
         readonly AssetAssignment: {
             /**
              * Format: date-time
@@ -103,18 +100,33 @@ interface components {
             readonly byLicenseType: {
                 readonly [key: string]: number;
             };
-            /** @description Assets after their `endsAt` */
+            /**
+             * Format: int32
+             * @description Assets after their `endsAt`
+             */
             readonly expired: number;
-            /** @description Assets whose `endsAt` is within the next 30 days */
+            /**
+             * Format: int32
+             * @description Assets whose `endsAt` is within the next 30 days
+             */
             readonly expiringSoon: number;
-            /** @description Frozen assets */
+            /**
+             * Format: int32
+             * @description Frozen assets
+             */
             readonly frozen: number;
-            /** @description Disabled locks */
+            /**
+             * Format: int32
+             * @description Disabled locks
+             */
             readonly locked: number;
-            /** @description Number of assets */
+            /**
+             * Format: int32
+             * @description Number of assets
+             */
             readonly total: number;
         };
-        /** @description An asset number of an enterprise, and the member that has it (docs/platform.md, section 2.11) */
+        /** @description An asset number of an enterprise, and the member that has it */
         readonly AssetNum: {
             /** @description Id of the asset */
             readonly assetId: string | null;
@@ -129,51 +141,90 @@ interface components {
         };
         /** @description Counts of asset numbers */
         readonly AssetNumCounts: {
-            /** @description Numbers of a member; for lent locks, those that are lent to a member */
+            /**
+             * Format: int32
+             * @description Numbers of a member; for lent locks, those that are lent to a member
+             */
             readonly assigned: number;
-            /** @description Neither assigned nor lent */
+            /**
+             * Format: int32
+             * @description Neither assigned nor lent
+             */
             readonly free: number;
-            /** @description Lent to a member now */
+            /**
+             * Format: int32
+             * @description Lent to a member now
+             */
             readonly lent: number;
-            /** @description In use online now */
+            /**
+             * Format: int32
+             * @description In use online now
+             */
             readonly online: number;
-            /** @description Number of asset numbers */
+            /**
+             * Format: int32
+             * @description Number of asset numbers
+             */
             readonly total: number;
         };
         /** @description One page of asset numbers */
         readonly AssetNumPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["AssetNum"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         /** @description One page of assets */
         readonly AssetPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Asset"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
-        /** @description What is on an asset (docs/platform.md, section 2.12) */
+        /** @description What is on an asset */
         readonly AssetProducts: {
             /** @description Packages on the asset, as trees. */
             readonly merchandises: readonly components["schemas"]["MerchandiseInstance"][];
             /** @description Products on the asset that belong to no package. */
             readonly products: readonly components["schemas"]["ProductInstance"][];
         };
-        /** @description A customer of a channel, and the enterprise to bind it to (docs/platform.md, section 4.1, operation 1) */
+        /** @description A customer of a channel, and the enterprise to bind it to */
         readonly BindCustomer: {
             /**
              * Format: text
@@ -213,7 +264,7 @@ interface components {
             readonly passwordMobile?: string;
         };
         readonly BindCustomerInput: components["schemas"]["BindCustomer"];
-        /** @description What is bought for one asset (docs/platform.md, section 2.4) */
+        /** @description What is bought for one asset */
         readonly BoughtAsset: {
             /** @description Existing assets that get the products. Without this field the platform creates a new asset. */
             readonly assetNums?: readonly string[];
@@ -242,14 +293,20 @@ interface components {
         };
         /** @description What a caller may have in a calendar month (UTC), and has had of it */
         readonly Budget: {
-            /** @description What it may have */
+            /**
+             * Format: int32
+             * @description What it may have
+             */
             readonly limit: number;
             /**
              * Format: date-time
              * @description When the next month begins
              */
             readonly resetsAt: string;
-            /** @description What it has had. What is provably not placed is given back */
+            /**
+             * Format: int32
+             * @description What it has had. What is provably not placed is given back
+             */
             readonly used: number;
         };
         /** @description The caller of a key or token, as the callers file has it. `*` stands for all */
@@ -288,7 +345,7 @@ interface components {
          * @enum {string}
          */
         readonly CellForm: "exact" | "text";
-        /** @description A change of the asset numbers of a member (docs/platform.md, section 4.2, operation 9) */
+        /** @description A change of the asset numbers of a member */
         readonly ChangeAssetNums: {
             /** @description Asset numbers that the member gets.. By default `[]` */
             readonly assign?: readonly string[];
@@ -314,7 +371,7 @@ interface components {
             /** @description Global id of the member that has it. */
             readonly memberGlobalId: string;
         };
-        /** @description A new enterprise and its first customer (docs/platform.md, section 4.1, operation 2) */
+        /** @description A new enterprise and its first customer */
         readonly CreateEnterprise: {
             /**
              * Format: text
@@ -342,7 +399,7 @@ interface components {
             readonly customerName: string;
         };
         readonly CreateEnterpriseInput: components["schemas"]["CreateEnterprise"];
-        /** @description A login of a user of the platform (docs/platform.md, section 5) */
+        /** @description A login of a user of the platform */
         readonly CreateSession: {
             /**
              * Format: password
@@ -387,7 +444,7 @@ interface components {
             readonly url: string;
         };
         readonly CreateWebhookInput: components["schemas"]["CreateWebhook"];
-        /** @description A customer of the platform, bound to an enterprise main account (docs/platform.md, section 2.2) */
+        /** @description A customer of the platform, bound to an enterprise main account */
         readonly Customer: {
             /** @description Code of the sales channel that the customer or order came by, such as `crm` */
             readonly channelCode: string | null;
@@ -406,21 +463,33 @@ interface components {
         readonly CustomerPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Customer"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         /**
-         * @description A person or a company (docs/platform.md, section 2.4)
+         * @description A person or a company
          * @enum {string}
          */
         readonly CustomerType: "personal" | "company";
-        /** @description Item of an order that revokes whole assets (docs/platform.md, section 2.4) */
+        /** @description Item of an order that revokes whole assets */
         readonly DeleteAsset: {
             /** @description The customer's administrator */
             readonly admin?: components["schemas"]["OrderAdmin"];
@@ -442,6 +511,7 @@ interface components {
              */
             readonly orderType: "delete_asset";
             /**
+             * Format: int32
              * @description Number of the item in the order; by default its place, counted from 1.
              * @example 1
              */
@@ -465,7 +535,7 @@ interface components {
              */
             readonly memberGlobalId: string;
         };
-        /** @description Item of an order that revokes products of assets (docs/platform.md, section 2.4) */
+        /** @description Item of an order that revokes products of assets */
         readonly DeleteProduct: {
             /** @description The customer's administrator */
             readonly admin?: components["schemas"]["OrderAdmin"];
@@ -487,6 +557,7 @@ interface components {
              */
             readonly orderType: "delete_product";
             /**
+             * Format: int32
              * @description Number of the item in the order; by default its place, counted from 1.
              * @example 1
              */
@@ -508,7 +579,10 @@ interface components {
         };
         /** @description One event for one webhook */
         readonly Delivery: {
-            /** @description How often it was sent */
+            /**
+             * Format: int32
+             * @description How often it was sent
+             */
             readonly attempts: number;
             /** @description Id of the event, which is its cursor */
             readonly eventId: string;
@@ -519,7 +593,10 @@ interface components {
             readonly lastAttemptAt: string | null;
             /** @description Why it was not taken; null where it was, or where it was not sent yet. */
             readonly lastError: string | null;
-            /** @description The HTTP status of the receiver; null where there was none. */
+            /**
+             * Format: int32
+             * @description The HTTP status of the receiver; null where there was none.
+             */
             readonly lastStatus: number | null;
             /**
              * Format: date-time
@@ -537,13 +614,25 @@ interface components {
         readonly DeliveryPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Delivery"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         /**
@@ -599,7 +688,7 @@ interface components {
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
         readonly EndMaintenanceInput: Record<string, never>;
-        /** @description A new enterprise main account (docs/platform.md, section 2.3) */
+        /** @description A new enterprise main account */
         readonly Enterprise: {
             /** @description Global id of the enterprise's main account */
             readonly enterpriseGlobalId: string;
@@ -608,7 +697,7 @@ interface components {
             /** @description The employees that came with it: its administrator, and the employee of the default customer. */
             readonly members: readonly components["schemas"]["EnterpriseMember"][];
         };
-        /** @description An employee that came with the enterprise (docs/platform.md, section 2.3) */
+        /** @description An employee that came with the enterprise */
         readonly EnterpriseMember: {
             /** @description Global id of the member, which operations on a member use */
             readonly memberGlobalId: string | null;
@@ -671,20 +760,23 @@ interface components {
              */
             readonly keyword?: string;
         };
-        /** @description An extension property of an asset (docs/platform.md, section 2.8) */
+        /** @description An extension property of an asset */
         readonly Extension: {
             /** @description Code of the property. */
             readonly code: string | null;
             /** @description Value of the property. */
             readonly value: string | null;
         };
-        /** @description A row of the request that was not added (docs/platform.md, section 2.9) */
+        /** @description A row of the request that was not added */
         readonly FailedMember: {
             /** @description The account as the caller sent it. */
             readonly account: string;
             /** @description A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer contradicts itself or leaves the row out, otherwise the code of the call that had the row */
             readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
-            /** @description Position of the row in the request, from 0 */
+            /**
+             * Format: int32
+             * @description Position of the row in the request, from 0
+             */
             readonly index: number;
             /** @description The reason, as the platform gave it where it did. */
             readonly message: string;
@@ -706,14 +798,23 @@ interface components {
             readonly channelCustomerId?: string;
             /** @description `true`: only the default customer. */
             readonly defaultOnly?: boolean;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         /** @description A departure of the platform's answers from its interface, for the platform's owner */
         readonly Gap: {
-            /** @description Number of answers that had it */
+            /**
+             * Format: int32
+             * @description Number of answers that had it
+             */
             readonly count: number;
             /**
              * Format: date-time
@@ -747,13 +848,25 @@ interface components {
         readonly GapPage: {
             /** @description The departures of the page, by operation and path. */
             readonly items: readonly components["schemas"]["Gap"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         readonly GetAssetInput: {
@@ -823,9 +936,15 @@ interface components {
              * @description The order's number in the channel. With `channelCode` it identifies an order for good
              */
             readonly channelOrderId: string;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly GetOrderInput: {
@@ -919,7 +1038,10 @@ interface components {
             readonly enterpriseGlobalId: string;
             /** @description Accounts that are never deleted, separated by commas; with `deleteMissing` only */
             readonly keep?: string;
-            /** @description The most members to delete, required with `deleteMissing`: more is 422, and nothing is sent */
+            /**
+             * Format: int32
+             * @description The most members to delete, required with `deleteMissing`: more is 422, and nothing is sent
+             */
             readonly maxDeletes?: number;
             /** @description What becomes of rows whose account exists. */
             readonly mode?: components["schemas"]["ImportMode"];
@@ -931,15 +1053,24 @@ interface components {
         readonly ImportMode: "add" | "upsert";
         /** @description What an import would do with its rows */
         readonly ImportPlan: {
-            /** @description Members to add */
+            /**
+             * Format: int32
+             * @description Members to add
+             */
             readonly add: number;
             /** @description Accounts of the members to delete. */
             readonly delete: readonly string[];
             /** @description Rows that would fail */
             readonly impossible: readonly components["schemas"]["ImpossibleRow"][];
-            /** @description Rows without a difference */
+            /**
+             * Format: int32
+             * @description Rows without a difference
+             */
             readonly unchanged: number;
-            /** @description Members to update */
+            /**
+             * Format: int32
+             * @description Members to update
+             */
             readonly update: number;
         };
         /** @description A row of a file that cannot be done */
@@ -948,7 +1079,10 @@ interface components {
             readonly account: string;
             /** @description Why not, in words. */
             readonly reason: string;
-            /** @description 1 for the first row below the header */
+            /**
+             * Format: int32
+             * @description 1 for the first row below the header
+             */
             readonly row: number;
         };
         /** @description An import: how far it is, and what became of its rows */
@@ -958,9 +1092,15 @@ interface components {
              * @description When it was created
              */
             readonly createdAt: string;
-            /** @description Members that were deleted because the file does not have them */
+            /**
+             * Format: int32
+             * @description Members that were deleted because the file does not have them
+             */
             readonly deleted: number;
-            /** @description Rows that have a result: the sum of the next six. It never falls */
+            /**
+             * Format: int32
+             * @description Rows that have a result: the sum of the next six. It never falls
+             */
             readonly done: number;
             /** @description Global id of the enterprise whose members it changes. */
             readonly enterpriseGlobalId: string;
@@ -969,7 +1109,10 @@ interface components {
              * @description When the job and its rows are deleted
              */
             readonly expiresAt: string;
-            /** @description Rows that had no effect */
+            /**
+             * Format: int32
+             * @description Rows that had no effect
+             */
             readonly failed: number;
             /**
              * Format: date-time
@@ -991,15 +1134,30 @@ interface components {
             readonly startedAt: string | null;
             /** @description How far the job is */
             readonly state: components["schemas"]["JobState"] | (string & Record<never, never>);
-            /** @description Rows whose members were added */
+            /**
+             * Format: int32
+             * @description Rows whose members were added
+             */
             readonly succeeded: number;
-            /** @description Rows of the file and, once they are known, members to delete */
+            /**
+             * Format: int32
+             * @description Rows of the file and, once they are known, members to delete
+             */
             readonly total: number;
-            /** @description Rows whose members were the same already */
+            /**
+             * Format: int32
+             * @description Rows whose members were the same already
+             */
             readonly unchanged: number;
-            /** @description Rows that may have had an effect, or whose member may have been there before: their `code` and `message` say why */
+            /**
+             * Format: int32
+             * @description Rows that may have had an effect, or whose member may have been there before: their `code` and `message` say why
+             */
             readonly unknown: number;
-            /** @description Rows whose members were updated */
+            /**
+             * Format: int32
+             * @description Rows whose members were updated
+             */
             readonly updated: number;
         };
         /**
@@ -1011,13 +1169,25 @@ interface components {
         readonly JobPage: {
             /** @description Newest first. */
             readonly items: readonly components["schemas"]["Job"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         /** @description Why a job failed as a whole: a problem (RFC 9457) without what depends on a request */
@@ -1032,7 +1202,10 @@ interface components {
             readonly requestId: string;
             /** @description Whether the same request may be sent again as it is */
             readonly retryable: boolean;
-            /** @description The HTTP status that a request would have got */
+            /**
+             * Format: int32
+             * @description The HTTP status that a request would have got
+             */
             readonly status: number;
             /** @description The problem in a few words, the same for every occurrence */
             readonly title: string;
@@ -1052,7 +1225,10 @@ interface components {
             readonly memberGlobalId: string | null;
             /** @description The reason, in the words of the platform where it gave one; null where the row did not fail */
             readonly message: string | null;
-            /** @description 1 for the first row below the header; null for a member that was to be deleted */
+            /**
+             * Format: int32
+             * @description 1 for the first row below the header; null for a member that was to be deleted
+             */
             readonly row: number | null;
             /** @description What became of the row */
             readonly status: components["schemas"]["RowStatus"] | (string & Record<never, never>);
@@ -1062,7 +1238,7 @@ interface components {
          * @enum {string}
          */
         readonly JobState: "queued" | "running" | "succeeded" | "completed" | "cancelled" | "failed";
-        /** @description The assets whose rights move, and the lock that takes them (docs/platform.md, section 4.2, operation 10) */
+        /** @description The assets whose rights move, and the lock that takes them */
         readonly LendAssets: {
             /**
              * @description Ids of assets that are assigned to the member.
@@ -1090,7 +1266,7 @@ interface components {
              */
             readonly memberGlobalId: string;
         } & components["schemas"]["LendAssets"];
-        /** @description A lent lock of an enterprise, and the member that has it (docs/platform.md, section 2.11) */
+        /** @description A lent lock of an enterprise, and the member that has it */
         readonly LentLock: {
             /** @description Id of the physical lock. */
             readonly assetId: string;
@@ -1103,29 +1279,44 @@ interface components {
         };
         /** @description Counts of lent locks */
         readonly LentLockCounts: {
-            /** @description Number of lent locks */
+            /**
+             * Format: int32
+             * @description Number of lent locks
+             */
             readonly total: number;
         };
         /** @description One page of lent locks */
         readonly LentLockPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["LentLock"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         /**
-         * @description Kinds of licences: locks, certificates and cloud accounts (docs/platform.md, section 2.5)
+         * @description Kinds of licences: locks, certificates and cloud accounts
          * @enum {string}
          */
         readonly LicenseType: "normal_unrecover_usbkey" | "normal_recover_usbkey" | "normal_unrecover_lan_usbkey" | "normal_recover_lan_usbkey" | "identity_usbkey" | "identity_lan_usbkey" | "softkey" | "lan_softkey" | "product_entity" | "cloud_account" | "cloud_customer" | "cloud_personal" | "lk_product_usbkey" | "lk_auth_usbkey";
         /**
-         * @description `basic`: limit of the product; `feature`: extended limit of a feature point (docs/platform.md, section 2.12)
+         * @description `basic`: limit of the product; `feature`: extended limit of a feature point
          * @enum {string}
          */
         readonly LimitType: "basic" | "feature";
@@ -1146,9 +1337,15 @@ interface components {
             readonly memberGlobalId?: string;
             /** @description `true`: only those that are in use online now; `false`: only those that are not */
             readonly online?: boolean;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly ListAssetsInput: {
@@ -1178,15 +1375,27 @@ interface components {
              * @description Only assets that are assigned to this member.
              */
             readonly memberGlobalId?: string;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly ListDeliveriesInput: {
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
             /** @description Only deliveries in this state */
             readonly state?: components["schemas"]["DeliveryState"];
@@ -1204,15 +1413,24 @@ interface components {
              * @description Only events of orders and jobs of this enterprise
              */
             readonly enterpriseGlobalId?: string;
-            /** @description How many events a page has at most. */
+            /**
+             * Format: int32
+             * @description How many events a page has at most.
+             */
             readonly limit?: number;
             /** @description Only events of these types, separated by commas */
             readonly type?: readonly components["schemas"]["EventType"][];
         };
         readonly ListGapsInput: {
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly ListJobsInput: {
@@ -1221,9 +1439,15 @@ interface components {
              * @description Only jobs of this enterprise
              */
             readonly enterpriseGlobalId?: string;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
             /** @description Only jobs in this state */
             readonly state?: components["schemas"]["JobState"];
@@ -1241,9 +1465,15 @@ interface components {
              * @description Only lent locks that are lent to this member.
              */
             readonly memberGlobalId?: string;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly ListMembersInput: {
@@ -1262,9 +1492,15 @@ interface components {
              * @description A part of the name or account.
              */
             readonly keyword?: string;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly ListOrdersInput: {
@@ -1283,9 +1519,15 @@ interface components {
              * @description Only orders that name this enterprise in an item
              */
             readonly enterpriseGlobalId?: string;
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
             /** @description Only orders in this state */
             readonly state?: components["schemas"]["OrderState"];
@@ -1296,9 +1538,15 @@ interface components {
         };
         readonly ListProblemsInput: Record<string, never>;
         readonly ListWebhooksInput: {
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page?: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize?: number;
         };
         readonly LiveInput: Record<string, never>;
@@ -1312,23 +1560,29 @@ interface components {
          * @enum {string}
          */
         readonly Load: "ok" | "overloaded";
-        /** @description What became of one lock (docs/platform.md, section 2.7) */
+        /** @description What became of one lock */
         readonly LockResult: {
             /** @description Number of the asset, such as the number of a lock */
             readonly assetNum: string;
             /** @description What became of the lock */
             readonly status: components["schemas"]["LockStatus"] | (string & Record<never, never>);
         };
-        /** @description What became of each lock, in the order of the request (docs/platform.md, section 2.7) */
+        /** @description What became of each lock, in the order of the request */
         readonly LockResults: {
-            /** @description Number of items that did not succeed */
+            /**
+             * Format: int32
+             * @description Number of items that did not succeed
+             */
             readonly failed: number;
             /** @description One result for each number, in the order of the request. */
             readonly items: readonly components["schemas"]["LockResult"][];
-            /** @description Number of items that succeeded */
+            /**
+             * Format: int32
+             * @description Number of items that succeeded
+             */
             readonly succeeded: number;
         };
-        /** @description The locks to disable or enable (docs/platform.md, section 4.1, operations 6 and 7) */
+        /** @description The locks to disable or enable */
         readonly Locks: {
             /**
              * @description Numbers of the locks.
@@ -1345,7 +1599,7 @@ interface components {
             readonly operatorIdentity?: string;
         };
         /**
-         * @description `not_found`: no such lock; `wrong_type`: such a lock cannot be disabled or enabled; `unknown`: the platform did not report this number (docs/platform.md, section 2.7)
+         * @description `not_found`: no such lock; `wrong_type`: such a lock cannot be disabled or enabled; `unknown`: the platform did not report this number
          * @enum {string}
          */
         readonly LockStatus: "succeeded" | "not_found" | "failed" | "wrong_type" | "unknown";
@@ -1375,7 +1629,7 @@ interface components {
          * @enum {string}
          */
         readonly MaintenanceStops: "orders" | "writes" | "all";
-        /** @description An employee of an enterprise (docs/platform.md, sections 2.9 and 2.10). Fields that the platform does not return for a new member are null */
+        /** @description An employee of an enterprise. Fields that the platform does not return for a new member are null */
         readonly Member: {
             /** @description Asset numbers assigned to the member. */
             readonly assetNums: readonly string[];
@@ -1423,25 +1677,43 @@ interface components {
         };
         /** @description Counts of members */
         readonly MemberCounts: {
-            /** @description Number of members */
+            /**
+             * Format: int32
+             * @description Number of members
+             */
             readonly total: number;
         };
         /** @description One page of members */
         readonly MemberPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Member"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of members that match, on all pages; null where the platform does not count them, and the end of the list was not seen */
+            /**
+             * Format: int32
+             * @description Number of members that match, on all pages; null where the platform does not count them, and the end of the list was not seen
+             */
             readonly total: number | null;
-            /** @description Number of pages; null where `total` is */
+            /**
+             * Format: int32
+             * @description Number of pages; null where `total` is
+             */
             readonly totalPages: number | null;
         };
-        /** @description A package of products (docs/platform.md, section 2.4) */
+        /** @description A package of products */
         readonly Merchandise: {
-            /** @description Lower-level packages. */
+            /**
+             * @description Lower-level packages.
+             * @example []
+             */
             readonly children?: readonly components["schemas"]["Merchandise"][];
             /**
              * Format: id
@@ -1479,13 +1751,16 @@ interface components {
              */
             readonly timeDurationExpression?: string;
         };
-        /** @description A package on an asset (docs/platform.md, section 2.12, merchandise) */
+        /** @description A package on an asset */
         readonly MerchandiseInstance: {
             /** @description Code of the sales channel that the customer or order came by, such as `crm` */
             readonly channelCode: string | null;
             /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
             readonly channelOrderId: string | null;
-            /** @description Lower-level packages. */
+            /**
+             * @description Lower-level packages.
+             * @example []
+             */
             readonly children: readonly components["schemas"]["MerchandiseInstance"][];
             /**
              * Format: date-time
@@ -1520,7 +1795,7 @@ interface components {
              */
             readonly updatedAt: string | null;
         };
-        /** @description Item of an order that buys products or packages (docs/platform.md, section 2.4) */
+        /** @description Item of an order that buys products or packages */
         readonly NewBuy: {
             /** @description The customer's administrator */
             readonly admin?: components["schemas"]["OrderAdmin"];
@@ -1540,6 +1815,7 @@ interface components {
              */
             readonly orderType: "new_buy";
             /**
+             * Format: int32
              * @description Number of the item in the order; by default its place, counted from 1.
              * @example 1
              */
@@ -1550,7 +1826,7 @@ interface components {
              */
             readonly srcLicenseOrderId?: string;
         };
-        /** @description An employee to add (docs/platform.md, section 4.2, operation 1) */
+        /** @description An employee to add */
         readonly NewMember: {
             /**
              * @description Account name without the enterprise code, which the platform appends.
@@ -1586,7 +1862,7 @@ interface components {
              */
             readonly remark?: string;
         };
-        /** @description The customer's administrator (docs/platform.md, section 2.4) */
+        /** @description The customer's administrator */
         readonly OrderAdmin: {
             /**
              * Format: text
@@ -1609,7 +1885,7 @@ interface components {
              */
             readonly name?: string;
         };
-        /** @description An asset on which something of an order stands (docs/platform.md, sections 2.8 and 2.12) */
+        /** @description An asset on which something of an order stands */
         readonly OrderAsset: {
             /** @description Id of the asset */
             readonly assetId: string;
@@ -1619,23 +1895,38 @@ interface components {
             readonly licenseOrderId: string;
             /** @description The products of the order on this asset, each once. */
             readonly productUris: readonly string[];
-            /** @description The item of the order; null where the record does not tell which of several it came of */
+            /**
+             * Format: int32
+             * @description The item of the order; null where the record does not tell which of several it came of
+             */
             readonly sequence: number | null;
         };
         /** @description One page of the assets of an order */
         readonly OrderAssetPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["OrderAsset"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
-        /** @description The customer's branch (docs/platform.md, section 2.4) */
+        /** @description The customer's branch */
         readonly OrderBranch: {
             /**
              * Format: id
@@ -1648,7 +1939,7 @@ interface components {
              */
             readonly name?: string;
         };
-        /** @description The customer of an item of an order (docs/platform.md, section 2.4). Any of the ids is enough */
+        /** @description The customer of an item of an order. Any of the ids is enough */
         readonly OrderCustomer: {
             /**
              * Format: text
@@ -1691,7 +1982,7 @@ interface components {
              */
             readonly passwordMobile?: string;
         };
-        /** @description An extension property of an asset (docs/platform.md, section 2.4) */
+        /** @description An extension property of an asset */
         readonly OrderExtension: {
             /**
              * Format: id
@@ -1706,20 +1997,34 @@ interface components {
              */
             readonly value: string;
         };
+        /** @description What an item of an order buys or revokes */
+        readonly OrderItem: components["schemas"]["NewBuy"] | components["schemas"]["DeleteAsset"] | components["schemas"]["DeleteProduct"];
         /** @description One page of records of orders */
         readonly OrderPage: {
             /** @description Newest first. */
             readonly items: readonly components["schemas"]["OrderRecord"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
-        /** @description A product of an order (docs/platform.md, section 2.4) */
+        /** @description A product of an order */
         readonly OrderProduct: {
             /**
              * Format: id
@@ -1746,6 +2051,7 @@ interface components {
              */
             readonly gmsPid?: string;
             /**
+             * Format: int32
              * @description Number of nodes that may use the product at the same time
              * @example 5
              */
@@ -1806,7 +2112,10 @@ interface components {
              * @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression`
              */
             readonly timeUnit?: string;
-            /** @description Number of `timeUnit`s */
+            /**
+             * Format: int32
+             * @description Number of `timeUnit`s
+             */
             readonly timeUnitQuantity?: number;
             /**
              * @description Whether it is a trial
@@ -1844,7 +2153,7 @@ interface components {
             /** @description Whether the platform places the order at once (`sync`) or later (`async`) */
             readonly syncMode: components["schemas"]["SyncMode"] | (string & Record<never, never>);
         };
-        /** @description An item of the gateway's record of an order; the ids are of the platform's result (docs/platform.md, section 2.6) */
+        /** @description An item of the gateway's record of an order; the ids are of the platform's result */
         readonly OrderRecordItem: {
             /** @description Id of the customer on the platform */
             readonly customerId: string | null;
@@ -1854,7 +2163,10 @@ interface components {
             readonly licenseOrderId: string | null;
             /** @description What the item does: buy, revoke assets, or revoke products */
             readonly orderType: components["schemas"]["OrderType"] | (string & Record<never, never>);
-            /** @description Number of the item in the order */
+            /**
+             * Format: int32
+             * @description Number of the item in the order
+             */
             readonly sequence: number;
         };
         /**
@@ -1863,7 +2175,7 @@ interface components {
          */
         readonly OrderState: "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed";
         /**
-         * @description `new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets (docs/platform.md, section 2.4)
+         * @description `new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets
          * @enum {string}
          */
         readonly OrderType: "new_buy" | "delete_asset" | "delete_product";
@@ -1897,7 +2209,7 @@ interface components {
          * @enum {string}
          */
         readonly PartStatus: "up" | "slow" | "degraded" | "down" | "off";
-        /** @description A batch of licence orders: one call to the platform (docs/platform.md, section 2.4) */
+        /** @description A batch of licence orders: one call to the platform */
         readonly PlaceOrder: {
             /**
              * Format: id
@@ -1912,7 +2224,7 @@ interface components {
              */
             readonly channelOrderId: string;
             /** @description What to buy and to revoke; `orderType` tells which. */
-            readonly items: readonly (components["schemas"]["NewBuy"] | components["schemas"]["DeleteAsset"] | components["schemas"]["DeleteProduct"])[];
+            readonly items: readonly components["schemas"]["OrderItem"][];
             /**
              * @description Whether the platform places the order at once (`sync`) or later (`async`). By default `sync`
              * @example sync
@@ -1932,7 +2244,10 @@ interface components {
             readonly operations: readonly string[];
             /** @description The problem that a caller gets for it; null where it is no failure */
             readonly problem: components["schemas"]["ProblemCode"] | (string & Record<never, never>) | null;
-            /** @description The HTTP status of the response to the caller */
+            /**
+             * Format: int32
+             * @description The HTTP status of the response to the caller
+             */
             readonly status: number;
         };
         /** @description RFC 9457 problem details: the body of every error */
@@ -1960,7 +2275,10 @@ interface components {
             readonly resetsAt?: string;
             /** @description Whether the same request may be sent again as it is */
             readonly retryable: boolean;
-            /** @description The HTTP status of the response */
+            /**
+             * Format: int32
+             * @description The HTTP status of the response
+             */
             readonly status: number;
             /** @description The problem in a few words, the same for every occurrence */
             readonly title: string;
@@ -2015,7 +2333,7 @@ interface components {
             /** @description All problems that the gateway sends. */
             readonly items: readonly components["schemas"]["ProblemDescription"][];
         };
-        /** @description A feature of a product (docs/platform.md, section 2.4) */
+        /** @description A feature of a product */
         readonly ProductFeature: {
             /**
              * Format: id
@@ -2052,7 +2370,7 @@ interface components {
              */
             readonly valueType?: string;
         };
-        /** @description A product on an asset (docs/platform.md, section 2.12) */
+        /** @description A product on an asset */
         readonly ProductInstance: {
             /** @description Whether the product is activated */
             readonly active: boolean | null;
@@ -2090,9 +2408,15 @@ interface components {
             readonly licenseOrderId: string | null;
             /** @description Kind of the licence */
             readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
-            /** @description Amount that may be consumed, counted in units of the product */
+            /**
+             * Format: int32
+             * @description Amount that may be consumed, counted in units of the product
+             */
             readonly limitAmount: number | null;
-            /** @description Number of nodes that may use the product at the same time */
+            /**
+             * Format: int32
+             * @description Number of nodes that may use the product at the same time
+             */
             readonly limitConcurrent: number | null;
             /**
              * Format: int64
@@ -2135,9 +2459,15 @@ interface components {
         };
         /** @description So many requests in a window of so many seconds */
         readonly RateLimit: {
-            /** @description Length of the window in seconds; it begins with its first request */
+            /**
+             * Format: int32
+             * @description Length of the window in seconds; it begins with its first request
+             */
             readonly perSeconds: number;
-            /** @description Number of requests in a window */
+            /**
+             * Format: int32
+             * @description Number of requests in a window
+             */
             readonly requests: number;
         };
         /** @description Whether the gateway admits requests, and the states of its parts */
@@ -2165,7 +2495,7 @@ interface components {
              */
             readonly webhookId: string;
         };
-        /** @description Assets whose products are revoked (docs/platform.md, section 2.4) */
+        /** @description Assets whose products are revoked */
         readonly ReducedAsset: {
             /**
              * @description Numbers of assets
@@ -2198,7 +2528,7 @@ interface components {
             readonly transferred?: boolean;
         };
         /**
-         * @description The region in the first digit of an asset number: 8 is domestic, 6 Singapore (docs/platform.md, section 2.13)
+         * @description The region in the first digit of an asset number: 8 is domestic, 6 Singapore
          * @enum {string}
          */
         readonly Region: "domestic" | "singapore" | "unknown";
@@ -2208,36 +2538,46 @@ interface components {
             readonly column?: string;
             /** @description What is allowed there. */
             readonly detail: string;
-            /** @description Line of an imported file in which the row begins, as an editor counts: 1 is the first, and a cell in quotes may have several; absent where it does not apply */
+            /**
+             * Format: int32
+             * @description Line of an imported file in which the row begins, as an editor counts: 1 is the first, and a cell in quotes may have several; absent where it does not apply
+             */
             readonly line?: number;
             /** @description Query parameter, path parameter or header; absent where it does not apply */
             readonly parameter?: string;
             /** @description JSON pointer (RFC 6901) into the body; absent where it does not apply */
             readonly pointer?: string;
-            /** @description Row of an imported file: 1 is the first below the header, 0 the header; absent where it does not apply */
+            /**
+             * Format: int32
+             * @description Row of an imported file: 1 is the first below the header, 0 the header; absent where it does not apply
+             */
             readonly row?: number;
         };
-        /** @description How many asset numbers to reserve (docs/platform.md, section 4.1, operation 9) */
+        /** @description How many asset numbers to reserve */
         readonly ReserveAssetNums: {
             /**
+             * Format: int32
              * @description Number of asset numbers to reserve.
              * @example 2
              */
             readonly size: number;
         };
         readonly ReserveAssetNumsInput: components["schemas"]["ReserveAssetNums"];
-        /** @description A reserved asset number (docs/platform.md, section 2.13) */
+        /** @description A reserved asset number */
         readonly ReservedAssetNum: {
             /** @description The digits of an asset number: one for the region, and nine that count up */
             readonly keyShellNumber: string;
             /** @description Region of an asset number, by its first digit */
             readonly region: components["schemas"]["Region"] | (string & Record<never, never>);
         };
-        /** @description The asset numbers that the platform reserved (docs/platform.md, section 4.1, operation 9) */
+        /** @description The asset numbers that the platform reserved */
         readonly ReservedAssetNums: {
             /** @description The reserved numbers. They may be fewer than requested. */
             readonly items: readonly components["schemas"]["ReservedAssetNum"][];
-            /** @description Number of requested asset numbers */
+            /**
+             * Format: int32
+             * @description Number of requested asset numbers
+             */
             readonly requested: number;
         };
         readonly ResetMemberPasswordInput: {
@@ -2252,7 +2592,7 @@ interface components {
              */
             readonly memberGlobalId: string;
         } & components["schemas"]["ResetPassword"];
-        /** @description A member's new password (docs/platform.md, section 4.2, operation 3) */
+        /** @description A member's new password */
         readonly ResetPassword: {
             /**
              * Format: password
@@ -2267,7 +2607,7 @@ interface components {
              */
             readonly jobId: string;
         };
-        /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` (docs/platform.md, section 2.4) */
+        /** @description Assets that are revoked whole, independent of other fields. To revoke products of an asset, use `delete_product` */
         readonly RevokedAsset: {
             /**
              * @description Numbers of assets
@@ -2299,9 +2639,12 @@ interface components {
             /** @description Whether the asset number is transferred from another asset */
             readonly transferred?: boolean;
         };
-        /** @description A package whose products are to be revoked (docs/platform.md, section 2.4) */
+        /** @description A package whose products are to be revoked */
         readonly RevokedMerchandise: {
-            /** @description Lower-level packages. */
+            /**
+             * @description Lower-level packages.
+             * @example []
+             */
             readonly children?: readonly components["schemas"]["RevokedMerchandise"][];
             /**
              * Format: id
@@ -2339,7 +2682,7 @@ interface components {
              */
             readonly timeDurationExpression?: string;
         };
-        /** @description A product to be revoked (docs/platform.md, section 2.4) */
+        /** @description A product to be revoked */
         readonly RevokedProduct: {
             /**
              * Format: id
@@ -2366,6 +2709,7 @@ interface components {
              */
             readonly gmsPid?: string;
             /**
+             * Format: int32
              * @description Number of nodes that may use the product at the same time
              * @example 5
              */
@@ -2426,7 +2770,10 @@ interface components {
              * @description Unit of `timeUnitQuantity`, in a word of the platform. Prefer `timeDurationExpression`
              */
             readonly timeUnit?: string;
-            /** @description Number of `timeUnit`s */
+            /**
+             * Format: int32
+             * @description Number of `timeUnit`s
+             */
             readonly timeUnitQuantity?: number;
             /**
              * @description Whether it is a trial
@@ -2490,7 +2837,7 @@ interface components {
             /** @description For the header `X-Session-Id`. It is shown only in this response; the gateway keeps only its hash. */
             readonly sessionId: string;
         };
-        /** @description The wanted asset numbers of a member (docs/platform.md, section 4.2, operation 9) */
+        /** @description The wanted asset numbers of a member */
         readonly SetAssetNums: {
             /**
              * @description All asset numbers that the member has afterwards.
@@ -2535,7 +2882,7 @@ interface components {
              */
             readonly memberGlobalId: string;
         } & components["schemas"]["SetAssetNums"];
-        /** @description An item that the platform placed, as the operator found it (docs/platform.md, section 2.6) */
+        /** @description An item that the platform placed, as the operator found it */
         readonly SettledItem: {
             /**
              * Format: id
@@ -2549,6 +2896,7 @@ interface components {
              */
             readonly licenseOrderId: string;
             /**
+             * Format: int32
              * @description Number of the item in the order
              * @example 1
              */
@@ -2584,17 +2932,23 @@ interface components {
             readonly channelOrderId: string;
         } & components["schemas"]["SettleOrder"];
         /**
-         * @description `sync`: the response has the result; `async`: the platform places the order later (docs/platform.md, section 2.4)
+         * @description `sync`: the response has the result; `async`: the platform places the order later
          * @enum {string}
          */
         readonly SyncMode: "sync" | "async";
         /** @description What became of one delivery */
         readonly TestDelivery: {
-            /** @description From the beginning to the end of the answer, in ms */
+            /**
+             * Format: int32
+             * @description From the beginning to the end of the answer, in ms
+             */
             readonly durationMs: number;
             /** @description Why it was not taken; null where it was. */
             readonly error: string | null;
-            /** @description The HTTP status of the receiver; null where there was none. */
+            /**
+             * Format: int32
+             * @description The HTTP status of the receiver; null where there was none.
+             */
             readonly status: number | null;
         };
         /** @description What `testWebhook` sends to a receiver: CloudEvents 1.0, structured JSON */
@@ -2642,7 +2996,7 @@ interface components {
             /** @description The section that is null */
             readonly section: components["schemas"]["OverviewSection"] | (string & Record<never, never>);
         };
-        /** @description What changes; the rest stays as it is, unless the platform clears what an edit leaves out (`customerEdit` of its profile): it shows neither name, branch nor address, so the gateway cannot send them again, and a caller should give all three. `null` clears one where the profile says that the platform can, else it is 400 (docs/platform.md, section 4.1, operation 4) */
+        /** @description What changes; the rest stays as it is, unless the platform clears what an edit leaves out (`customerEdit` of its profile): it shows neither name, branch nor address, so the gateway cannot send them again, and a caller should give all three. `null` clears one where the profile says that the platform can, else it is 400 */
         readonly UpdateCustomer: {
             /**
              * Format: text
@@ -2670,7 +3024,7 @@ interface components {
              */
             readonly crmCustomerId: string;
         } & components["schemas"]["UpdateCustomer"];
-        /** @description New data of a member; optional fields that are left out stay as they are, or the edit is 409 `edit-would-lose`. `null` clears one, where the profile of the platform says that it can (`memberEdit`), else it is 400 (docs/platform.md, section 4.2, operation 2) */
+        /** @description New data of a member; optional fields that are left out stay as they are, or the edit is 409 `edit-would-lose`. `null` clears one, where the profile of the platform says that it can (`memberEdit`), else it is 400 */
         readonly UpdateMember: {
             /**
              * @description Account name without the enterprise code; a new name renames the account.
@@ -2751,13 +3105,16 @@ interface components {
              */
             readonly webhookId: string;
         } & components["schemas"]["UpdateWebhook"];
-        /** @description What the platform answered (docs/platform.md, section 7) */
+        /** @description What the platform answered */
         readonly UpstreamAnswer: {
             /** @description The platform's business code, where its answer had one. */
             readonly code?: string;
             /** @description The platform's operation that answered. */
             readonly operation: string;
-            /** @description The HTTP status of the platform's answer */
+            /**
+             * Format: int32
+             * @description The HTTP status of the platform's answer
+             */
             readonly status: number;
         };
         /**
@@ -2808,7 +3165,10 @@ interface components {
             readonly lastDeliveredAt: string | null;
             /** @description Why it is off; null while it is on */
             readonly offReason: components["schemas"]["WebhookOffReason"] | (string & Record<never, never>) | null;
-            /** @description Deliveries that wait */
+            /**
+             * Format: int32
+             * @description Deliveries that wait
+             */
             readonly pending: number;
             /** @description How the deliveries go */
             readonly state: components["schemas"]["WebhookState"] | (string & Record<never, never>);
@@ -2828,13 +3188,25 @@ interface components {
         readonly WebhookPage: {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Webhook"][];
-            /** @description Number of the page, counted from 1 */
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
             readonly page: number;
-            /** @description Items on a full page */
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
             readonly pageSize: number;
-            /** @description Number of items that match, on all pages */
+            /**
+             * Format: int32
+             * @description Number of items that match, on all pages
+             */
             readonly total: number;
-            /** @description Number of pages */
+            /**
+             * Format: int32
+             * @description Number of pages
+             */
             readonly totalPages: number;
         };
         /**
@@ -2867,11 +3239,14 @@ interface components {
             readonly lastDeliveredAt: string | null;
             /** @description Why it is off; null while it is on */
             readonly offReason: components["schemas"]["WebhookOffReason"] | (string & Record<never, never>) | null;
-            /** @description Deliveries that wait */
+            /**
+             * Format: int32
+             * @description Deliveries that wait
+             */
             readonly pending: number;
             /**
              * @description With which deliveries are signed (Standard Webhooks). It is shown once: a repeated request has null.
-             * @example null
+             * @example whsec_bm90IGEgc2VjcmV0LCBvbmx5IGFuIGV4YW1wbGU=
              */
             readonly secret: string | null;
             /** @description How the deliveries go */
@@ -3022,6 +3397,7 @@ export type OrderAssetPage = components['schemas']['OrderAssetPage'];
 export type OrderBranch = components['schemas']['OrderBranch'];
 export type OrderCustomer = components['schemas']['OrderCustomer'];
 export type OrderExtension = components['schemas']['OrderExtension'];
+export type OrderItem = components['schemas']['OrderItem'];
 export type OrderPage = components['schemas']['OrderPage'];
 export type OrderProduct = components['schemas']['OrderProduct'];
 export type OrderRecord = components['schemas']['OrderRecord'];
