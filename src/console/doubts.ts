@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrderConfig } from '../config/app-config.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { isSought, type LedgerRecord } from '../order-ledger/ledger-record.ts';
-import type { OrderQuery, WaitingOrders } from '../order-ledger/order-ledger-store.ts';
+import type { OrderQuery, WaitingOrders } from '../order-ledger/write-steps.ts';
 import { AttemptStore } from '../reconciliation/attempt-store.ts';
 import { PlatformSearch } from '../upstream/platform-search.ts';
 import { ReconciliationSchedule } from '../reconciliation/schedule.ts';

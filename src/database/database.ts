@@ -1,6 +1,7 @@
 import type { DatabaseConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
 import { edge, reportFault } from '../shared/edge.ts';
+import { DatabaseUnavailable } from './database-unavailable.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { PostgresEngine } from './postgres-engine.ts';
@@ -10,7 +11,10 @@ import { SqliteFile, SqliteMemory } from './sqlite-engine.ts';
 import type { Step } from './step.ts';
 import { Trust } from './trust.ts';
 
-/** What must not be lost is kept here. A store knows this class and SQL, and nothing of engines. */
+/**
+ * What must not be lost is kept here. A store knows this class and SQL, and nothing of engines. A read or a step that the database cannot do
+ * rejects with {@link DatabaseUnavailable}.
+ */
 export class Database {
   readonly trust: Trust;
   readonly #engine: Engine;
@@ -80,13 +84,14 @@ export class Database {
   }
 }
 
-/** A statement that the database does not understand is a fault of this program, also where its store calls the database away. */
 async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof DatabaseFault && error.reason === 'broken') reportFault('database', error);
-    throw error;
+    if (!(error instanceof DatabaseFault)) throw error;
+    // The statement is wrong, which is a fault of this program.
+    if (error.reason === 'broken') reportFault('database', error);
+    throw new DatabaseUnavailable(error.reason, error);
   }
 }
 

@@ -5,6 +5,11 @@ export type Value = string | number | null | Uint8Array;
 export type SqlRow = Readonly<Record<string, Value>>;
 export type Rows = readonly SqlRow[];
 
+/** The rows that a statement found, as its store knows them. */
+export function rowsAs<Row extends object>(found: readonly object[] | undefined): readonly Row[] {
+  return (found ?? []) as readonly Row[];
+}
+
 /**
  * - `away`: there was no answer, or no connection; nothing was done.
  * - `unknown`: the answer to a commit did not come; it was carried out, or it was not.

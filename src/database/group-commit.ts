@@ -55,7 +55,7 @@ export class GroupCommit {
     const { promise, resolve, reject } = Promise.withResolvers<Output>();
     const withinMs = step.withinMs ?? WITHIN_MS;
     const waiting: Waiting = {
-      key: step.key(input),
+      key: step.key?.(input) ?? '',
       bytes: step.bytes?.(input) ?? 0,
       input,
       resolve: (result) => resolve(result as Output),
@@ -150,7 +150,7 @@ export class GroupCommit {
   }
 
   async #transact(step: AnyStep, group: readonly Waiting[]): Promise<readonly unknown[]> {
-    const inputs = group.map(({ input }) => input) as never[];
+    const inputs = group.map(({ input }) => input) as [never];
     if (step.guarded && this.guard.refusal) throw this.guard.refusal;
     const look = step.look?.(inputs) ?? [];
     // What the gateway knows before the transaction begins, the database has to know.
@@ -180,7 +180,7 @@ export class GroupCommit {
     for (const [at, { statement }] of (decision.writes ?? []).entries())
       if (statement === RAISE) this.guard.raised(written[at] ?? []);
     this.wake(decision.wakes ?? []);
-    return decision.results(written);
+    return decision.results?.(written) ?? group.map(() => undefined);
   }
 
   #expire(waiting: Waiting): void {

@@ -63,17 +63,43 @@ export function either(postgres: Sql, sqlite: Sql): Sql {
   return new Sql({ postgres: postgres.textFor('postgres'), sqlite: sqlite.textFor('sqlite') });
 }
 
-/** A parameter's list of objects as a table of these columns, which has the parameter's name. */
-export function rows(parameter: string, columns: Readonly<Record<string, ColumnType>>): Sql {
-  const names = Object.keys(columns);
-  if (![parameter, ...names].every((name) => /^[a-z_]\w*$/.test(name)))
-    throw new Error('names of columns are words in small letters');
-  const typed = names.map((name) => `${name} ${columns[name]}`);
-  const picked = names.map((name) => `value ->> '${name}' AS ${name}`);
+/** Columns of a table by their names in the program: the column of `createdAt` is `created_at`. */
+export type Columns = Readonly<Record<string, ColumnType>>;
+
+function listOf(columns: Columns, itemOf: (name: string, column: string) => string): string {
+  const items = Object.keys(columns).map((name) => {
+    if (!/^[a-z]\w*$/i.test(name)) throw new Error('names of columns are words');
+    return itemOf(
+      name,
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    );
+  });
+  return items.join(', ');
+}
+
+function ofBoth(text: string): Sql {
+  return new Sql({ postgres: text, sqlite: text });
+}
+
+/** The columns as a statement names them. */
+export function names(columns: Columns): Sql {
+  return ofBoth(listOf(columns, (_, column) => column));
+}
+
+/** The columns in the list of a SELECT whose rows have the names of the program. */
+export function fields(columns: Columns): Sql {
+  return ofBoth(listOf(columns, (name, column) => `${column} AS "${name}"`));
+}
+
+/** A list of objects, given as a parameter, as a table with these columns and the parameter's name. */
+export function rows(parameter: string, columns: Columns): Sql {
+  const typed = listOf(columns, (name) => `"${name}" ${columns[name]}`);
+  const read = listOf(columns, (name, column) => `"${name}" AS ${column}`);
+  const picked = listOf(columns, (name, column) => `value ->> '${name}' AS ${column}`);
   return new Sql({
-    postgres: `json_to_recordset(:${parameter}::json) AS ${parameter}(${typed.join(', ')})`,
-    // The limit has SQLite read the list once, and look up rows of it: else it reads the whole table for each.
-    sqlite: `(SELECT ${picked.join(', ')} FROM json_each(:${parameter}) LIMIT -1) AS ${parameter}`,
+    postgres: `(SELECT ${read} FROM json_to_recordset(:${parameter}::json) AS listed(${typed})) AS ${parameter}`,
+    // With the limit SQLite reads the list once and looks up its rows. Without it SQLite reads the whole table for each row.
+    sqlite: `(SELECT ${picked} FROM json_each(:${parameter}) LIMIT -1) AS ${parameter}`,
   });
 }
 

@@ -10,7 +10,7 @@ import { enterprisesOf, type LedgerRecord, subjectOf } from '../order-ledger/led
 import { EventStore } from '../order-ledger/event-store.ts';
 import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from '../order-ledger/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { OrderLedgerUnavailable } from '../order-ledger/order-ledger-store.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Standing } from '../caller/standing.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
@@ -148,7 +148,7 @@ export class EventsService {
     try {
       return move.of === 'order' ? this.#ofOrder(move, grants, of) : this.#ofJob(move, grants, of);
     } catch (error) {
-      if (!(error instanceof OrderLedgerUnavailable)) throw error;
+      if (!(error instanceof DatabaseUnavailable)) throw error;
       // Sealed under a key that this gateway does not have: the operator knows it from the record itself.
       this.log.warn({ event: 'event-unreadable', id: move.id }, 'An event cannot be opened, and is left out');
       return undefined;

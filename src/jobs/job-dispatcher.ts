@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Maintenance } from '../control/maintenance.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
@@ -10,7 +11,7 @@ import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost } from './store/held-job.ts';
 import { IMPORT } from './store/job-rooms-store.ts';
 import { JobStore } from './store/job-store.ts';
-import { JobStoreUnavailable, type UnfinishedJob } from './store/stored-job.ts';
+import type { UnfinishedJob } from './store/stored-job.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 
 const LOOK_MS = 2_000;
@@ -70,7 +71,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
       return undefined;
     } catch (error) {
-      if (!(error instanceof HoldLost) && !(error instanceof JobStoreUnavailable))
+      if (!(error instanceof HoldLost) && !(error instanceof DatabaseUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },
           'The work on an import failed inside the gateway, and is tried again',

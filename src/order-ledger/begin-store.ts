@@ -1,16 +1,25 @@
 import { exhausted, exhaustedProblem, monthOf, type Budget, type BudgetUse } from '../control/budgets.ts';
 import { stoppedProblem } from '../control/maintenance.ts';
-import type { Rows } from '../database/engine.ts';
-import { rows, sql } from '../database/sql.ts';
+import { type Rows, rowsAs } from '../database/engine.ts';
+import { type Columns, names, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Details, enterprisesOf, released } from './ledger-record.ts';
 import { MAINTENANCE, WINDOW, windowIn } from './window-store.ts';
-import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted } from './named-row-store.ts';
-import { groupOf, groupWrites, OrderCounts } from './order-counts-store.ts';
-import { type Begin, type Begun, MAX_WRITES } from './order-ledger-store.ts';
-import { boundedUses, budgetsOf, dayOf, MAX_ORDER_BYTES, type Use, usesOf, useWrites } from './use-store.ts';
-import { type WriteRow, writeRow } from './write-rows.ts';
+import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
+import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
+import { type Begin, type Begun, MAX_WRITES } from './write-steps.ts';
+import {
+  boundedUses,
+  budgetsOf,
+  dayOf,
+  MAX_ORDER_BYTES,
+  type Use,
+  type UseRow,
+  usesOf,
+  useWrites,
+} from './use-store.ts';
+import { placeOf, type WriteRow } from './write-rows.ts';
 
 /** After this time a caller is told that the database is away, and nothing is sent. */
 const WITHIN_MS = 250;
@@ -27,27 +36,15 @@ type BeginResult =
   /** It was being sent, and its lease has ended: it has to be moved before anything else. */
   | { readonly kind: 'ended' };
 
-const KNOWN = lockedRows(sql`writes.*`);
+const KNOWN = lockedRows(WRITE_FIELDS);
+const BEGUN: Columns = {
+  ...{ name: 'text', owner: 'text', fingerprint: 'text', caller: 'text', alias: 'text' },
+  ...{ channel: 'text', enterpriseGroup: 'text', submittedAt: 'bigint', leaseUntil: 'bigint' },
+  ...{ taken: 'text', countedOn: 'text', size: 'bigint', details: 'text' },
+};
 const INSERT = sql`
-  INSERT INTO writes (platform, name, state, owner, fingerprint, caller, alias, channel, enterprise_group,
-    submitted_at, lease_until, taken, counted_on, size, details)
-  SELECT CAST(:platform AS text), name, 'sending', owner, fingerprint, caller, alias, channel, enterprise_group,
-    submitted_at, lease_until, taken, counted_on, size, details
-  FROM ${rows('begun', {
-    name: 'text',
-    owner: 'text',
-    fingerprint: 'text',
-    caller: 'text',
-    alias: 'text',
-    channel: 'text',
-    enterprise_group: 'text',
-    submitted_at: 'bigint',
-    lease_until: 'bigint',
-    taken: 'text',
-    counted_on: 'text',
-    size: 'bigint',
-    details: 'text',
-  })}`;
+  INSERT INTO writes (platform, state, ${names(BEGUN)})
+  SELECT CAST(:platform AS text), 'sending', ${names(BEGUN)} FROM ${rows('begun', BEGUN)}`;
 
 /** Begins writes: looks at the maintenance, takes of the budgets, and records each, or none of it. Its owner may repeat it. */
 export const beginWrites: Step<NewRow, BeginResult> = {
@@ -70,7 +67,7 @@ export const beginWrites: Step<NewRow, BeginResult> = {
       // Another month may have begun at the database.
       ...(limited.length === 0
         ? []
-        : [budgetsOf([...new Set(limited)], [now - 60_000, now + 60_000].map(monthOf))]),
+        : budgetsOf([...new Set(limited)], [now - 60_000, now + 60_000].map(monthOf))),
     ];
   },
   decide: (begins, found, now) => new Beginning(found, now).decide(begins),
@@ -80,8 +77,8 @@ export const beginWrites: Step<NewRow, BeginResult> = {
 class Beginning {
   readonly #known: ReadonlyMap<string, WriteRow>;
   readonly #aliases: Map<string, string>;
-  readonly #bounded: Map<string, { bytes: number; writes: number }>;
-  readonly #budgets: Rows;
+  readonly #bounded: Map<string, Bounded>;
+  readonly #budgets: readonly UseRow[];
   readonly #used = new Map<string, Record<Budget, number>>();
   readonly #window: ReturnType<typeof windowIn>;
   readonly #month: string;
@@ -89,19 +86,14 @@ class Beginning {
   readonly #fresh: NewRow[] = [];
 
   constructor(
-    [, window = [], known = [], aliases = [], bounded = [], budgets = []]: readonly Rows[],
+    [, window = [], known, aliases = [], bounded, ...locksAndBudgets]: readonly Rows[],
     private readonly now: number,
   ) {
     this.#window = windowIn(window);
-    this.#known = new Map(known.map((row) => [String(row['name']), writeRow(row)]));
+    this.#known = new Map(rowsAs<WriteRow>(known).map((row) => [row.name, row]));
     this.#aliases = new Map(aliases.map(({ alias, name }) => [String(alias), String(name)]));
-    this.#bounded = new Map(
-      bounded.map((row) => [
-        String(row['caller']),
-        { bytes: Number(row['bytes']), writes: Number(row['writes']) },
-      ]),
-    );
-    this.#budgets = budgets;
+    this.#bounded = new Map(rowsAs<Bounded>(bounded).map((row) => [row.caller, { ...row }]));
+    this.#budgets = rowsAs<UseRow>(locksAndBudgets.at(-1));
     this.#month = monthOf(now);
   }
 
@@ -152,8 +144,8 @@ class Beginning {
     });
   }
 
-  #boundedOf(caller: string): { bytes: number; writes: number } {
-    const known = this.#bounded.get(caller) ?? { bytes: 0, writes: 0 };
+  #boundedOf(caller: string): Bounded {
+    const known = this.#bounded.get(caller) ?? { caller, bytes: 0, writes: 0 };
     this.#bounded.set(caller, known);
     return known;
   }
@@ -163,29 +155,29 @@ class Beginning {
     if (!used) {
       used = { orders: 0, licences: 0, deletions: 0 };
       for (const row of this.#budgets)
-        if (row['caller'] === caller && row['period'] === this.#month)
-          used[row['kind'] as Budget] = Number(row['used']);
+        if (row.caller === caller && row.period === this.#month) used[row.kind as Budget] = row.used;
       this.#used.set(caller, used);
     }
     return used;
   }
 
   #writesOf(fresh: readonly NewRow[]) {
-    const counts = new OrderCounts();
+    const counts: OrderCount[] = [];
     const uses: Use[] = [];
     const groups: (readonly string[])[] = [];
     const day = dayOf(this.now);
     for (const { name, details, budgets, sealed } of fresh) {
       const { order, caller } = details;
-      const place = placeOf(details);
+      const place = newPlace(details);
       const before = this.#known.get(name);
-      if (before?.place) counts.add(before.place, before.state, -1);
+      const placeBefore = before && placeOf(before);
+      if (placeBefore) counts.push({ ...placeBefore, state: before.state, amount: -1 });
       if (!place || !order) {
         if (!before) uses.push({ caller, period: '', kind: 'writes', amount: 1 });
         continue;
       }
       groups.push(enterprisesOf(order));
-      counts.add(place, 'sending', 1);
+      counts.push({ ...place, state: 'sending', amount: 1 });
       uses.push({ caller, period: day, kind: 'bytes', amount: sealed.length });
       if (budgets) uses.push(...usesOf(caller, { month: this.#month, uses: budgets }, 1));
     }
@@ -193,25 +185,29 @@ class Beginning {
     return [
       ...(replaced.length > 0 ? [DELETE_NAMED.with(wanted(replaced))] : []),
       INSERT.with({ begun: fresh.map((begin) => this.#columnsOf(begin, day)) }),
-      ...useWrites(uses, this.#budgets),
+      ...useWrites(uses),
       raise('begun', fresh.length),
       ...groupWrites(groups),
-      ...counts.writes,
+      ...countWrites(counts),
     ];
   }
 
   #columnsOf({ name, owner, fingerprints, leaseMs, details, alias, budgets, sealed }: NewRow, day: string) {
-    const place = placeOf(details);
     return {
-      ...{ name, owner, fingerprint: fingerprints[0], caller: details.caller, alias: alias ?? null },
-      ...{ channel: place?.channel ?? null, enterprise_group: place?.group ?? null },
-      ...{ submitted_at: this.now, lease_until: this.now + leaseMs },
-      taken: budgets?.length ? JSON.stringify({ month: this.#month, uses: budgets }) : null,
-      ...{ counted_on: day, size: sealed.length, details: sealed },
+      ...{ name, owner, fingerprint: fingerprints[0], caller: details.caller, alias, ...newPlace(details) },
+      ...{ submittedAt: this.now, leaseUntil: this.now + leaseMs },
+      ...(budgets?.length && { taken: JSON.stringify({ month: this.#month, uses: budgets }) }),
+      ...{ countedOn: day, size: sealed.length, details: sealed },
     };
   }
 }
 
-function placeOf({ order }: Details): { channel: string; group: string } | undefined {
-  return order && { channel: order.channelCode, group: groupOf(enterprisesOf(order)) };
+interface Bounded {
+  readonly caller: string;
+  bytes: number;
+  writes: number;
+}
+
+function newPlace({ order }: Details): Place | undefined {
+  return order && { channel: order.channelCode, enterpriseGroup: groupOf(enterprisesOf(order)) };
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
-import { among, NOW, type Query, rows, sql } from '../database/sql.ts';
+import { rowsAs } from '../database/engine.ts';
+import { type Columns, among, names, type Query, rows, sql } from '../database/sql.ts';
 import { NUMBER, raise, type Step } from '../database/step.ts';
-import { askedOfStore } from './ledger-fault.ts';
 import {
   type LoggedMove,
   MAX_MOVES,
@@ -30,22 +30,16 @@ export interface NewEvent {
   readonly record: string;
 }
 
-const IN_EVENTS = rows('events', {
-  kind: 'text',
-  name: 'text',
-  state: 'text',
-  at: 'bigint',
-  size: 'bigint',
-  record: 'text',
-  place: 'bigint',
-});
+const EVENT: Columns = {
+  ...{ kind: 'text', name: 'text', state: 'text', at: 'bigint', size: 'bigint', record: 'text' },
+};
 const INSERT = sql`
-  INSERT INTO events (platform, number, kind, name, state, at, size, record)
-  SELECT CAST(:platform AS text), ${NUMBER} - place, kind, name, state, at, size, record FROM ${IN_EVENTS}`;
+  INSERT INTO events (platform, number, ${names(EVENT)})
+  SELECT CAST(:platform AS text), ${NUMBER} - place, ${names(EVENT)} FROM ${rows('events', { ...EVENT, place: 'bigint' })}`;
 
 /**
- * The writes of a step that moves records: each event takes the next number of the feed in the transaction of its move. The number's row stays
- * locked until the commit, so numbers are in the order of the commits. Such a step wakes {@link FEED}.
+ * The writes that a step adds for the records that it moves. Each event takes the next number of the feed in the transaction of its move. The
+ * row of that number stays locked until the commit, so numbers have the order of the commits. Such a step wakes {@link FEED}.
  */
 export function eventWrites(events: readonly NewEvent[]): Query[] {
   if (events.length === 0) return [];
@@ -78,7 +72,7 @@ const ONE = sql`
   SELECT number, kind, name, state, at, record FROM events WHERE platform = :platform AND number = :number`;
 
 const OLDEST = sql`
-  SELECT number, at, ${NOW} AS now, (SELECT value FROM numbers WHERE platform = :platform AND name = 'feed') AS newest
+  SELECT number, at, (SELECT value FROM numbers WHERE platform = :platform AND name = 'feed') AS newest
   FROM events WHERE platform = :platform ORDER BY number LIMIT :most`;
 const DROP = sql`DELETE FROM events WHERE platform = :platform AND number <= :last`;
 
@@ -98,21 +92,17 @@ interface FoundRow extends EventRow {
 /** Returns how many it dropped. */
 const trim: Step<undefined, number> = {
   name: 'drop events',
-  key: () => '',
   look: () => [OLDEST.with({ most: MAX_DROPPED })],
-  decide: (_, [found]) => {
-    const oldest = (found ?? []).map((row) => ({
-      number: Number(row['number']),
-      isOver:
-        Number(row['at']) < Number(row['now']) - MOVES_KEPT_MS ||
-        Number(row['number']) <= Number(row['newest']) - MAX_MOVES,
-    }));
-    const kept = oldest.findIndex(({ isOver }) => !isOver);
-    const dropped = kept < 0 ? oldest.length : kept;
-    const last = oldest[dropped - 1]?.number;
+  decide: (_, [found], now) => {
+    type Row = { readonly number: number; readonly at: number; readonly newest: number };
+    const oldest = rowsAs<Row>(found);
+    const isKept = ({ number, at, newest }: Row) => at >= now - MOVES_KEPT_MS && number > newest - MAX_MOVES;
+    const kept = oldest.findIndex(isKept);
+    const dropped = oldest.slice(0, kept < 0 ? undefined : kept);
+    const last = dropped.at(-1)?.number;
     return {
       writes: last === undefined ? [] : [DROP.with({ last })],
-      results: () => [dropped],
+      results: () => [dropped.length],
     };
   },
 };
@@ -128,7 +118,7 @@ export class EventStore {
 
   /**
    * Looks through so many moves after this one; without `after` from the oldest that is kept, without `wanted` for all. Rejects with
-   * {@link MovesDropped} if later ones were dropped, and with `OrderLedgerUnavailable` while the database is away.
+   * {@link MovesDropped} if later ones were dropped, and with `DatabaseUnavailable` while the database is away.
    */
   async read(after: string | undefined, count: number, wanted: readonly WantedMove[] = []): Promise<Moves> {
     const from = after === undefined ? -1 : numberOf(after);
@@ -139,7 +129,7 @@ export class EventStore {
       wanted: wanted.map((move) => ({ move })),
       bytes: MAX_READ_BYTES,
     };
-    const looked = await askedOfStore(() => this.database.read<FoundRow>(AFTER.with(parameters)));
+    const looked = await this.database.read<FoundRow>(AFTER.with(parameters));
     if (after !== undefined) await this.#assertKept(from, looked[0]?.number);
     const cut = looked.findIndex(({ found }) => found === 2);
     const read = cut < 0 ? looked : looked.slice(0, cut);
@@ -154,7 +144,7 @@ export class EventStore {
   /** A move that has been shown before; undefined where it is kept no longer. */
   async one(id: string): Promise<LoggedMove | undefined> {
     const query = ONE.with({ number: numberOf(id) });
-    const [row] = await askedOfStore(() => this.database.read<EventRow>(query));
+    const [row] = await this.database.read<EventRow>(query);
     return row && moveIn(row);
   }
 
@@ -164,7 +154,7 @@ export class EventStore {
   }
 
   async trim(): Promise<void> {
-    while ((await askedOfStore(() => this.database.step(trim, undefined))) === MAX_DROPPED);
+    while ((await this.database.step(trim, undefined)) === MAX_DROPPED);
   }
 
   /** Numbers have no gaps, so the event after a cursor has the next number. A cursor beyond the newest is of a database that was there before. */
@@ -176,7 +166,7 @@ export class EventStore {
 
   async #ends(): Promise<{ readonly newest: number; readonly dropped: number }> {
     type Ends = { readonly newest: number; readonly dropped: number };
-    const [ends] = await askedOfStore(() => this.database.read<Ends>(ENDS.with()));
+    const [ends] = await this.database.read<Ends>(ENDS.with());
     return ends ?? { newest: 0, dropped: 0 };
   }
 }

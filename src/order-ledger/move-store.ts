@@ -1,13 +1,22 @@
+import { rowsAs } from '../database/engine.ts';
 import { among, either, NOW, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
 import { eventWrites, FEED, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
 import { isOrder, keptFor, released, SOUGHT, transitions } from './ledger-record.ts';
-import { DELETE_NAMED, lockedRows, namedRows, updatedRows, wanted } from './named-row-store.ts';
-import { OrderCounts } from './order-counts-store.ts';
-import type { Move } from './order-ledger-store.ts';
+import {
+  DELETE_NAMED,
+  FIELDS_BUT_DETAILS,
+  lockedRows,
+  namedRows,
+  updatedRows,
+  wanted,
+  WRITE_FIELDS,
+} from './named-row-store.ts';
+import { countWrites, type OrderCount } from './order-counts-store.ts';
+import type { Move } from './write-steps.ts';
 import { searchesFor } from './search-store.ts';
-import { type Use, usesOf, useWrites } from './use-store.ts';
-import { type KeptRecord, type WriteRow, writeRow } from './write-rows.ts';
+import { type Taken, type Use, usesOf, useWrites } from './use-store.ts';
+import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
 
 /** The most leases that one sweep ends, and the most records that one transaction deletes. */
 export const MAX_ENDED = 64;
@@ -26,18 +35,11 @@ export type MovedRow =
   | { readonly kind: 'early'; readonly leftMs: number }
   | { readonly kind: 'missing' };
 
-const COLUMNS = sql`name, state, owner, fingerprint, caller, channel, enterprise_group, submitted_at, settled_at,
-  lease_until, taken, counted_on, size`;
-const MOVING = lockedRows(COLUMNS);
+const MOVING = lockedRows(FIELDS_BUT_DETAILS);
 const DETAILS = namedRows(sql`name, details`);
 const IN_MOVES = rows('moves', {
-  name: 'text',
-  state: 'text',
-  settled_at: 'bigint',
-  ends_at: 'bigint',
-  taken: 'text',
-  size: 'bigint',
-  details: 'text',
+  ...{ name: 'text', state: 'text', settledAt: 'bigint', endsAt: 'bigint' },
+  ...{ taken: 'text', size: 'bigint', details: 'text' },
 });
 const UPDATE = updatedRows(
   sql`state = moves.state, settled_at = moves.settled_at, ends_at = moves.ends_at, taken = moves.taken,
@@ -59,7 +61,7 @@ function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
       ];
     },
     decide: (moves, [found, details], now) => {
-      const there = new Map(found?.map((row) => [row['name'], writeRow(row)]));
+      const there = new Map(rowsAs<WriteRow>(found).map((row) => [row.name, row]));
       const stored = new Map(details?.map((row) => [row['name'], String(row['details'])]));
       const made = new Moving(now);
       const results = moves.map((move): MovedRow => {
@@ -96,7 +98,7 @@ class Moving {
   readonly #sought: string[] = [];
   readonly #events: NewEvent[] = [];
   readonly #uses: Use[] = [];
-  readonly #counts = new OrderCounts();
+  readonly #counts: OrderCount[] = [];
 
   constructor(private readonly now: number) {}
 
@@ -106,7 +108,9 @@ class Moving {
     { to, sealed, gatewayNow }: Pick<MoveOfRow, 'to' | 'sealed' | 'gatewayNow'>,
     details: string,
   ): KeptRecord {
-    const { name, place, caller, submittedAt, taken } = row;
+    const { name, caller, submittedAt } = row;
+    const place = placeOf(row);
+    const taken = row.taken === null ? undefined : (JSON.parse(row.taken) as Taken);
     const settledAt = to === 'in_doubt' ? null : this.now;
     const record: KeptRecord = { name, state: to, submittedAt, settledAt, details };
     if (!place && released.includes(to)) {
@@ -120,14 +124,12 @@ class Moving {
     const keptMs = keptFor(to, isOrder(name));
     const size = sealed?.length ?? row.size;
     this.#updated.push({
-      ...{ name, state: to, settled_at: settledAt, size, details: sealed ?? null },
-      ends_at: keptMs === undefined ? null : Math.max(this.now, gatewayNow) + keptMs,
-      taken: isBack || !taken ? null : JSON.stringify(taken),
+      ...{ name, state: to, settledAt, size, details: sealed, taken: isBack ? null : row.taken },
+      ...(keptMs !== undefined && { endsAt: Math.max(this.now, gatewayNow) + keptMs }),
     });
     if (!place) return record;
     this.#uses.push({ caller, period: row.countedOn, kind: 'bytes', amount: size - row.size });
-    this.#counts.add(place, row.state, -1);
-    this.#counts.add(place, to, 1);
+    this.#counts.push({ ...place, state: row.state, amount: -1 }, { ...place, state: to, amount: 1 });
     if (SOUGHT.has(to)) this.#sought.push(name);
     this.#events.push({
       kind: 'order',
@@ -147,7 +149,7 @@ class Moving {
         ...useWrites(this.#uses),
         ...(this.#sought.length > 0 ? [searchesFor(this.#sought)] : []),
         ...eventWrites(this.#events),
-        ...this.#counts.writes,
+        ...countWrites(this.#counts),
       ],
       results: () => results,
       wakes: this.#events.length > 0 ? [FEED] : [],
@@ -171,46 +173,45 @@ const OVERDUE = sql`
   WHERE before < :bytes`;
 const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);
 const ENDED = sql`
-  SELECT ${COLUMNS}, details FROM writes
+  SELECT ${WRITE_FIELDS} FROM writes
   WHERE platform = :platform AND state = 'sending' AND lease_until <= ${NOW} AND ${among(sql`name`, OVERDUE)}
   ORDER BY name ${SKIP_LOCKED}`;
 
 /** Moves writes whose lease has ended, and returns their names. */
 export const endLeases: Step<{ readonly gatewayNow: number }, readonly string[]> = {
   name: 'end leases',
-  key: () => '',
   guarded: true,
   look: () => [ENDED.with({ most: MAX_ENDED, bytes: MAX_READ_BYTES })],
   decide: ([input], [found], now) => {
-    const ended = (found ?? []).map(writeRow);
-    const gatewayNow = input?.gatewayNow ?? 0;
+    const ended = rowsAs<WriteRow>(found);
     const moving = new Moving(now);
-    for (const row of ended) moving.add(row, { to: 'in_doubt', gatewayNow }, row.details ?? '');
+    for (const row of ended) moving.add(row, { ...input, to: 'in_doubt' }, row.details);
     return moving.decision([ended.map(({ name }) => name)]);
   },
 };
 
 const OLD = sql`
-  SELECT ${COLUMNS} FROM writes
+  SELECT ${FIELDS_BUT_DETAILS} FROM writes
   WHERE platform = :platform AND ends_at IS NOT NULL AND ends_at <= :gatewayNow AND ends_at <= ${NOW}
   ORDER BY ends_at LIMIT :most ${SKIP_LOCKED}`;
 
 /** Deletes records whose time is over by both clocks, and returns how many. */
 export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
   name: 'forget writes',
-  key: () => '',
   guarded: true,
-  look: ([input]) => [OLD.with({ most: MAX_FORGOTTEN, gatewayNow: input?.gatewayNow ?? 0 })],
+  look: ([input]) => [OLD.with({ most: MAX_FORGOTTEN, gatewayNow: input.gatewayNow })],
   decide: (_, [found]) => {
-    const over = (found ?? []).map(writeRow);
-    const counts = new OrderCounts();
-    for (const { place, state } of over) if (place) counts.add(place, state, -1);
-    const uses = over
-      .filter(({ place }) => !place)
-      .map(({ caller }): Use => ({ caller, period: '', kind: 'writes', amount: -1 }));
-    const names = over.map(({ name }) => name);
+    const over = rowsAs<WriteRow>(found);
+    const counts: OrderCount[] = [];
+    const uses: Use[] = [];
+    for (const row of over) {
+      const place = placeOf(row);
+      if (place) counts.push({ ...place, state: row.state, amount: -1 });
+      else uses.push({ caller: row.caller, period: '', kind: 'writes', amount: -1 });
+    }
+    const deletion = DELETE_NAMED.with(wanted(over.map(({ name }) => name)));
     return {
-      writes: over.length > 0 ? [DELETE_NAMED.with(wanted(names)), ...useWrites(uses), ...counts.writes] : [],
+      writes: over.length > 0 ? [deletion, ...useWrites(uses), ...countWrites(counts)] : [],
       results: () => [over.length],
     };
   },

@@ -1,18 +1,25 @@
-import { among, either, FOR_UPDATE, rows, sql, type Sql } from '../database/sql.ts';
+import { among, type Columns, either, fields, FOR_UPDATE, rows, sql, type Sql } from '../database/sql.ts';
 
 /*
  * Statements on the rows of `writes` that a list names. PostgreSQL keeps a plan that it made while the table was small, and that plan may read all
  * rows of a platform for a list of names. A subquery for each name leaves it no other way than the whole key.
  */
 
-const WANTED = rows('wanted', { wanted_name: 'text' });
+const COLUMNS: Columns = {
+  ...{ name: 'text', state: 'text', owner: 'text', fingerprint: 'text', caller: 'text', channel: 'text' },
+  ...{ enterpriseGroup: 'text', submittedAt: 'bigint', settledAt: 'bigint', leaseUntil: 'bigint' },
+  ...{ taken: 'text', countedOn: 'text', size: 'bigint' },
+};
+/** The columns of a `WriteRow`, and those without its details, which may be large. */
+export const WRITE_FIELDS = fields({ ...COLUMNS, details: 'text' });
+export const FIELDS_BUT_DETAILS = fields(COLUMNS);
+
+const WANTED = rows('wanted', { wantedName: 'text' });
 const IN_WANTED = among(sql`writes.name`, sql`SELECT wanted_name FROM ${WANTED}`);
 
 /** The parameter `wanted` of these statements. */
-export function wanted(names: readonly string[]): {
-  readonly wanted: readonly { readonly wanted_name: string }[];
-} {
-  return { wanted: names.map((name) => ({ wanted_name: name })) };
+export function wanted(names: readonly string[]) {
+  return { wanted: names.map((wantedName) => ({ wantedName })) };
 }
 
 function selected(columns: Sql, key: Sql, lock: Sql): Sql {

@@ -7,7 +7,7 @@ import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
 import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
 import type { LoggedMove } from './move-log.ts';
-import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './order-ledger-store.ts';
+import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { WriteStore } from './write-store.ts';
 
 /** The order ledger that everything uses: it counts, logs and traces the steps of the store, and drops what is cached when an order was carried out. */

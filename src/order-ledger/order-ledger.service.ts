@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { inBackground } from '../shared/edge.ts';
 import type { SendOnce } from '../upstream/upstream.exchange.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
-import { OrderLedgerUnavailable } from './order-ledger-store.ts';
 import { endOf, problemFor } from './write-outcome.ts';
 import { type NewWrite, type OwnWrite, WriteRecorder } from './write-recorder.ts';
 
@@ -92,7 +92,7 @@ export class OrderLedger {
   /** Right before the first byte: this owner has the record, and its lease has not ended. Resolves with the time from which that counts. */
   async #confirm({ name, owner, askedAt }: OwnWrite): Promise<number> {
     if (performance.now() - askedAt <= FRESH_MS) return askedAt;
-    if (!(await this.store.holds(name, owner))) throw new OrderLedgerUnavailable('away');
+    if (!(await this.store.holds(name, owner))) throw new DatabaseUnavailable('away');
     return performance.now();
   }
 }

@@ -1,12 +1,11 @@
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
 import { among, either, rows, sql, type Sql } from '../database/sql.ts';
 import { MAX_READ_BYTES } from './event-store.ts';
-import { askedOfStore } from './ledger-fault.ts';
 import { states } from './ledger-record.ts';
-import { namedRows, wanted } from './named-row-store.ts';
-import { OrderLedgerUnavailable, type OrderQuery } from './order-ledger-store.ts';
-import { type WriteRow, writeRow } from './write-rows.ts';
-import type { SqlRow } from '../database/engine.ts';
+import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
+import type { OrderQuery } from './write-steps.ts';
+import type { WriteRow } from './write-rows.ts';
 
 /** Beyond every time in ms. */
 const END_OF_TIME = 2 ** 52;
@@ -83,7 +82,7 @@ const BY_GROUP_AND_CHANNEL = {
   both: statementsFor(sql`${GROUPS.both} AND ${IN_CHANNELS}`, OF_GROUP),
 };
 
-const RECORDS = namedRows(sql`writes.*`);
+const RECORDS = namedRows(WRITE_FIELDS);
 
 interface Found {
   readonly name: string;
@@ -104,16 +103,15 @@ export class OrderListStore {
     const parameters = parametersOf(query);
     const isBetween = query.from !== undefined || query.until !== undefined;
     const read = <R>(statement: Sql, more: object = {}) => {
-      if (abandon?.aborted) throw new OrderLedgerUnavailable('abandoned');
-      return askedOfStore(() => this.database.read<R>(statement.with({ ...parameters, ...more })));
+      if (abandon?.aborted) throw new DatabaseUnavailable('abandoned');
+      return this.database.read<R>(statement.with({ ...parameters, ...more }));
     };
     const [counted] = await read<{ total: number }>(isBetween ? totalBetween : all);
     const total = counted?.total ?? 0;
     const found = offset < total ? await read<Found>(page, { most: offset + count, offset, count }) : [];
     const records = new Map<string, WriteRow>();
     for (const names of parts(found)) {
-      const part = await read<SqlRow>(RECORDS, wanted(names));
-      for (const row of part) records.set(String(row['name']), writeRow(row));
+      for (const row of await read<WriteRow>(RECORDS, wanted(names))) records.set(row.name, row);
     }
     return { rows: found.flatMap(({ name }) => records.get(name) ?? []), total };
   }

@@ -1,6 +1,7 @@
 import type { BudgetUse } from '../control/budgets.ts';
-import type { Rows } from '../database/engine.ts';
-import { among, either, FOR_UPDATE, type Query, rows, sql } from '../database/sql.ts';
+import { type Columns, among, names, type Query, rows, sql } from '../database/sql.ts';
+import { locked } from '../database/step.ts';
+import { summed } from './order-counts-store.ts';
 
 /*
  * Counters of a caller, in the table `uses`: of each budget in a calendar month (`2026-11`), of the bytes of its orders on a day
@@ -25,6 +26,11 @@ export interface Use {
   readonly amount: number;
 }
 
+/** A row of `uses`. */
+export interface UseRow extends Omit<Use, 'amount'> {
+  readonly used: number;
+}
+
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
@@ -39,12 +45,10 @@ export function usesOf(caller: string, { month, uses }: Taken, sign: 1 | -1): Us
 }
 
 const CALLERS = rows('callers', { caller: 'text', period: 'text' });
-/** Whoever takes of a budget has its row alone until the commit. A row that is not there yet is inserted, which fails for the second one. */
 const BUDGETS = sql`
   SELECT caller, period, kind, used FROM uses
   WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${CALLERS}`)}
-    AND ${among(sql`period`, sql`SELECT period FROM ${CALLERS}`)}
-  ORDER BY caller, period, kind ${FOR_UPDATE}`;
+    AND ${among(sql`period`, sql`SELECT period FROM ${CALLERS}`)}`;
 /** Not locked: the bound of a caller need not be exact. */
 const BOUNDED = sql`
   SELECT caller, CAST(sum(CASE WHEN kind = 'bytes' THEN used ELSE 0 END) AS bigint) AS bytes,
@@ -53,70 +57,29 @@ const BOUNDED = sql`
     AND (kind = 'writes' OR kind = 'bytes' AND period >= :since)
   GROUP BY caller`;
 
-export function budgetsOf(callers: readonly string[], months: readonly string[]): Query {
-  return BUDGETS.with({
-    callers: callers.flatMap((caller) => months.map((period) => ({ caller, period }))),
-  });
+/** The last of these statements finds the budgets. Whoever takes of a caller's budgets has them alone until the commit. */
+export function budgetsOf(callers: readonly string[], months: readonly string[]): Query[] {
+  const wanted = callers.flatMap((caller) => months.map((period) => ({ caller, period })));
+  return [
+    ...callers.toSorted().map((caller) => locked(`budgets of ${caller}`, 'alone')),
+    BUDGETS.with({ callers: wanted }),
+  ];
 }
 
 export function boundedUses(callers: readonly string[], now: number): Query {
   return BOUNDED.with({ callers: callers.map((caller) => ({ caller })), since: firstDay(now) });
 }
 
-const IN_USES = rows('changes', { caller: 'text', period: 'text', kind: 'text', amount: 'bigint' });
-const NEW = sql`
-  INSERT INTO uses (platform, caller, period, kind, used)
-  SELECT CAST(:platform AS text), caller, period, kind, amount FROM ${IN_USES}`;
-const LEFT = either(sql`greatest(0, uses.used + excluded.used)`, sql`max(0, uses.used + excluded.used)`);
+const CHANGE: Columns = { caller: 'text', period: 'text', kind: 'text', amount: 'bigint' };
+/** The order of the rows is that of every transaction, so that no two of them wait for each other. */
 const ADD = sql`
   INSERT INTO uses (platform, caller, period, kind, used)
-  SELECT CAST(:platform AS text), caller, period, kind, amount FROM ${IN_USES} WHERE true
-  ORDER BY caller, period, kind
-  ON CONFLICT (platform, caller, period, kind) DO UPDATE SET used = ${LEFT}`;
-const TAKE_AWAY = sql`
-  UPDATE uses SET used = ${either(sql`greatest(0, uses.used + changes.amount)`, sql`max(0, uses.used + changes.amount)`)}
-  FROM ${IN_USES}
-  WHERE uses.platform = :platform AND uses.caller = changes.caller AND uses.period = changes.period AND uses.kind = changes.kind
-    AND ${among(sql`uses.caller`, sql`SELECT caller FROM ${IN_USES}`)}`;
+  SELECT CAST(:platform AS text), ${names(CHANGE)} FROM ${rows('changes', CHANGE)} WHERE true ORDER BY caller, period, kind
+  ON CONFLICT (platform, caller, period, kind) DO UPDATE SET used = uses.used + excluded.used`;
 
-/** The writes for these changes, in an order in which no two transactions wait for each other: budgets first, then what only bounds. */
-export function useWrites(changes: readonly Use[], known: Rows = []): Query[] {
-  const summed = new Map<string, Use>();
-  for (const change of changes) {
-    const key = JSON.stringify([change.caller, change.period, change.kind]);
-    summed.set(key, { ...change, amount: change.amount + (summed.get(key)?.amount ?? 0) });
-  }
-  const all = [...summed.values()].filter(({ amount }) => amount !== 0);
-  const isThere = (use: Use) =>
-    known.some(
-      (row) => row['caller'] === use.caller && row['period'] === use.period && row['kind'] === use.kind,
-    );
-  const budgets = all.filter(({ period }) => period.length === 7);
-  const bounds = all.filter(({ period }) => period.length !== 7);
-  const written = (statement: typeof ADD, list: readonly Use[]) =>
-    list.length === 0 ? [] : [statement.with({ changes: list })];
-  return [
-    ...written(
-      NEW,
-      budgets.filter((use) => use.amount > 0 && !isThere(use)),
-    ),
-    ...written(
-      ADD,
-      budgets.filter((use) => use.amount > 0 && isThere(use)),
-    ),
-    ...written(
-      TAKE_AWAY,
-      budgets.filter(({ amount }) => amount < 0),
-    ),
-    ...written(
-      ADD,
-      bounds.filter(({ amount }) => amount > 0),
-    ),
-    ...written(
-      TAKE_AWAY,
-      bounds.filter(({ amount }) => amount < 0),
-    ),
-  ];
+export function useWrites(uses: readonly Use[]): Query[] {
+  const changes = summed(uses, ({ caller, period, kind }) => [caller, period, kind]);
+  return changes.length === 0 ? [] : [ADD.with({ changes })];
 }
 
 export const USED = sql`

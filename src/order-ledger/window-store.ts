@@ -4,7 +4,6 @@ import { Database } from '../database/database.ts';
 import type { Rows } from '../database/engine.ts';
 import { NOW, sql } from '../database/sql.ts';
 import { locked, type Step } from '../database/step.ts';
-import { askedOfStore } from './ledger-fault.ts';
 
 /** Without `from` it begins now, by the clock of the database. */
 export type NewWindow = Omit<MaintenanceWindow, 'from'> & { readonly from: number | undefined };
@@ -45,10 +44,8 @@ export function windowIn([row]: Rows): MaintenanceWindow | undefined {
 
 const setWindow: Step<NewWindow, StoredMaintenance> = {
   name: 'set maintenance',
-  key: () => '',
   look: () => [locked(MAINTENANCE, 'alone')],
   decide: ([given], _, now) => {
-    if (!given) return { results: () => [] };
     const window = { ...given, from: given.from ?? now };
     return { writes: [SET.with({ ...window })], results: () => [{ window, now }] };
   },
@@ -56,28 +53,27 @@ const setWindow: Step<NewWindow, StoredMaintenance> = {
 };
 const endWindow: Step<undefined, undefined> = {
   name: 'end maintenance',
-  key: () => '',
   look: () => [locked(MAINTENANCE, 'alone')],
-  decide: () => ({ writes: [END.with()], results: () => [undefined] }),
+  decide: () => ({ writes: [END.with()] }),
   repeatable: true,
 };
 
-/** One window for all replicas: the step that begins an order reads it under a lock. Rejects with `OrderLedgerUnavailable` while the database is away. */
+/** One window for all replicas: the step that begins an order reads it under a lock. Rejects with `DatabaseUnavailable` while the database is away. */
 @Injectable()
 export class WindowStore {
   constructor(private readonly database: Database) {}
 
   async read(): Promise<StoredMaintenance> {
-    const rows = await askedOfStore(() => this.database.read<Rows[number]>(WINDOW_NOW.with()));
+    const rows = await this.database.read<Rows[number]>(WINDOW_NOW.with());
     return { window: windowIn(rows), now: Number(rows[0]?.['now']) };
   }
 
   /** Replaces the window before. Once it has resolved, no order begins anywhere within the window, whatever a replica knows. */
   set(window: NewWindow): Promise<StoredMaintenance> {
-    return askedOfStore(() => this.database.step(setWindow, window));
+    return this.database.step(setWindow, window);
   }
 
   async end(): Promise<void> {
-    await askedOfStore(() => this.database.step(endWindow, undefined));
+    await this.database.step(endWindow, undefined);
   }
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseConfig } from '../config/app-config.ts';
 import type { BudgetUse } from '../control/budgets.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -17,7 +18,7 @@ import {
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
-import { type Begin, type Begun, type Move, OrderLedgerUnavailable } from './order-ledger-store.ts';
+import type { Begin, Begun, Move } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
@@ -111,7 +112,7 @@ export class WriteRecorder implements OnApplicationShutdown {
     let askedAt = performance.now();
     try {
       const begun = await this.store.begin(begin).catch((error: unknown) => {
-        if (!(error instanceof OrderLedgerUnavailable && error.reason === 'away')) throw error;
+        if (!(error instanceof DatabaseUnavailable && error.isAway)) throw error;
         mayBeRecorded = true;
         askedAt = performance.now();
         return this.store.begin(begin);

@@ -1,13 +1,12 @@
 import { keptMonths, type MonthlyUse } from '../control/budgets.ts';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ConfigError } from '../config/config-error.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
-import type { SqlRow } from '../database/engine.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites } from './begin-store.ts';
-import { askedOfStore } from './ledger-fault.ts';
 import { keptDetails, type LedgerRecord, unsettled } from './ledger-record.ts';
 import type { LoggedMove } from './move-log.ts';
 import {
@@ -20,26 +19,18 @@ import {
   moveWrites,
   recordOfEvent,
 } from './move-store.ts';
-import {
-  type Begin,
-  type Begun,
-  type Listing,
-  type Move,
-  type Moved,
-  OrderLedgerUnavailable,
-  type OrderQuery,
-  type WaitingOrders,
-} from './order-ledger-store.ts';
+import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { enterpriseRows, OrderListStore } from './order-list-store.ts';
-import { forgottenUses, USED } from './use-store.ts';
-import { WriteRecords, writeRow } from './write-rows.ts';
+import { WRITE_FIELDS } from './named-row-store.ts';
+import { forgottenUses, USED, type UseRow } from './use-store.ts';
+import { WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
 /** A database that stopped orders for one of these reasons may lack records: one that is not there proves nothing. */
 const LACKING: ReadonlySet<string> = new Set(['unready', 'identity', 'numbers']);
 
-const ONE = sql`SELECT * FROM writes WHERE platform = :platform AND name = :name`;
+const ONE = sql`SELECT ${WRITE_FIELDS} FROM writes WHERE platform = :platform AND name = :name`;
 const HELD = sql`
   SELECT 1 AS held FROM writes
   WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > ${NOW}`;
@@ -60,14 +51,12 @@ const MEMBERS = sql`
 
 const forgetUses: Step<number, undefined> = {
   name: 'forget uses',
-  key: () => '',
-  decide: ([now = 0]) => ({
+  decide: ([now]) => ({
     writes: [forgottenUses(now, keptMonths(now).at(-1) ?? '')],
-    results: () => [undefined],
   }),
 };
 
-/** Orders and keyed writes in the database. Each call is one atomic step on its clock. Where it rejects with {@link OrderLedgerUnavailable}, nothing may be sent. */
+/** Orders and keyed writes in the database. Each call is one atomic step on its clock. Where it rejects with {@link DatabaseUnavailable}, nothing may be sent. */
 @Injectable()
 export class WriteStore implements OnModuleInit {
   readonly #lists: OrderListStore;
@@ -97,7 +86,7 @@ export class WriteStore implements OnModuleInit {
   async begin(write: Begin): Promise<Begun> {
     const sealed = this.records.sealed(write.name, write.details);
     for (;;) {
-      const result = await askedOfStore(() => this.database.step(beginWrites, { ...write, sealed }));
+      const result = await this.database.step(beginWrites, { ...write, sealed });
       if (result.kind === 'there')
         return { kind: 'there', same: result.same, record: this.records.opened(result.row) };
       if (result.kind !== 'ended') return result;
@@ -107,7 +96,7 @@ export class WriteStore implements OnModuleInit {
 
   /** Whether this owner is sending the write, and its lease has not ended. */
   async holds(name: string, owner: string): Promise<boolean> {
-    const found = await askedOfStore(() => this.database.read(HELD.with({ name, owner })));
+    const found = await this.database.read(HELD.with({ name, owner }));
     return found.length > 0;
   }
 
@@ -123,8 +112,8 @@ export class WriteStore implements OnModuleInit {
   async read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
     this.#assertWhole();
     if (within && !(await this.#isWithin(name, within))) return undefined;
-    const [row] = await askedOfStore(() => this.database.read<SqlRow>(ONE.with({ name })));
-    return row && this.records.opened(writeRow(row));
+    const [row] = await this.database.read<WriteRow>(ONE.with({ name }));
+    return row && this.records.opened(row);
   }
 
   /** Its time does not depend on the number of orders. `abandon` ends it. */
@@ -152,7 +141,7 @@ export class WriteStore implements OnModuleInit {
     const ended: string[] = [];
     let part: readonly string[];
     do {
-      part = await askedOfStore(() => this.database.step(endLeases, { gatewayNow: Date.now() }));
+      part = await this.database.step(endLeases, { gatewayNow: Date.now() });
       ended.push(...part);
     } while (part.length === MAX_ENDED);
     if (performance.now() - this.#forgottenAt >= FORGET_MS) await this.#forget();
@@ -161,7 +150,7 @@ export class WriteStore implements OnModuleInit {
 
   async waiting(): Promise<WaitingOrders> {
     type Row = { state: string; orders: number; oldest: number | null; now: number };
-    const found = await askedOfStore(() => this.database.read<Row>(WAITING.with()));
+    const found = await this.database.read<Row>(WAITING.with());
     const ordersIn = (wanted: string) => {
       const { orders: count = 0, oldest, now = 0 } = found.find(({ state }) => state === wanted) ?? {};
       return { count, oldestMs: count === 0 || oldest == null ? 0 : Math.max(0, now - oldest) };
@@ -171,9 +160,8 @@ export class WriteStore implements OnModuleInit {
 
   /** What the caller has used of its budgets in these months. */
   async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
-    type Row = { period: string; kind: string; used: number };
     const query = USED.with({ caller, months: months.map((period) => ({ period })) });
-    const found = await askedOfStore(() => this.database.read<Row>(query));
+    const found = await this.database.read<UseRow>(query);
     return months.map((month) => {
       const usedOf = (kind: string) =>
         found.find((row) => row.period === month && row.kind === kind)?.used ?? 0;
@@ -185,26 +173,26 @@ export class WriteStore implements OnModuleInit {
   #moved({ details, ...move }: Move) {
     const sealed = details && this.records.sealed(move.name, keptDetails(details, move.to));
     const input: MoveOfRow = { ...move, sealed, gatewayNow: Date.now() };
-    return askedOfStore(() => this.database.step(move.by === 'owner' ? moveOwn : moveWrites, input));
+    return this.database.step(move.by === 'owner' ? moveOwn : moveWrites, input);
   }
 
   /** Of an order of others nothing is read but the number of its enterprises: no time tells that it is there. */
   async #isWithin(name: string, within: ReadonlySet<string>): Promise<boolean> {
     const enterprises = enterpriseRows(within);
     type Row = { granted: number; members: number | null };
-    const [row] = await askedOfStore(() => this.database.read<Row>(MEMBERS.with({ name, enterprises })));
+    const [row] = await this.database.read<Row>(MEMBERS.with({ name, enterprises }));
     return row !== undefined && row.granted > 0 && row.granted === row.members;
   }
 
   #assertWhole(): void {
-    if (LACKING.has(this.database.trust.trouble.stopped)) throw new OrderLedgerUnavailable('stopped');
+    if (LACKING.has(this.database.trust.trouble.stopped)) throw new DatabaseUnavailable('stopped');
   }
 
   async #forget(): Promise<void> {
     this.#forgottenAt = performance.now();
     const gatewayNow = Date.now();
-    const forget = () => askedOfStore(() => this.database.step(forgetWrites, { gatewayNow }));
+    const forget = () => this.database.step(forgetWrites, { gatewayNow });
     while ((await forget()) === MAX_FORGOTTEN);
-    await askedOfStore(() => this.database.step(forgetUses, gatewayNow));
+    await this.database.step(forgetUses, gatewayNow);
   }
 }

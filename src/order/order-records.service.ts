@@ -12,7 +12,7 @@ import {
   type State,
   unsettled,
 } from '../order-ledger/ledger-record.ts';
-import type { OrderQuery } from '../order-ledger/order-ledger-store.ts';
+import type { OrderQuery } from '../order-ledger/write-steps.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
 import type {

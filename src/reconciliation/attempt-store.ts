@@ -49,7 +49,6 @@ const add: Step<NewAttempt, undefined> = {
       ),
       FORGET.with({ before: Math.max(...attempts.map(({ at }) => at)) - KEPT_MS, most: MAX_DELETED }),
     ],
-    results: () => attempts.map(() => undefined),
   }),
 };
 

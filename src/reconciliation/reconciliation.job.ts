@@ -1,9 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Maintenance } from '../control/maintenance.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { isSought, SOUGHT } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { OrderLedgerUnavailable } from '../order-ledger/order-ledger-store.ts';
 import { ordersWithoutSearch, SEARCH } from '../order-ledger/search-store.ts';
 import { edge } from '../shared/edge.ts';
 import { add } from '../tasks/task-store.ts';
@@ -65,7 +65,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
       const now = Date.now();
       return this.times.next(submittedAt, now) - now;
     } catch (error) {
-      if (!(error instanceof OrderLedgerUnavailable)) throw error;
+      if (!(error instanceof DatabaseUnavailable)) throw error;
       return UNREAD_MS;
     }
   }

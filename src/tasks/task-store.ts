@@ -40,7 +40,6 @@ export const add: Step<AddedTask, undefined> = {
   repeatable: true,
   decide: (added) => ({
     writes: [addTasks(added)],
-    results: () => added.map(() => undefined),
     wakes: [...new Set(added.map(({ kind }) => channelOf(kind)))],
   }),
 };
@@ -143,7 +142,6 @@ export const end: Step<EndedTask, undefined> = {
       const isDone = inMs === undefined;
       return [...(isDone ? [FORGET.with(named)] : []), GIVE_BACK.with({ ...named, in_ms: inMs ?? 0 })];
     }),
-    results: () => ended.map(() => undefined),
     wakes: [...new Set(ended.map(({ kind }) => channelOf(kind)))],
   }),
 };

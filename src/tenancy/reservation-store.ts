@@ -83,7 +83,6 @@ const reserve: Step<{ readonly caller: string; readonly assetNums: readonly stri
         FORGET.with({ caller, now, most: MAX_DELETED }),
         CUT.with({ caller, most: MAX_DELETED, kept: MAX_RESERVATIONS }),
       ],
-      results: () => [undefined],
     };
   },
 };
@@ -134,7 +133,7 @@ const release: Step<Uses, undefined> = {
     if (!input) return { results: () => [] };
     const { caller, order, uses } = input;
     const numbers = uses.map(({ assetNum }) => ({ asset_num: assetNum }));
-    return { writes: [RELEASE.with({ caller, order, numbers })], results: () => [undefined] };
+    return { writes: [RELEASE.with({ caller, order, numbers })] };
   },
 };
 
@@ -149,7 +148,7 @@ function boundIn(found: Rows = []): Map<string, { enterprise: string; order: str
   );
 }
 
-/** Reserved asset numbers in the database, and the enterprises to which orders have bound them. Every call rejects with a `DatabaseFault`. */
+/** Reserved asset numbers in the database, and the enterprises to which orders have bound them. Every call rejects with `DatabaseUnavailable` while the database is away. */
 @Injectable()
 export class ReservationStore {
   constructor(private readonly database: Database) {}

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
 import { RESERVATION_MS, MAX_RESERVATIONS, type NumberUse, ReservationStore } from './reservation-store.ts';
 
 /**
@@ -38,7 +37,7 @@ export class Reservations {
     assetNums: ReadonlySet<string>,
   ): Promise<ReadonlySet<string>> {
     if (assetNums.size === 0) return assetNums;
-    const { reserved, boundTo } = await asked(() => this.store.known(caller, [...assetNums]));
+    const { reserved, boundTo } = await this.store.known(caller, [...assetNums]);
     const now = Date.now();
     const here = this.#here.get(caller);
     const own = [...assetNums].filter((each) => reserved.has(each) || (here?.get(each) ?? 0) > now);
@@ -47,7 +46,7 @@ export class Reservations {
 
   /** Called before an order is sent. Returns false, and binds nothing, where a number was used for another enterprise before. */
   bind(caller: string, order: string, uses: readonly NumberUse[]): Promise<boolean> {
-    return asked(() => this.store.bind(caller, order, uses));
+    return this.store.bind(caller, order, uses);
   }
 
   /** Called where the platform did not carry out the order: its numbers are free for any enterprise again. Never fails. */
@@ -71,15 +70,5 @@ export class Reservations {
       own.delete(oldest);
     }
     this.#here.set(caller, own);
-  }
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    const detail =
-      'The database in which the gateway keeps reserved asset numbers does not respond. Nothing was sent to the platform.';
-    throw new ProblemException('dependency-unavailable', { detail, retryAfter: 1, cause: error });
   }
 }

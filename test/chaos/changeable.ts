@@ -5,6 +5,7 @@ import { BUNDLE_OPTIONS } from '../../scripts/bundle-options.ts';
 /** Modules that deliberate bugs change. */
 const CHANGED = [
   'database/database',
+  'database/database-unavailable',
   'database/postgres-connection',
   'database/sql',
   'database/trust',
@@ -18,7 +19,6 @@ const CHANGED = [
   'order-ledger/begin-store',
   'order-ledger/ledger-record',
   'order-ledger/move-store',
-  'order-ledger/order-ledger-store',
   'order-ledger/write-store',
   'tenancy/tenancy.guard',
   'upstream/upstream.client',

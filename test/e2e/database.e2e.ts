@@ -155,7 +155,6 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
           ...(begin.decide(all, found, now).writes ?? []),
           sql`INSERT INTO sample_windows VALUES (NULL, NULL)`.with(),
         ],
-        results: () => [undefined],
       }),
     };
     await expect(database.step(broken, one)).rejects.toMatchObject({ reason: 'broken' });

@@ -54,8 +54,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
   const change = (query: Query) => {
     const step: Step<undefined, undefined> = {
       name: 'change',
-      key: () => '',
-      decide: () => ({ writes: [query], results: () => [undefined] }),
+      decide: () => ({ writes: [query] }),
     };
     return database.step(step, undefined);
   };

@@ -14,14 +14,9 @@ import {
   states,
   transitions,
 } from '../../src/order-ledger/ledger-record.ts';
+import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
 import { type LoggedMove, MovesDropped } from '../../src/order-ledger/move-log.ts';
-import {
-  type Begin,
-  type Begun,
-  MAX_WRITES,
-  OrderLedgerUnavailable,
-  type OrderQuery,
-} from '../../src/order-ledger/order-ledger-store.ts';
+import { type Begin, type Begun, MAX_WRITES, type OrderQuery } from '../../src/order-ledger/write-steps.ts';
 import { dayOf, MAX_ORDER_BYTES } from '../../src/order-ledger/use-store.ts';
 import { WindowStore } from '../../src/order-ledger/window-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
@@ -71,7 +66,7 @@ class PatientStore extends WriteStore {
       try {
         return await super.begin(write);
       } catch (error) {
-        const isLate = error instanceof OrderLedgerUnavailable && error.reason === 'away';
+        const isLate = error instanceof DatabaseUnavailable && error.isAway;
         if (!isLate || areTestsOver()) throw error;
       }
     }
@@ -502,8 +497,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
   const change: Step<Query, undefined> = {
     name: 'change in a test',
-    key: () => '',
-    decide: ([query]) => ({ writes: query ? [query] : [], results: () => [undefined] }),
+    decide: ([query]) => ({ writes: query ? [query] : [] }),
   };
   /** A second gateway of the same platform; in memory there is none. */
   async function another(): Promise<Database> {
@@ -751,17 +745,17 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
   it('P16 a record that cannot be read is never a miss', async () => {
     const spoils: [string, Query][] = [
-      ['broken', sql`UPDATE writes SET state = 'lost' WHERE platform = :platform`.with()],
+      ['unreadable', sql`UPDATE writes SET state = 'lost' WHERE platform = :platform`.with()],
       ['sealed', sql`UPDATE writes SET details = 'v1.gone.AAAA' WHERE platform = :platform`.with()],
-      ['broken', sql`UPDATE writes SET details = 'of another form' WHERE platform = :platform`.with()],
+      ['unreadable', sql`UPDATE writes SET details = 'of another form' WHERE platform = :platform`.with()],
     ];
     for (const [reason, spoil] of spoils) {
       const write = await inState('succeeded');
       await database.step(change, spoil);
       log.lines.length = 0;
       await expect(store.begin({ ...write, owner: randomUUID() })).rejects.toMatchObject({ reason });
-      await expect(store.read(write.name)).rejects.toBeInstanceOf(OrderLedgerUnavailable);
-      await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(OrderLedgerUnavailable);
+      await expect(store.read(write.name)).rejects.toBeInstanceOf(DatabaseUnavailable);
+      await expect(store.move(byOwner(write, 'in_doubt'))).rejects.toBeInstanceOf(DatabaseUnavailable);
       expect(log.lines).toMatchObject([{ event: 'order-unreadable', write: write.name, reason }]);
       expect((await store.list({}, 0, 10)).records.map(({ name }) => name)).not.toContain(write.name);
     }
@@ -777,7 +771,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     expect(await rotated.read(write.name)).toEqual(await store.read(write.name));
     const copy = sql`UPDATE writes SET details = :details WHERE platform = :platform AND name = :name`;
     await database.step(change, copy.with({ details: row?.details ?? '', name: other.name }));
-    await expect(store.read(other.name)).rejects.toMatchObject({ reason: 'broken' });
+    await expect(store.read(other.name)).rejects.toMatchObject({ reason: 'unreadable' });
   });
 
   it('A database that has lost writes stops orders and reads; what a sender knows of its order is recorded all the same', async () => {

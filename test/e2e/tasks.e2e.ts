@@ -219,12 +219,10 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     // As if the process had stood still for longer than its lease.
     const letGo: Step<undefined, undefined> = {
       name: 'let go',
-      key: () => '',
       decide: () => ({
         writes: [
           sql`UPDATE tasks SET lease_until = 1 WHERE platform = :platform AND kind = :kind`.with({ kind }),
         ],
-        results: () => [undefined],
       }),
     };
     await database.step(letGo, undefined);

@@ -108,8 +108,7 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
   const change = (text: ReturnType<typeof sql>, parameters: Record<string, string | number>) => {
     const step: Step<undefined, undefined> = {
       name: 'change',
-      key: () => '',
-      decide: () => ({ writes: [text.with(parameters)], results: () => [undefined] }),
+      decide: () => ({ writes: [text.with(parameters)] }),
     };
     return database.step(step, undefined);
   };

@@ -501,12 +501,10 @@ describe('a file of SQLite', () => {
     const limit = async (pages: string) => {
       const set: Step<undefined, undefined> = {
         name: 'limit',
-        key: () => '',
         decide: () => ({
           writes: [
             (pages === 'none' ? sql`PRAGMA max_page_count = 1000000` : sql`PRAGMA max_page_count = 1`).with(),
           ],
-          results: () => [undefined],
         }),
       };
       await database.step(set, undefined);

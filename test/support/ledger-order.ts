@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type OrderDetails, orderName } from '../../src/order-ledger/ledger-record.ts';
-import type { Begin } from '../../src/order-ledger/order-ledger-store.ts';
+import type { Begin } from '../../src/order-ledger/write-steps.ts';
 
 /** An order as the order ledger keeps it. */
 export function ledgerOrder(channelOrderId: string, given: Partial<OrderDetails> = {}): OrderDetails {

@@ -19,8 +19,7 @@ const TABLES = [
 /** Makes the tables. */
 export const install: Step<undefined, undefined> = {
   name: 'install',
-  key: () => '',
-  decide: () => ({ writes: TABLES.map((statement) => statement.with()), results: () => [undefined] }),
+  decide: () => ({ writes: TABLES.map((statement) => statement.with()) }),
 };
 
 const IN_ORDERS = rows('orders', { name: 'text', caller: 'text', owner: 'text', record: 'text' });
@@ -148,9 +147,8 @@ const SET_BUDGET = sql`INSERT INTO sample_budgets (platform, caller, used) VALUE
 
 export const setWindow: Step<number, undefined> = {
   name: 'set window',
-  key: () => '',
   look: () => [locked('window', 'alone')],
-  decide: ([stops = 0]) => ({ writes: [SET_WINDOW.with({ stops })], results: () => [undefined] }),
+  decide: ([stops]) => ({ writes: [SET_WINDOW.with({ stops })] }),
 };
 
 export const giveBudget: Step<string, undefined> = {
@@ -158,7 +156,6 @@ export const giveBudget: Step<string, undefined> = {
   key: (caller) => caller,
   decide: (callers) => ({
     writes: callers.map((caller) => SET_BUDGET.with({ caller })),
-    results: () => callers.map(() => undefined),
   }),
 };
 

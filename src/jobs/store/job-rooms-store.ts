@@ -33,7 +33,6 @@ export interface Wanted extends Reservation {
 /** One at a time: two requests for the last room, or for one enterprise, do not both get it. */
 export const reserve: Step<Wanted, Reserved> = {
   name: 'reserve the room of an import',
-  key: () => '',
   repeatable: true,
   look: ([wanted]) => [
     locked('imports', 'alone'),
@@ -99,7 +98,6 @@ export const release: Step<OfOwner, undefined> = {
       const isOwn = row?.state === 'reserved' && row.owner === owner;
       return isOwn ? [DROP_CHUNKS.with({ job_id: jobId }), DROP_JOB.with({ job_id: jobId })] : [];
     }),
-    results: () => given.map(() => undefined),
   }),
 };
 
@@ -123,7 +121,6 @@ export const upload: Step<Upload, undefined> = {
   repeatable: true,
   decide: (uploads) => ({
     writes: uploads.map(({ jobId, ...given }) => UPLOAD.with({ job_id: jobId, ...given })),
-    results: () => uploads.map(() => undefined),
   }),
 };
 

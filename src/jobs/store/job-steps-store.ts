@@ -206,7 +206,6 @@ export const cancel: Step<Cancelled, undefined> = {
     const events = changes.flatMap(({ event }) => event ?? []);
     return {
       writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
-      results: () => given.map(() => undefined),
       wakes: events.length > 0 ? [FEED] : [],
     };
   },

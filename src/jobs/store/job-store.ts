@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { DatabaseFault } from '../../database/engine.ts';
+import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, NOW, rows, sql } from '../../database/sql.ts';
 import type { LoggedMove } from '../../order-ledger/move-log.ts';
@@ -13,7 +13,6 @@ import {
   type ChunkChange,
   type JobList,
   type JobQuery,
-  JobStoreUnavailable,
   KEPT_MS,
   type Reservation,
   type Reserved,
@@ -53,7 +52,7 @@ const CHUNK = sql`
 const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :job_id AND calls > 0`;
 
 /**
- * The jobs in the database. Each call is one step by the database's clock. When a call rejects with {@link JobStoreUnavailable}, nothing may be
+ * The jobs in the database. Each call is one step by the database's clock. When a call rejects with {@link DatabaseUnavailable}, nothing may be
  * sent. `attempt` is that of the job's task.
  */
 export class JobStore {
@@ -70,12 +69,12 @@ export class JobStore {
 
   /** The same owner may reserve again, to keep its room for longer. */
   reserve(wanted: Reservation): Promise<Reserved> {
-    return asked(() => this.database.step(rooms.reserve, { ...wanted, limit: this.maxBytes }));
+    return this.database.step(rooms.reserve, { ...wanted, limit: this.maxBytes });
   }
 
   /** Frees the room of a file that was refused. Without effect if there is a job: the creation may have succeeded without a reply. */
   async release(jobId: string, owner: string): Promise<void> {
-    await asked(() => this.database.step(rooms.release, { jobId, owner }));
+    await this.database.step(rooms.release, { jobId, owner });
   }
 
   /** Uses the room that this owner has reserved. May be repeated. */
@@ -93,17 +92,17 @@ export class JobStore {
         bytes += sealed.results.length + (sealed.waiting?.length ?? 0);
         return sealed;
       });
-      await asked(() => Promise.all(part.map((each) => this.database.step(rooms.upload, each))));
+      await Promise.all(part.map((each) => this.database.step(rooms.upload, each)));
     }
     const creation = { jobId, owner, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
-    const isThere = await asked(() => this.database.step(rooms.create, creation));
+    const isThere = await this.database.step(rooms.create, creation);
     const record = isThere ? await this.read(jobId) : undefined;
-    if (!record) throw new JobStoreUnavailable(new Error('the reserved room is gone'));
+    if (!record) throw new DatabaseUnavailable('away', new Error('the reserved room is gone'));
     return record;
   }
 
   async read(jobId: string): Promise<JobRecord | undefined> {
-    const [row] = await asked(() => this.database.read<JobRow>(readJob(jobId)));
+    const [row] = await this.database.read<JobRow>(readJob(jobId));
     return row && this.#seal.record(row);
   }
 
@@ -119,26 +118,24 @@ export class JobStore {
       kept_ms: KEPT_MS,
       ...(enterprises && { enterprises: [...enterprises].map((enterprise) => ({ enterprise })) }),
     };
-    const [found, [counted]] = await asked(() =>
-      Promise.all([
-        this.database.read<JobRow>(page.with({ ...wanted, count, offset })),
-        this.database.read<{ total: number }>(total.with(wanted)),
-      ]),
-    );
+    const [found, [counted]] = await Promise.all([
+      this.database.read<JobRow>(page.with({ ...wanted, count, offset })),
+      this.database.read<{ total: number }>(total.with(wanted)),
+    ]);
     return { jobs: found.flatMap((row) => this.#seal.record(row) ?? []), total: counted?.total ?? 0 };
   }
 
   async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
     type Parts = { readonly results: Uint8Array; readonly waiting: Uint8Array | null };
     const query = CHUNK.with({ job_id: jobId, chunk, waiting_ms: WAITING_MS });
-    const [found] = await asked(() => this.database.read<Parts>(query));
+    const [found] = await this.database.read<Parts>(query);
     const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
     return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
   }
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {
     const query = UNFINISHED.with({ most: MAX_UNFINISHED });
-    const found = await asked(() => this.database.read<JobRow>(query));
+    const found = await this.database.read<JobRow>(query);
     return found.map(({ job_id, changed_at, state }) => ({
       jobId: job_id,
       changedAt: changed_at,
@@ -152,9 +149,8 @@ export class JobStore {
     const job = await this.read(jobId);
     if (!job || isEnded(job.state)) return { kind: 'ended' };
     if (result === 'lost') return { kind: 'lost' };
-    const recorded = await asked(() =>
-      this.database.read<{ chunk: number; calls: number }>(CALLS.with({ job_id: jobId })),
-    );
+    type Recorded = { readonly chunk: number; readonly calls: number };
+    const recorded = await this.database.read<Recorded>(CALLS.with({ job_id: jobId }));
     return { kind: 'taken', job, calls: new Map(recorded.map(({ chunk, calls }) => [chunk, calls])) };
   }
 
@@ -186,12 +182,12 @@ export class JobStore {
 
   /** A job that has not begun ends at once. Another one ends when what was sent is settled. */
   async cancel(jobId: string): Promise<void> {
-    await asked(() => this.database.step(steps.cancel, { jobId, seal: this.#seal }));
+    await this.database.step(steps.cancel, { jobId, seal: this.#seal });
   }
 
   /** Forgets what is kept no longer. */
   async sweep(): Promise<void> {
-    while (await asked(() => this.database.step(sweep, undefined)));
+    while (await this.database.step(sweep, undefined));
   }
 
   #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {
@@ -202,15 +198,6 @@ export class JobStore {
   }
 
   #step<Input>(step: Parameters<typeof this.database.step<Input, StepResult>>[0], input: Input) {
-    return asked(() => this.database.step(step, input));
-  }
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof DatabaseFault)) throw error;
-    throw new JobStoreUnavailable(error);
+    return this.database.step(step, input);
   }
 }

@@ -34,7 +34,6 @@ const DROP_EMPTY = sql`
  */
 export const sweep: Step<undefined, boolean> = {
   name: 'sweep jobs',
-  key: () => '',
   look: () => [
     OVERDUE.with({ waiting_ms: WAITING_MS, most: MAX_FORGOTTEN }),
     OLDEST.with({ kept_ms: KEPT_MS, room_ms: ROOM_KEPT_MS }),

@@ -1,4 +1,3 @@
-import { ProblemException } from '../../problem/problem.exception.ts';
 import type { Counts, JobRecord, JobState } from './job-record.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -62,17 +61,4 @@ export interface JobList {
   /** Newest first. */
   readonly jobs: readonly JobRecord[];
   readonly total: number;
-}
-
-/** The store cannot say what is recorded, so nothing is sent. */
-export class JobStoreUnavailable extends ProblemException {
-  override readonly name = 'JobStoreUnavailable';
-
-  constructor(cause: unknown) {
-    super('dependency-unavailable', {
-      detail: 'The database of the gateway does not respond. Nothing was sent to the platform.',
-      retryAfter: 1,
-      cause,
-    });
-  }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { Database } from '../../database/database.ts';
 import { FEED } from '../../order-ledger/event-store.ts';
-import { OrderLedgerUnavailable } from '../../order-ledger/order-ledger-store.ts';
 import { inBackground, reportFault } from '../../shared/edge.ts';
 import { type TaskHold, TaskWorker } from '../../tasks/task-worker.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
@@ -59,7 +59,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     try {
       return await this.turns.run(hold);
     } catch (error) {
-      if (!(error instanceof OrderLedgerUnavailable)) throw error;
+      if (!(error instanceof DatabaseUnavailable)) throw error;
       return AGAIN_MS;
     }
   }
@@ -84,7 +84,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
       await this.#sweep();
       return isBehind;
     } catch (error) {
-      if (!(error instanceof OrderLedgerUnavailable)) reportFault('webhooks', error);
+      if (!(error instanceof DatabaseUnavailable)) reportFault('webhooks', error);
       return false;
     }
   }

@@ -132,7 +132,7 @@ export const redeliverEvent: Step<OfEvent, undefined> = {
       const named = { webhook_id: webhookId };
       return [ONE_AGAIN.with({ ...named, event_id: eventId, now }), COUNT.with(named)];
     });
-    return { writes: [...again, ...writes], results: () => given.map(() => undefined), wakes };
+    return { writes: [...again, ...writes], wakes };
   },
 };
 
@@ -147,7 +147,6 @@ export const removeWebhook: Step<string, undefined> = {
   look: (webhookIds) => [lockWebhooks(webhookIds)],
   decide: (webhookIds) => ({
     writes: webhookIds.flatMap((webhook_id) => [DROP_ALL.with({ webhook_id }), DROP.with({ webhook_id })]),
-    results: () => webhookIds.map(() => undefined),
   }),
 };
 
@@ -207,7 +206,6 @@ export const trimDeliveries: Step<string, undefined> = {
   repeatable: true,
   decide: (webhookIds) => ({
     writes: webhookIds.map((webhook_id) => TRIM.with({ webhook_id, most: MAX_ENDED })),
-    results: () => webhookIds.map(() => undefined),
   }),
 };
 
@@ -218,7 +216,6 @@ const DROP_OLD = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND made_at <= :
 /** In pieces: drops what is kept no longer. Resolves to whether there may be more. */
 export const sweepDeliveries: Step<undefined, boolean> = {
   name: 'sweep deliveries',
-  key: () => '',
   look: () => [OLD.with({ kept_ms: MOVES_KEPT_MS })],
   decide: (_, [found = []], now) => {
     const ids = [...new Set(found.map((row) => String(row['webhook_id'])))].toSorted().slice(0, MAX_SWEPT);

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.ts';
 import { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
-import { askedOfStore } from '../../order-ledger/ledger-fault.ts';
 import { add } from '../../tasks/task-store.ts';
 import type {
   Deliveries,
@@ -58,7 +57,7 @@ export interface WebhookPlace extends WebhookProgress {
   readonly isHeld: boolean;
 }
 
-/** The webhooks and their deliveries in the database. Rejects with `OrderLedgerUnavailable` while the database cannot do it. */
+/** The webhooks and their deliveries in the database. Rejects with `DatabaseUnavailable` while the database cannot do it. */
 @Injectable()
 export class WebhookStore {
   readonly #seal: WebhookSeal;
@@ -96,23 +95,23 @@ export class WebhookStore {
     const { webhookId, caller } = webhook;
     const definition = this.#seal.definition(webhook);
     const added = { webhookId, caller, definition, cursor, maxOfCaller };
-    return askedOfStore(() => this.database.step(steps.addWebhook, added));
+    return this.database.step(steps.addWebhook, added);
   }
 
   /** Changes what is there at this moment, and calls the webhook. `changed` may be called more than once. Undefined where it is gone. */
   change(webhookId: string, changed: (webhook: Webhook) => Webhook): Promise<StoredWebhook | undefined> {
     const change = { webhookId, seal: this.#seal, changed };
-    return askedOfStore(() => this.database.step(steps.changeWebhook, change));
+    return this.database.step(steps.changeWebhook, change);
   }
 
   async remove(webhookId: string): Promise<void> {
-    await askedOfStore(() => this.database.step(steps.removeWebhook, webhookId));
+    await this.database.step(steps.removeWebhook, webhookId);
   }
 
   /** Has a process work on each of them soon. One that is worked on is worked on once more. */
   async call(webhookIds: readonly string[]): Promise<void> {
     const tasks = webhookIds.map((name) => ({ kind: steps.WEBHOOK, name, inMs: 0 }));
-    await askedOfStore(() => Promise.all(tasks.map((task) => this.database.step(add, task))));
+    await Promise.all(tasks.map((task) => this.database.step(add, task)));
   }
 
   async places(): Promise<ReadonlyMap<string, WebhookPlace>> {
@@ -162,7 +161,7 @@ export class WebhookStore {
 
   /** Sends one again from the beginning, and calls the webhook. */
   async redeliver(webhookId: string, eventId: string): Promise<void> {
-    await askedOfStore(() => this.database.step(steps.redeliverEvent, { webhookId, eventId }));
+    await this.database.step(steps.redeliverEvent, { webhookId, eventId });
   }
 
   /**
@@ -176,20 +175,20 @@ export class WebhookStore {
     changed: ReadonlyMap<string, Delivery | undefined>,
   ): Promise<boolean> {
     const kept = { webhookId, attempt, progress, changed };
-    return askedOfStore(() => this.database.step(steps.keepDeliveries, kept));
+    return this.database.step(steps.keepDeliveries, kept);
   }
 
   /** Drops the oldest deliveries that have ended, where the webhook has too many. */
   async trim(webhookId: string): Promise<void> {
-    await askedOfStore(() => this.database.step(steps.trimDeliveries, webhookId));
+    await this.database.step(steps.trimDeliveries, webhookId);
   }
 
   /** Drops deliveries that are kept no longer. */
   async sweep(): Promise<void> {
-    while (await askedOfStore(() => this.database.step(steps.sweepDeliveries, undefined)));
+    while (await this.database.step(steps.sweepDeliveries, undefined));
   }
 
   #read<R>(query: Query): Promise<readonly R[]> {
-    return askedOfStore(() => this.database.read<R>(query));
+    return this.database.read<R>(query);
   }
 }

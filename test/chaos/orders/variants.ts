@@ -18,7 +18,7 @@ import type { RequestStages } from '../../../src/operation/request-stages.ts';
 import type * as Beginning from '../../../src/order-ledger/begin-store.ts';
 import type * as LedgerRecordModule from '../../../src/order-ledger/ledger-record.ts';
 import type * as Moving from '../../../src/order-ledger/move-store.ts';
-import type * as LedgerStore from '../../../src/order-ledger/order-ledger-store.ts';
+import type * as Unavailable from '../../../src/database/database-unavailable.ts';
 import type * as Writing from '../../../src/order-ledger/write-store.ts';
 import type { CallContext } from '../../../src/upstream/call-context.ts';
 import type * as Client from '../../../src/upstream/upstream.client.ts';
@@ -38,7 +38,7 @@ const load = {
   trust: () => changed<typeof Trusting>('database/trust'),
   begin: () => changed<typeof Beginning>('order-ledger/begin-store'),
   moves: () => changed<typeof Moving>('order-ledger/move-store'),
-  ledgerStore: () => changed<typeof LedgerStore>('order-ledger/order-ledger-store'),
+  unavailable: () => changed<typeof Unavailable>('database/database-unavailable'),
   writes: () => changed<typeof Writing>('order-ledger/write-store'),
   records: () => changed<typeof LedgerRecordModule>('order-ledger/ledger-record'),
   client: () => changed<typeof Client>('upstream/upstream.client'),
@@ -89,7 +89,7 @@ export const variants = {
       const { beginWrites } = await load.begin();
       around<unknown>(beginWrites, 'decide', (goOn, [begins, found, now]) => {
         const isOver = (row: SqlRow) =>
-          row['state'] === 'sending' && Number(row['lease_until']) <= Number(now);
+          row['state'] === 'sending' && Number(row['leaseUntil']) <= Number(now);
         const known = (found as SqlRow[][])[2] ?? [];
         const free = known.map((row) => (isOver(row) ? { ...row, state: 'not_sent' } : row));
         return goOn(begins, (found as SqlRow[][]).with(2, free), now);
@@ -151,11 +151,11 @@ export const variants = {
     act: 'lost-replies',
     apply: async () => {
       Object.assign((await load.begin()).beginWrites, { repeatable: undefined });
-      const { OrderLedgerUnavailable } = await load.ledgerStore();
+      const { DatabaseUnavailable } = await load.unavailable();
       const { WriteStore } = await load.writes();
       around<Promise<unknown>>(WriteStore.prototype, 'begin', (goOn, all) =>
         goOn(...all).catch((error: unknown) => {
-          throw new OrderLedgerUnavailable('stopped', error);
+          throw new DatabaseUnavailable('stopped', error);
         }),
       );
     },
@@ -219,8 +219,7 @@ export const variants = {
       });
       const second: Step<readonly Query[], undefined> = {
         name: 'events',
-        key: () => '',
-        decide: ([writes = []]) => ({ writes, results: () => [undefined], wakes: ['feed'] }),
+        decide: ([writes]) => ({ writes, wakes: ['feed'] }),
       };
       around<Promise<unknown>>(Database.prototype, 'step', async (goOn, [step, input]) => {
         const result = await goOn(step, input);

@@ -1,5 +1,5 @@
 import type { BudgetUse } from '../control/budgets.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 
 export interface Begin {
@@ -80,37 +80,3 @@ export interface WaitingOrders {
   readonly inDoubt: OrderCount;
   readonly accepted: OrderCount;
 }
-
-/** The ledger cannot say whether a write may be sent, so the gateway does not send it. */
-export class OrderLedgerUnavailable extends ProblemException {
-  override readonly name = 'OrderLedgerUnavailable';
-
-  constructor(
-    /**
-     * `away`: no response; `refused`: the database takes no writes; `stopped`: the database cannot be trusted; `broken`: a record is damaged;
-     * `sealed`: a record is sealed under a key that the gateway does not have; `abandoned`: the caller hung up.
-     */
-    readonly reason: 'away' | 'refused' | 'stopped' | 'broken' | 'sealed' | 'abandoned',
-    cause?: unknown,
-  ) {
-    const isLasting = reason === 'sealed';
-    super('dependency-unavailable', {
-      detail: DETAILS[reason],
-      ...(isLasting ? { retryable: false } : { retryAfter: 1 }),
-      cause,
-    });
-  }
-}
-
-/** Where the record is sealed, a repeat does not help: the operator has to correct the gateway's configuration. */
-const DETAILS: Readonly<Record<OrderLedgerUnavailable['reason'], string>> = {
-  away: 'The database of the gateway does not respond. Nothing was sent to the platform.',
-  refused: 'The database of the gateway takes no writes. Nothing was sent to the platform.',
-  stopped:
-    'The database of the gateway cannot be used until its operator has looked at it. Nothing was sent to the platform.',
-  broken: 'There is a record under this name, and it cannot be read. Nothing was sent to the platform.',
-  sealed:
-    'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
-  abandoned:
-    'The caller hung up before the gateway had recorded this write. Nothing was sent to the platform.',
-};

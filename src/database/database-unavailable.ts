@@ -1,0 +1,45 @@
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { FaultReason } from './engine.ts';
+
+/** `unreadable`: a record is damaged; `sealed`: the gateway lacks the key of a record; `abandoned`: the caller hung up. */
+type Reason = FaultReason | 'unreadable' | 'sealed' | 'abandoned';
+
+const NOTHING_SENT = 'Nothing was sent to the platform.';
+const AWAY = `The database of the gateway does not respond. ${NOTHING_SENT}`;
+const NO_WRITES = `The database of the gateway takes no writes. ${NOTHING_SENT}`;
+const STOPPED = `The database of the gateway cannot be used until its operator has looked at it. ${NOTHING_SENT}`;
+/** For every other reason the database does not respond. */
+const DETAILS: Partial<Record<Reason, string>> = {
+  full: NO_WRITES,
+  'read-only': NO_WRITES,
+  rights: NO_WRITES,
+  damaged: NO_WRITES,
+  stopped: STOPPED,
+  unready: STOPPED,
+  unreadable: `There is a record under this name, and it cannot be read. ${NOTHING_SENT}`,
+  sealed:
+    'There is a record under this name, and it is sealed under an encryption key that the gateway no longer has. Nothing was sent. The operator of the gateway has to put the key back.',
+  abandoned: `The caller hung up before the gateway had recorded this write. ${NOTHING_SENT}`,
+};
+
+/** The database cannot say what is recorded, so the gateway sends nothing to the platform. */
+export class DatabaseUnavailable extends ProblemException {
+  override readonly name = 'DatabaseUnavailable';
+
+  constructor(
+    readonly reason: Reason,
+    cause?: unknown,
+  ) {
+    super('dependency-unavailable', {
+      detail: DETAILS[reason] ?? AWAY,
+      // A repeat does not help where a key is missing: the operator has to correct the configuration.
+      ...(reason === 'sealed' ? { retryable: false } : { retryAfter: 1 }),
+      cause,
+    });
+  }
+
+  /** The database did not respond, so a step may have been carried out. */
+  get isAway(): boolean {
+    return !(this.reason in DETAILS);
+  }
+}
