@@ -44,12 +44,12 @@ export interface Query {
 const PARAMETER = /(?<!:):([a-z]\w*)/gi;
 
 function compile(source: string) {
-  const names: string[] = [];
+  const placed: string[] = [];
   const text = source.replaceAll(PARAMETER, (_, name: string) => {
-    const known = names.indexOf(name);
-    return `$${known < 0 ? names.push(name) : known + 1}`;
+    const known = placed.indexOf(name);
+    return `$${known < 0 ? placed.push(name) : known + 1}`;
   });
-  return { text, names };
+  return { text, names: placed };
 }
 
 export function sql(strings: TemplateStringsArray, ...pieces: readonly Sql[]): Sql {

@@ -1,11 +1,11 @@
 import { exhausted, exhaustedProblem, monthOf, type Budget, type BudgetUse } from '../control/budgets.ts';
-import { stoppedProblem } from '../control/maintenance.ts';
+import { type MaintenanceWindow, stoppedProblem } from '../control/maintenance.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
 import { type Columns, names, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Details, enterprisesOf, released } from './ledger-record.ts';
-import { MAINTENANCE, WINDOW, windowIn } from './window-store.ts';
+import { MAINTENANCE, WINDOW } from './window-store.ts';
 import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
 import { type Begin, type Begun, MAX_WRITES } from './write-steps.ts';
@@ -80,16 +80,16 @@ class Beginning {
   readonly #bounded: Map<string, Bounded>;
   readonly #budgets: readonly UseRow[];
   readonly #used = new Map<string, Record<Budget, number>>();
-  readonly #window: ReturnType<typeof windowIn>;
+  readonly #window: MaintenanceWindow | undefined;
   readonly #month: string;
   /** Those that begin now. */
   readonly #fresh: NewRow[] = [];
 
   constructor(
-    [, window = [], known, aliases = [], bounded, ...locksAndBudgets]: readonly Rows[],
+    [, window, known, aliases = [], bounded, ...locksAndBudgets]: readonly Rows[],
     private readonly now: number,
   ) {
-    this.#window = windowIn(window);
+    [this.#window] = rowsAs<MaintenanceWindow>(window);
     this.#known = new Map(rowsAs<WriteRow>(known).map((row) => [row.name, row]));
     this.#aliases = new Map(aliases.map(({ alias, name }) => [String(alias), String(name)]));
     this.#bounded = new Map(rowsAs<Bounded>(bounded).map((row) => [row.caller, { ...row }]));

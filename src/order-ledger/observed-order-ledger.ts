@@ -1,42 +1,45 @@
 import { Injectable } from '@nestjs/common';
-import type { MonthlyUse } from '../control/budgets.ts';
+import { Database } from '../database/database.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
 import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
-import type { LoggedMove } from './move-log.ts';
-import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
+import type { Begin, Begun, Move, Moved } from './write-steps.ts';
+import { WriteRecords } from './write-rows.ts';
 import { WriteStore } from './write-store.ts';
 
-/** The order ledger that everything uses: it counts, logs and traces the steps of the store, and drops what is cached when an order was carried out. */
+/** The order ledger that everything uses: it counts, logs and traces its steps, and drops what is cached when an order was carried out. */
 @Injectable()
-export class ObservedOrderLedger {
+export class ObservedOrderLedger extends WriteStore {
   constructor(
-    private readonly store: WriteStore,
+    database: Database,
+    records: WriteRecords,
     private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly generations: Generations,
-  ) {}
+  ) {
+    super(database, records);
+  }
 
   /** An order was, or may have been, carried out: drops cached reads. Never fails. */
   carriedOut(): Promise<void> {
     return this.generations.written({});
   }
 
-  begin(write: Begin): Promise<Begun> {
+  override begin(write: Begin): Promise<Begun> {
     return inSpan('ledger begin', {}, async (span) => {
-      const begun = await this.store.begin(write);
+      const begun = await super.begin(write);
       span?.setAttribute('gateway.ledger.result', begun.kind);
       return begun;
     });
   }
 
-  async move(move: Move): Promise<Moved> {
+  override async move(move: Move): Promise<Moved> {
     const attributes = { 'gateway.ledger.to': move.to };
     const moved = await inSpan('ledger move', { attributes }, async (span) => {
-      const result = await this.store.move(move);
+      const result = await super.move(move);
       span?.setAttribute('gateway.ledger.result', result.kind);
       return result;
     });
@@ -44,36 +47,12 @@ export class ObservedOrderLedger {
     return moved;
   }
 
-  async sweep(): Promise<readonly string[]> {
-    const ended = await this.store.sweep();
+  override async sweep(): Promise<readonly string[]> {
+    const ended = await super.sweep();
     for (const name of ended)
       this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
     if (ended.some(isOrder)) this.#carriedOutLate();
     return ended;
-  }
-
-  holds(name: string, owner: string): Promise<boolean> {
-    return this.store.holds(name, owner);
-  }
-
-  read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
-    return this.store.read(name, within);
-  }
-
-  list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
-    return this.store.list(query, offset, count, abandon);
-  }
-
-  recordIn(move: LoggedMove): LedgerRecord {
-    return this.store.recordIn(move);
-  }
-
-  used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
-    return this.store.used(caller, months);
-  }
-
-  waiting(): Promise<WaitingOrders> {
-    return this.store.waiting();
   }
 
   #observe({ by }: Move, { name, state, details }: LedgerRecord): void {

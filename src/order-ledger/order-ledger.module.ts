@@ -11,14 +11,12 @@ import { OrderLedger } from './order-ledger.service.ts';
 import { WindowStore } from './window-store.ts';
 import { WriteRecorder } from './write-recorder.ts';
 import { WriteRecords } from './write-rows.ts';
-import { WriteStore } from './write-store.ts';
 
 /** Writes that must not run twice, what operators stop, and the feed of what has moved. */
 @Module({
   imports: [CallerModule, ReadCacheModule],
   providers: [
     WriteRecords,
-    WriteStore,
     ObservedOrderLedger,
     EventStore,
     WindowStore,

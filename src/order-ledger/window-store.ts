@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
+import type { MaintenanceWindow } from '../control/maintenance.ts';
 import { Database } from '../database/database.ts';
-import type { Rows } from '../database/engine.ts';
 import { NOW, sql } from '../database/sql.ts';
 import { locked, type Step } from '../database/step.ts';
 
@@ -18,29 +17,17 @@ export interface StoredMaintenance {
 /** An order that begins shares this lock with others; whoever changes the window has it alone. */
 export const MAINTENANCE = 'maintenance';
 
+const FIELDS = sql`stops, starts_at AS "from", ends_at AS "until", reason, set_by AS "by"`;
 /** In the look of a step that begins orders, after the lock. */
-export const WINDOW = sql`
-  SELECT stops, starts_at, ends_at, reason, set_by FROM maintenance WHERE platform = :platform`;
+export const WINDOW = sql`SELECT ${FIELDS} FROM maintenance WHERE platform = :platform`;
 const WINDOW_NOW = sql`
-  SELECT ${NOW} AS now, stops, starts_at, ends_at, reason, set_by
-  FROM (SELECT 1 AS one) AS one LEFT JOIN maintenance ON platform = :platform`;
+  SELECT ${NOW} AS now, ${FIELDS} FROM (SELECT 1 AS one) AS one LEFT JOIN maintenance ON platform = :platform`;
 const SET = sql`
   INSERT INTO maintenance (platform, stops, starts_at, ends_at, reason, set_by)
   VALUES (:platform, :stops, :from, :until, :reason, :by)
   ON CONFLICT (platform) DO UPDATE SET stops = excluded.stops, starts_at = excluded.starts_at,
     ends_at = excluded.ends_at, reason = excluded.reason, set_by = excluded.set_by`;
 const END = sql`DELETE FROM maintenance WHERE platform = :platform`;
-
-export function windowIn([row]: Rows): MaintenanceWindow | undefined {
-  if (typeof row?.['stops'] !== 'string') return undefined;
-  return {
-    stops: row['stops'] as Stops,
-    from: Number(row['starts_at']),
-    until: Number(row['ends_at']),
-    reason: String(row['reason']),
-    by: String(row['set_by']),
-  };
-}
 
 const setWindow: Step<NewWindow, StoredMaintenance> = {
   name: 'set maintenance',
@@ -64,8 +51,9 @@ export class WindowStore {
   constructor(private readonly database: Database) {}
 
   async read(): Promise<StoredMaintenance> {
-    const rows = await this.database.read<Rows[number]>(WINDOW_NOW.with());
-    return { window: windowIn(rows), now: Number(rows[0]?.['now']) };
+    type Row = { readonly now: number } & (MaintenanceWindow | { readonly stops: null });
+    const [{ now, ...window }] = (await this.database.read(WINDOW_NOW.with())) as readonly [Row];
+    return { window: window.stops === null ? undefined : window, now };
   }
 
   /** Replaces the window before. Once it has resolved, no order begins anywhere within the window, whatever a replica knows. */

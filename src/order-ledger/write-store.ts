@@ -1,5 +1,5 @@
 import { keptMonths, type MonthlyUse } from '../control/budgets.ts';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
 import { ConfigError } from '../config/config-error.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
@@ -57,7 +57,6 @@ const forgetUses: Step<number, undefined> = {
 };
 
 /** Orders and keyed writes in the database. Each call is one atomic step on its clock. Where it rejects with {@link DatabaseUnavailable}, nothing may be sent. */
-@Injectable()
 export class WriteStore implements OnModuleInit {
   readonly #lists: OrderListStore;
   #forgottenAt = -Infinity;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
-import type { Rows } from '../database/engine.ts';
-import { among, FOR_UPDATE, NOW, rows, sql } from '../database/sql.ts';
-import type { Step } from '../database/step.ts';
+import { rowsAs } from '../database/engine.ts';
+import { among, type Columns, fields, names, NOW, type Query, rows, sql } from '../database/sql.ts';
+import { locked, type Step } from '../database/step.ts';
 
 export const RESERVATION_MS = 30 * 24 * 3_600_000;
 /** The limit for one caller; the numbers that end first are forgotten first. */
@@ -13,7 +13,7 @@ const MAX_DELETED = 1_000;
 /** Says that several orders used a number, so that none of them alone may free it. */
 const SEVERAL = '*';
 
-const NUMBERS = rows('numbers', { asset_num: 'text' });
+const NUMBERS = rows('numbers', { assetNum: 'text' });
 const IN_NUMBERS = among(sql`asset_num`, sql`SELECT asset_num FROM ${NUMBERS}`);
 const OF_CALLER = sql`reservations.platform = :platform AND reservations.caller = :caller`;
 
@@ -34,21 +34,17 @@ const CUT = sql`
     sql`SELECT asset_num FROM reservations AS old WHERE old.platform = :platform AND old.caller = :caller
       ORDER BY reserved_until DESC, asset_num LIMIT :most OFFSET :kept`,
   )}`;
+const BOUND: Columns = { assetNum: 'text', enterprise: 'text', orderName: 'text' };
 const KNOWN = sql`
-  SELECT asset_num, enterprise, order_name, CASE WHEN bound_until > ${NOW} THEN 1 ELSE 0 END AS bound,
+  SELECT ${fields(BOUND)}, CASE WHEN bound_until > ${NOW} THEN 1 ELSE 0 END AS bound,
     CASE WHEN reserved_until > ${NOW} THEN 1 ELSE 0 END AS reserved
   FROM reservations WHERE ${OF_CALLER} AND ${IN_NUMBERS}`;
-const LOCKED = sql`
-  SELECT asset_num, enterprise, order_name, CASE WHEN bound_until > ${NOW} THEN 1 ELSE 0 END AS bound
-  FROM reservations WHERE ${OF_CALLER} AND ${IN_NUMBERS} ORDER BY asset_num ${FOR_UPDATE}`;
-const BOUND = rows('bound', { asset_num: 'text', enterprise: 'text', order_name: 'text' });
-const INSERT = sql`
-  INSERT INTO reservations (platform, caller, asset_num, reserved_until, bound_until, enterprise, order_name)
-  SELECT CAST(:platform AS text), CAST(:caller AS text), asset_num, 0, CAST(:until AS bigint), enterprise, order_name FROM ${BOUND}`;
 const BIND = sql`
-  UPDATE reservations SET enterprise = bound.enterprise, order_name = bound.order_name, bound_until = :until
-  FROM ${BOUND} WHERE ${OF_CALLER} AND reservations.asset_num = bound.asset_num
-    AND ${among(sql`reservations.asset_num`, sql`SELECT asset_num FROM ${BOUND}`)}`;
+  INSERT INTO reservations (platform, caller, reserved_until, bound_until, ${names(BOUND)})
+  SELECT CAST(:platform AS text), CAST(:caller AS text), 0, CAST(:until AS bigint), ${names(BOUND)}
+  FROM ${rows('bound', BOUND)} WHERE true ORDER BY asset_num
+  ON CONFLICT (platform, caller, asset_num) DO UPDATE SET enterprise = excluded.enterprise, order_name = excluded.order_name,
+    bound_until = excluded.bound_until`;
 const RELEASE = sql`
   UPDATE reservations SET enterprise = NULL, order_name = NULL, bound_until = 0
   WHERE ${OF_CALLER} AND order_name = :order AND ${IN_NUMBERS}`;
@@ -65,61 +61,39 @@ interface Uses {
   readonly uses: readonly NumberUse[];
 }
 
-/** A caller's numbers are changed by one transaction after another, so each step has one of its inputs. */
-const ONE_AT_A_TIME = () => '';
-
 const reserve: Step<{ readonly caller: string; readonly assetNums: readonly string[] }, undefined> = {
   name: 'reserve numbers',
-  key: ONE_AT_A_TIME,
   repeatable: true,
   look: () => [sql`SELECT 1`.with()],
-  decide: ([input], _, now) => {
-    if (!input) return { results: () => [] };
-    const { caller, assetNums } = input;
-    const numbers = [...new Set(assetNums)].map((assetNum) => ({ asset_num: assetNum }));
-    return {
-      writes: [
-        RESERVE.with({ caller, numbers, until: now + RESERVATION_MS }),
-        FORGET.with({ caller, now, most: MAX_DELETED }),
-        CUT.with({ caller, most: MAX_DELETED, kept: MAX_RESERVATIONS }),
-      ],
-    };
-  },
+  decide: ([{ caller, assetNums }], _, now) => ({
+    writes: [
+      RESERVE.with({ caller, numbers: numbersOf(assetNums), until: now + RESERVATION_MS }),
+      FORGET.with({ caller, now, most: MAX_DELETED }),
+      CUT.with({ caller, most: MAX_DELETED, kept: MAX_RESERVATIONS }),
+    ],
+  }),
 };
+
+/** Others bind and release no number of the caller before the commit, so a number that has no row yet is safe too. */
+function lockNumbers(caller: string): Query {
+  return locked(`numbers of ${caller}`, 'alone');
+}
 
 const bind: Step<Uses, boolean> = {
   name: 'bind numbers',
-  key: ONE_AT_A_TIME,
   repeatable: true,
-  look: ([input]) => [
-    LOCKED.with({
-      caller: input?.caller ?? '',
-      numbers: (input?.uses ?? []).map(({ assetNum }) => ({ asset_num: assetNum })),
-    }),
-  ],
-  decide: ([input], [found], now) => {
-    if (!input) return { results: () => [] };
-    const { caller, order, uses } = input;
-    const known = boundIn(found);
-    const bound = new Map<string, { enterprise: string; order: string }>();
+  look: ([{ caller, uses }]) => [lockNumbers(caller), knownNumbers(caller, named(uses))],
+  decide: ([{ caller, order, uses }], [, found], now) => {
+    const known = boundIn(rowsAs(found));
+    const bound = new Map<string, Bound>();
     for (const { assetNum, enterprise } of uses) {
       const before = bound.get(assetNum) ?? known.get(assetNum);
       if (before && before.enterprise !== enterprise) return { results: () => [false] };
-      bound.set(assetNum, { enterprise, order: before && before.order !== order ? SEVERAL : order });
+      const orderName = before && before.orderName !== order ? SEVERAL : order;
+      bound.set(assetNum, { assetNum, enterprise, orderName });
     }
-    const there = new Set(found?.map((row) => row['asset_num']));
-    const all = [...bound].map(([assetNum, { enterprise, order: by }]) => ({
-      ...{ asset_num: assetNum, enterprise, order_name: by },
-    }));
-    const [old, fresh] = [true, false].map((isThere) =>
-      all.filter((row) => there.has(row.asset_num) === isThere),
-    );
-    const until = now + RESERVATION_MS;
     return {
-      writes: [
-        ...(old?.length ? [BIND.with({ caller, bound: old, until })] : []),
-        ...(fresh?.length ? [INSERT.with({ caller, bound: fresh, until })] : []),
-      ],
+      writes: [BIND.with({ caller, bound: [...bound.values()], until: now + RESERVATION_MS })],
       results: () => [true],
     };
   },
@@ -127,25 +101,39 @@ const bind: Step<Uses, boolean> = {
 
 const release: Step<Uses, undefined> = {
   name: 'release numbers',
-  key: ONE_AT_A_TIME,
   repeatable: true,
-  decide: ([input]) => {
-    if (!input) return { results: () => [] };
-    const { caller, order, uses } = input;
-    const numbers = uses.map(({ assetNum }) => ({ asset_num: assetNum }));
-    return { writes: [RELEASE.with({ caller, order, numbers })] };
-  },
+  look: ([{ caller }]) => [lockNumbers(caller)],
+  decide: ([{ caller, order, uses }]) => ({
+    writes: [RELEASE.with({ caller, order, numbers: numbersOf(named(uses)) })],
+  }),
 };
 
-function boundIn(found: Rows = []): Map<string, { enterprise: string; order: string }> {
-  return new Map(
-    found
-      .filter((row) => row['bound'] === 1)
-      .map((row) => [
-        String(row['asset_num']),
-        { enterprise: String(row['enterprise']), order: String(row['order_name']) },
-      ]),
-  );
+interface Bound {
+  readonly assetNum: string;
+  readonly enterprise: string;
+  readonly orderName: string;
+}
+
+interface NumberRow extends Bound {
+  /** 1 or 0, as `reserved`. */
+  readonly bound: number;
+  readonly reserved: number;
+}
+
+function boundIn(found: readonly NumberRow[]): ReadonlyMap<string, Bound> {
+  return new Map(found.filter(({ bound }) => bound === 1).map((row) => [row.assetNum, row]));
+}
+
+function named(uses: readonly NumberUse[]): string[] {
+  return uses.map(({ assetNum }) => assetNum);
+}
+
+function numbersOf(assetNums: readonly string[]) {
+  return [...new Set(assetNums)].map((assetNum) => ({ assetNum }));
+}
+
+function knownNumbers(caller: string, assetNums: readonly string[]): Query {
+  return KNOWN.with({ caller, numbers: numbersOf(assetNums) });
 }
 
 /** Reserved asset numbers in the database, and the enterprises to which orders have bound them. Every call rejects with `DatabaseUnavailable` while the database is away. */
@@ -162,9 +150,8 @@ export class ReservationStore {
     caller: string,
     assetNums: readonly string[],
   ): Promise<{ readonly reserved: ReadonlySet<string>; readonly boundTo: ReadonlyMap<string, string> }> {
-    const numbers = assetNums.map((assetNum) => ({ asset_num: assetNum }));
-    const found = await this.database.read<Rows[number]>(KNOWN.with({ caller, numbers }));
-    const reserved = found.filter((row) => row['reserved'] === 1).map((row) => String(row['asset_num']));
+    const found = await this.database.read<NumberRow>(knownNumbers(caller, assetNums));
+    const reserved = found.filter((row) => row.reserved === 1).map(({ assetNum }) => assetNum);
     const bound = [...boundIn(found)].map(([assetNum, { enterprise }]) => [assetNum, enterprise] as const);
     return { reserved: new Set(reserved), boundTo: new Map(bound) };
   }

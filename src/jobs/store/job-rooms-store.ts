@@ -1,25 +1,26 @@
+import { rowsAs } from '../../database/engine.ts';
 import { FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 import { addTasks, channelOf } from '../../tasks/task-store.ts';
 import type { JobDefinition } from './job-record.ts';
-import { COLUMNS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
+import { JOB_FIELDS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
 import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './stored-job.ts';
 
 /** The kind of the tasks of imports, each of which has the id of its job. */
 export const IMPORT = 'import';
 
 const OPEN = sql`
-  SELECT job_id, owner, state, enterprise, caller, bytes, created_at FROM jobs
-  WHERE platform = :platform AND finished_at IS NULL AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reserved_ms AS bigint))`;
-const OWN = sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_JOB} ${FOR_UPDATE}`;
+  SELECT ${JOB_FIELDS} FROM jobs
+  WHERE platform = :platform AND finished_at IS NULL AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reservedMs AS bigint))`;
+const OWN = sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_JOB} ${FOR_UPDATE}`;
 const ROOM = sql`
   SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes FROM jobs
-  WHERE platform = :platform AND created_at > (SELECT ${NOW}) - CAST(:kept_ms AS bigint)
-    AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reserved_ms AS bigint))`;
+  WHERE platform = :platform AND created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint)
+    AND (state <> 'reserved' OR created_at > (SELECT ${NOW}) - CAST(:reservedMs AS bigint))`;
 const RESERVE = sql`
   INSERT INTO jobs (platform, job_id, state, owner, enterprise, caller, bytes, definition, total, chunks, counts, prepared, cancelled,
     version, created_at, changed_at)
-  VALUES (:platform, :job_id, 'reserved', :owner, :enterprise, :caller, :bytes, '', 0, 0, '[]', 0, 0, 0, :now, :now)
+  VALUES (:platform, :jobId, 'reserved', :owner, :enterprise, :caller, :bytes, '', 0, 0, '[]', 0, 0, 0, :now, :now)
   ON CONFLICT (platform, job_id) DO UPDATE SET owner = excluded.owner, enterprise = excluded.enterprise, caller = excluded.caller,
     bytes = excluded.bytes, created_at = excluded.created_at`;
 const DROP_CHUNKS = sql`DELETE FROM job_chunks WHERE ${OF_JOB}`;
@@ -36,27 +37,20 @@ export const reserve: Step<Wanted, Reserved> = {
   repeatable: true,
   look: ([wanted]) => [
     locked('imports', 'alone'),
-    OPEN.with({ reserved_ms: RESERVED_MS }),
-    OWN.with({ job_id: wanted?.jobId ?? '' }),
-    ROOM.with({ reserved_ms: RESERVED_MS, kept_ms: KEPT_MS }),
+    OPEN.with({ reservedMs: RESERVED_MS }),
+    OWN.with({ jobId: wanted.jobId }),
+    ROOM.with({ reservedMs: RESERVED_MS, keptMs: KEPT_MS }),
   ],
-  decide: (wanteds, [, open, own, room], now) => {
-    const [wanted] = wanteds as [Wanted];
+  decide: ([wanted], [, open, own, room], now) => {
     const { jobId, owner, enterpriseGlobalId: enterprise, caller, bytes } = wanted;
     const there = rowOf(own, jobId);
-    const result = refusalOf(
-      wanted,
-      (open ?? []) as unknown[] as JobRow[],
-      there,
-      Number(room?.[0]?.['bytes']),
-      now,
-    );
+    const result = refusalOf(wanted, rowsAs<JobRow>(open), there, Number(room?.[0]?.['bytes']), now);
     if (result) return { results: () => [result] };
     const isTaken = there !== undefined && there.owner !== owner;
     return {
       writes: [
-        ...(isTaken ? [DROP_CHUNKS.with({ job_id: jobId })] : []),
-        RESERVE.with({ job_id: jobId, owner, enterprise, caller, bytes, now }),
+        ...(isTaken ? [DROP_CHUNKS.with({ jobId })] : []),
+        RESERVE.with({ jobId, owner, enterprise, caller, bytes, now }),
       ],
       results: () => [{ kind: 'reserved' }],
     };
@@ -70,11 +64,11 @@ function refusalOf(
   used: number,
   now: number,
 ): Reserved | undefined {
-  const isOver = there?.state === 'reserved' && there.created_at <= now - RESERVED_MS;
+  const isOver = there?.state === 'reserved' && there.createdAt <= now - RESERVED_MS;
   if (there && !isOver && there.owner !== owner) return { kind: 'in-progress', jobId };
-  const others = open.filter((each) => each.job_id !== jobId);
+  const others = open.filter((each) => each.jobId !== jobId);
   const same = others.find((each) => each.enterprise === enterpriseGlobalId);
-  if (same) return { kind: 'in-progress', jobId: same.job_id };
+  if (same) return { kind: 'in-progress', jobId: same.jobId };
   if (others.filter((each) => each.caller === caller).length >= MAX_OF_CALLER)
     return { kind: 'full', limit: 'caller' };
   const own = there && !isOver ? there.bytes : 0;
@@ -96,14 +90,14 @@ export const release: Step<OfOwner, undefined> = {
     writes: given.flatMap(({ jobId, owner }) => {
       const row = rowOf(found, jobId);
       const isOwn = row?.state === 'reserved' && row.owner === owner;
-      return isOwn ? [DROP_CHUNKS.with({ job_id: jobId }), DROP_JOB.with({ job_id: jobId })] : [];
+      return isOwn ? [DROP_CHUNKS.with({ jobId }), DROP_JOB.with({ jobId })] : [];
     }),
   }),
 };
 
 const UPLOAD = sql`
   INSERT INTO job_chunks (platform, job_id, chunk, results, waiting, counts, calls)
-  VALUES (:platform, :job_id, :chunk, :results, :waiting, '[]', 0)
+  VALUES (:platform, :jobId, :chunk, :results, :waiting, '[]', 0)
   ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting`;
 
 interface Upload {
@@ -120,7 +114,7 @@ export const upload: Step<Upload, undefined> = {
   bytes: ({ results, waiting }) => results.length + (waiting?.length ?? 0),
   repeatable: true,
   decide: (uploads) => ({
-    writes: uploads.map(({ jobId, ...given }) => UPLOAD.with({ job_id: jobId, ...given })),
+    writes: uploads.map((given) => UPLOAD.with({ ...given })),
   }),
 };
 
@@ -149,7 +143,7 @@ export const create: Step<Creation, boolean> = {
     return {
       writes: [
         ...fresh.map(({ jobId, definition, seal, total, chunks, bytes }) =>
-          CREATE.with({ job_id: jobId, definition: seal.definition(definition), total, chunks, bytes, now }),
+          CREATE.with({ jobId, definition: seal.definition(definition), total, chunks, bytes, now }),
         ),
         ...(fresh.length > 0
           ? [addTasks(fresh.map(({ jobId }) => ({ kind: IMPORT, name: jobId, inMs: 0 })))]

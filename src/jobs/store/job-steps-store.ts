@@ -58,14 +58,14 @@ function heldStep<Input extends Held>(
 }
 
 const LOST: Change = { writes: [], result: 'lost' };
-const isOver = ({ finished_at }: JobRow) => finished_at !== null;
+const isOver = ({ finishedAt }: JobRow) => finishedAt !== null;
 
 const START = sql`
   UPDATE jobs SET state = 'running', started_at = coalesce(started_at, :now), version = version + 1, changed_at = :now
   WHERE ${OF_JOB}`;
 
 export const takeJob = heldStep<Held>('take an import', ({ jobId }, job, isLive, now) =>
-  isLive && !isOver(job) ? { writes: [START.with({ job_id: jobId, now })], result: 'done' } : LOST,
+  isLive && !isOver(job) ? { writes: [START.with({ jobId, now })], result: 'done' } : LOST,
 );
 
 const BEGIN = sql`UPDATE job_chunks SET calls = :calls WHERE ${OF_JOB} AND chunk = :chunk`;
@@ -79,17 +79,17 @@ interface Call extends Held {
 export const begin = heldStep<Call>('begin a call', ({ jobId, chunk, calls }, job, isLive) => {
   if (!isLive || isOver(job)) return LOST;
   if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
-  return { writes: [BEGIN.with({ job_id: jobId, chunk, calls })], result: 'done' };
+  return { writes: [BEGIN.with({ jobId, chunk, calls })], result: 'done' };
 });
 
-const IN_SAVES = rows('saves', { job_id: 'text', chunk: 'bigint' });
+const IN_SAVES = rows('saves', { jobId: 'text', chunk: 'bigint' });
 const BEFORE = sql`
-  SELECT job_chunks.job_id, job_chunks.chunk, job_chunks.counts FROM job_chunks JOIN ${IN_SAVES}
+  SELECT job_chunks.job_id AS "jobId", job_chunks.chunk, job_chunks.counts FROM job_chunks JOIN ${IN_SAVES}
     ON job_chunks.job_id = saves.job_id AND job_chunks.chunk = saves.chunk
   WHERE job_chunks.platform = :platform AND ${among(sql`job_chunks.job_id`, sql`SELECT job_id FROM ${IN_SAVES}`)}`;
 const SAVE = sql`
   INSERT INTO job_chunks (platform, job_id, chunk, results, waiting, counts, calls)
-  VALUES (:platform, :job_id, :chunk, :results, :waiting, :counts, 0)
+  VALUES (:platform, :jobId, :chunk, :results, :waiting, :counts, 0)
   ON CONFLICT (platform, job_id, chunk) DO UPDATE SET results = excluded.results, waiting = excluded.waiting, counts = excluded.counts,
     calls = CASE WHEN excluded.waiting IS NULL THEN 0 ELSE job_chunks.calls END`;
 const COUNT = sql`UPDATE jobs SET counts = :counts, version = version + 1, changed_at = :now WHERE ${OF_JOB}`;
@@ -107,24 +107,21 @@ export const save = heldStep<Save>(
   'save rows',
   ({ jobId, chunk, counts, results, waiting }, job, _, now, [before]) => {
     if (isOver(job)) return LOST;
-    const known = before?.find((row) => row['job_id'] === jobId && row['chunk'] === chunk)?.['counts'];
+    const known = before?.find((row) => row['jobId'] === jobId && row['chunk'] === chunk)?.['counts'];
     const [last, all] = [known ?? '[]', job.counts].map((list) => JSON.parse(String(list)) as number[]);
     const own = countList(counts);
     const sums = own.map((count, at) => (all?.[at] ?? 0) + count - (last?.[at] ?? 0));
     // The rows of a job that waited for too long are forgotten.
-    const isLate = job.created_at <= now - WAITING_MS;
+    const isLate = job.createdAt <= now - WAITING_MS;
     const chunkNow = { chunk, results, waiting: isLate ? null : waiting, counts: JSON.stringify(own) };
     return {
-      writes: [
-        SAVE.with({ job_id: jobId, ...chunkNow }),
-        COUNT.with({ job_id: jobId, counts: JSON.stringify(sums), now }),
-      ],
+      writes: [SAVE.with({ jobId, ...chunkNow }), COUNT.with({ jobId, counts: JSON.stringify(sums), now })],
       result: job.cancelled === 1 ? 'cancelled' : 'done',
     };
   },
   {
     bytes: ({ results, waiting }) => results.length + (waiting?.length ?? 0),
-    look: (saves) => [BEFORE.with({ saves: saves.map(({ jobId, chunk }) => ({ job_id: jobId, chunk })) })],
+    look: (saves) => [BEFORE.with({ saves: saves.map(({ jobId, chunk }) => ({ jobId, chunk })) })],
   },
 );
 
@@ -137,7 +134,7 @@ interface Plan extends Held {
 }
 
 export const prepared = heldStep<Plan>('record a plan', ({ jobId, chunks, total }, job, _, now) =>
-  isOver(job) ? LOST : { writes: [PREPARED.with({ job_id: jobId, chunks, total, now })], result: 'done' },
+  isOver(job) ? LOST : { writes: [PREPARED.with({ jobId, chunks, total, now })], result: 'done' },
 );
 
 const FINISH = sql`
@@ -149,12 +146,12 @@ const PART_OF_RESULTS = 2;
 
 function finished(job: JobRow, state: JobState, problem: string | null, now: number, seal: JobSeal): Change {
   const bytes = Math.ceil(job.bytes / PART_OF_RESULTS);
-  const after = { ...job, state, problem, finished_at: now, changed_at: now, version: job.version + 1 };
-  const named = { job_id: job.job_id };
+  const after = { ...job, state, problem, finishedAt: now, changedAt: now, version: job.version + 1 };
+  const { jobId } = job;
   return {
-    writes: [FINISH.with({ ...named, state, problem, bytes, now }), FORGET.with(named)],
+    writes: [FINISH.with({ jobId, state, problem, bytes, now }), FORGET.with({ jobId })],
     result: 'done',
-    event: { kind: 'job', name: job.job_id, state, at: now, record: seal.event(after) },
+    event: { kind: 'job', name: jobId, state, at: now, record: seal.event(after) },
   };
 }
 
@@ -191,7 +188,7 @@ export const cancel: Step<Cancelled, undefined> = {
     const changes = given.flatMap(({ jobId, seal }): Change[] => {
       const job = rowOf(jobs, jobId);
       if (!job || job.state === 'reserved' || isOver(job)) return [];
-      if (job.started_at === null) {
+      if (job.startedAt === null) {
         const ended = finished(
           { ...job, cancelled: 1, version: job.version + 1 },
           'cancelled',
@@ -199,9 +196,9 @@ export const cancel: Step<Cancelled, undefined> = {
           now,
           seal,
         );
-        return [{ ...ended, writes: [CANCEL.with({ job_id: jobId, now }), ...ended.writes] }];
+        return [{ ...ended, writes: [CANCEL.with({ jobId, now }), ...ended.writes] }];
       }
-      return [{ writes: [CANCEL.with({ job_id: jobId, now })], result: 'done' }];
+      return [{ writes: [CANCEL.with({ jobId, now })], result: 'done' }];
     });
     const events = changes.flatMap(({ event }) => event ?? []);
     return {

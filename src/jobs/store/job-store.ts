@@ -6,7 +6,7 @@ import type { LoggedMove } from '../../order-ledger/move-log.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import * as rooms from './job-rooms-store.ts';
-import { COLUMNS, IS_KEPT, type JobRow, JobSeal, readJob } from './job-rows-store.ts';
+import { IS_KEPT, JOB_FIELDS, type JobRow, JobSeal, readJob } from './job-rows-store.ts';
 import * as steps from './job-steps-store.ts';
 import { sweep } from './job-sweep-store.ts';
 import {
@@ -33,23 +33,23 @@ const OF_ENTERPRISES = sql`${OF_QUERY}
 const NEWEST = sql`ORDER BY created_at DESC, job_id LIMIT :count OFFSET :offset`;
 const LISTS = {
   all: {
-    page: sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_QUERY} ${NEWEST}`,
+    page: sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_QUERY} ${NEWEST}`,
     total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_QUERY}`,
   },
   some: {
-    page: sql`SELECT ${COLUMNS} FROM jobs WHERE ${OF_ENTERPRISES} ${NEWEST}`,
+    page: sql`SELECT ${JOB_FIELDS} FROM jobs WHERE ${OF_ENTERPRISES} ${NEWEST}`,
     total: sql`SELECT count(*) AS total FROM jobs WHERE ${OF_ENTERPRISES}`,
   },
 };
 const UNFINISHED = sql`
-  SELECT job_id, changed_at, state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
+  SELECT job_id AS "jobId", changed_at AS "changedAt", state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
   ORDER BY created_at LIMIT :most`;
 /** Rows that waited for too long count as gone, also where no process has swept them away. */
 const CHUNK = sql`
-  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waiting_ms AS bigint) THEN waiting END AS waiting
+  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waitingMs AS bigint) THEN waiting END AS waiting
   FROM job_chunks JOIN jobs ON jobs.platform = job_chunks.platform AND jobs.job_id = job_chunks.job_id
-  WHERE job_chunks.platform = :platform AND job_chunks.job_id = :job_id AND chunk = :chunk`;
-const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :job_id AND calls > 0`;
+  WHERE job_chunks.platform = :platform AND job_chunks.job_id = :jobId AND chunk = :chunk`;
+const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :jobId AND calls > 0`;
 
 /**
  * The jobs in the database. Each call is one step by the database's clock. When a call rejects with {@link DatabaseUnavailable}, nothing may be
@@ -115,7 +115,7 @@ export class JobStore {
     const { page, total } = enterprises ? LISTS.some : LISTS.all;
     const wanted = {
       state: state ?? null,
-      kept_ms: KEPT_MS,
+      keptMs: KEPT_MS,
       ...(enterprises && { enterprises: [...enterprises].map((enterprise) => ({ enterprise })) }),
     };
     const [found, [counted]] = await Promise.all([
@@ -127,7 +127,7 @@ export class JobStore {
 
   async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
     type Parts = { readonly results: Uint8Array; readonly waiting: Uint8Array | null };
-    const query = CHUNK.with({ job_id: jobId, chunk, waiting_ms: WAITING_MS });
+    const query = CHUNK.with({ jobId, chunk, waitingMs: WAITING_MS });
     const [found] = await this.database.read<Parts>(query);
     const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
     return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
@@ -135,12 +135,7 @@ export class JobStore {
 
   async unfinished(): Promise<readonly UnfinishedJob[]> {
     const query = UNFINISHED.with({ most: MAX_UNFINISHED });
-    const found = await this.database.read<JobRow>(query);
-    return found.map(({ job_id, changed_at, state }) => ({
-      jobId: job_id,
-      changedAt: changed_at,
-      state: state as JobState,
-    }));
+    return this.database.read<UnfinishedJob>(query);
   }
 
   /** Makes the process with this attempt the only one that may change the job. */
@@ -150,7 +145,7 @@ export class JobStore {
     if (!job || isEnded(job.state)) return { kind: 'ended' };
     if (result === 'lost') return { kind: 'lost' };
     type Recorded = { readonly chunk: number; readonly calls: number };
-    const recorded = await this.database.read<Recorded>(CALLS.with({ job_id: jobId }));
+    const recorded = await this.database.read<Recorded>(CALLS.with({ jobId }));
     return { kind: 'taken', job, calls: new Map(recorded.map(({ chunk, calls }) => [chunk, calls])) };
   }
 

@@ -12,12 +12,12 @@ const ROOM_KEPT_MS = 3_600_000;
 const OVERDUE = sql`
   SELECT job_chunks.job_id, job_chunks.chunk FROM jobs JOIN job_chunks
     ON job_chunks.platform = jobs.platform AND job_chunks.job_id = jobs.job_id
-  WHERE jobs.platform = :platform AND jobs.finished_at IS NULL AND jobs.created_at <= (SELECT ${NOW}) - CAST(:waiting_ms AS bigint)
+  WHERE jobs.platform = :platform AND jobs.finished_at IS NULL AND jobs.created_at <= (SELECT ${NOW}) - CAST(:waitingMs AS bigint)
     AND job_chunks.waiting IS NOT NULL LIMIT :most`;
 const FORGET_ONE = sql`UPDATE job_chunks SET waiting = NULL WHERE ${OF_JOB} AND chunk = :chunk`;
 const OLDEST = sql`
-  SELECT job_id FROM jobs WHERE platform = :platform AND (finished_at IS NOT NULL AND created_at <= (SELECT ${NOW}) - CAST(:kept_ms AS bigint)
-    OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:room_ms AS bigint))
+  SELECT job_id FROM jobs WHERE platform = :platform AND (finished_at IS NOT NULL AND created_at <= (SELECT ${NOW}) - CAST(:keptMs AS bigint)
+    OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:roomMs AS bigint))
   ORDER BY created_at LIMIT 1 ${FOR_UPDATE}`;
 const SOME_CHUNKS = sql`
   SELECT chunk FROM job_chunks WHERE ${OF_JOB} LIMIT :most`;
@@ -35,17 +35,17 @@ const DROP_EMPTY = sql`
 export const sweep: Step<undefined, boolean> = {
   name: 'sweep jobs',
   look: () => [
-    OVERDUE.with({ waiting_ms: WAITING_MS, most: MAX_FORGOTTEN }),
-    OLDEST.with({ kept_ms: KEPT_MS, room_ms: ROOM_KEPT_MS }),
+    OVERDUE.with({ waitingMs: WAITING_MS, most: MAX_FORGOTTEN }),
+    OLDEST.with({ keptMs: KEPT_MS, roomMs: ROOM_KEPT_MS }),
     WITHOUT_TASK.with({ kind: IMPORT, most: MAX_FORGOTTEN }),
   ],
   decide: (_, [overdue = [], oldest = [], lost = []]) => {
     const writes = overdue.map((row) =>
-      FORGET_ONE.with({ job_id: String(row['job_id']), chunk: Number(row['chunk']) }),
+      FORGET_ONE.with({ jobId: String(row['job_id']), chunk: Number(row['chunk']) }),
     );
     for (const row of oldest) {
-      const job_id = String(row['job_id']);
-      writes.push(DROP_SOME.with({ job_id, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ job_id }));
+      const jobId = String(row['job_id']);
+      writes.push(DROP_SOME.with({ jobId, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ jobId }));
     }
     if (lost.length > 0)
       writes.push(addTasks(lost.map((row) => ({ kind: IMPORT, name: String(row['job_id']), inMs: 0 }))));

@@ -25,7 +25,7 @@ const OF_CALLERS = sql`
   WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}`;
 const ADD = sql`
   INSERT INTO webhooks (platform, webhook_id, caller, definition, version, cursor, pending)
-  VALUES (:platform, :webhook_id, :caller, :definition, 1, :cursor, 0)`;
+  VALUES (:platform, :webhookId, :caller, :definition, 1, :cursor, 0)`;
 
 interface NewWebhook {
   readonly webhookId: string;
@@ -54,9 +54,7 @@ export const addWebhook: Step<NewWebhook, boolean> = {
         !isThere(each) && known.filter((row) => row['caller'] === each.caller).length < each.maxOfCaller,
     );
     return {
-      writes: added.map(({ webhookId, caller, definition, cursor }) =>
-        ADD.with({ webhook_id: webhookId, caller, definition, cursor }),
-      ),
+      writes: added.map((each) => ADD.with({ ...each })),
       results: () => given.map((each) => added.includes(each) || isThere(each)),
     };
   },
@@ -77,7 +75,7 @@ const CHANGE = sql`
 /** From the beginning, whatever became of it. What the receiver answered last is still shown. */
 const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_at = NULL, last_attempt_at = NULL, next_attempt_at = :now`;
 const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
-const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
+const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 
 interface Change {
   readonly webhookId: string;
@@ -98,10 +96,9 @@ export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
       if (!before) return undefined;
       const webhook = changed(before.webhook);
       const isSwitchedOn = before.webhook.offReason !== null && webhook.offReason === null;
-      const named = { webhook_id: webhookId };
       const writes = [
-        ...(isSwitchedOn ? [ALL_AGAIN.with({ ...named, now })] : []),
-        CHANGE.with({ ...named, definition: seal.definition(webhook) }),
+        ...(isSwitchedOn ? [ALL_AGAIN.with({ webhookId, now })] : []),
+        CHANGE.with({ webhookId, definition: seal.definition(webhook) }),
       ];
       return { webhookId, writes, after: { ...before, webhook } };
     });
@@ -128,10 +125,10 @@ export const redeliverEvent: Step<OfEvent, undefined> = {
   decide: (given, [found], now) => {
     const there = given.filter(({ webhookId }) => webhookRowIn(found, webhookId));
     const { writes, wakes } = called(there.map(({ webhookId }) => webhookId));
-    const again = there.flatMap(({ webhookId, eventId }) => {
-      const named = { webhook_id: webhookId };
-      return [ONE_AGAIN.with({ ...named, event_id: eventId, now }), COUNT.with(named)];
-    });
+    const again = there.flatMap(({ webhookId, eventId }) => [
+      ONE_AGAIN.with({ webhookId, eventId, now }),
+      COUNT.with({ webhookId }),
+    ]);
     return { writes: [...again, ...writes], wakes };
   },
 };
@@ -146,12 +143,12 @@ export const removeWebhook: Step<string, undefined> = {
   repeatable: true,
   look: (webhookIds) => [lockWebhooks(webhookIds)],
   decide: (webhookIds) => ({
-    writes: webhookIds.flatMap((webhook_id) => [DROP_ALL.with({ webhook_id }), DROP.with({ webhook_id })]),
+    writes: webhookIds.flatMap((webhookId) => [DROP_ALL.with({ webhookId }), DROP.with({ webhookId })]),
   }),
 };
 
 const PROGRESS = sql`
-  UPDATE webhooks SET cursor = :cursor, last_delivered_at = :last_delivered_at, failing_since = :failing_since, pending = ${PENDING}
+  UPDATE webhooks SET cursor = :cursor, last_delivered_at = :lastDeliveredAt, failing_since = :failingSince, pending = ${PENDING}
   WHERE ${OF_WEBHOOK}`;
 
 interface Kept {
@@ -184,10 +181,7 @@ export const keepDeliveries: Step<Kept, boolean> = {
     const changed = held.flatMap(({ webhookId, changed: own }) =>
       [...own].map(([eventId, delivery]) => ({ webhookId, eventId, delivery })),
     );
-    const progress = held.map(({ webhookId, progress: { cursor, lastDeliveredAt, failingSince } }) => {
-      const times = { last_delivered_at: lastDeliveredAt, failing_since: failingSince };
-      return PROGRESS.with({ webhook_id: webhookId, cursor, ...times });
-    });
+    const progress = held.map((each) => PROGRESS.with({ webhookId: each.webhookId, ...each.progress }));
     return {
       writes: [...deliveryWrites(changed, now), ...progress],
       results: () => given.map((each) => held.includes(each)),
@@ -205,26 +199,26 @@ export const trimDeliveries: Step<string, undefined> = {
   key: (webhookId) => webhookId,
   repeatable: true,
   decide: (webhookIds) => ({
-    writes: webhookIds.map((webhook_id) => TRIM.with({ webhook_id, most: MAX_ENDED })),
+    writes: webhookIds.map((webhookId) => TRIM.with({ webhookId, most: MAX_ENDED })),
   }),
 };
 
 const OLD = sql`
-  SELECT webhook_id FROM deliveries WHERE platform = :platform AND made_at <= (SELECT ${NOW}) - CAST(:kept_ms AS bigint) LIMIT 1000`;
+  SELECT webhook_id FROM deliveries WHERE platform = :platform AND made_at <= (SELECT ${NOW}) - CAST(:keptMs AS bigint) LIMIT 1000`;
 const DROP_OLD = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND made_at <= :until`;
 
 /** In pieces: drops what is kept no longer. Resolves to whether there may be more. */
 export const sweepDeliveries: Step<undefined, boolean> = {
   name: 'sweep deliveries',
-  look: () => [OLD.with({ kept_ms: MOVES_KEPT_MS })],
+  look: () => [OLD.with({ keptMs: MOVES_KEPT_MS })],
   decide: (_, [found = []], now) => {
     const ids = [...new Set(found.map((row) => String(row['webhook_id'])))].toSorted().slice(0, MAX_SWEPT);
     return {
       writes: [
         lockWebhooks(ids),
-        ...ids.flatMap((webhook_id) => [
-          DROP_OLD.with({ webhook_id, until: now - MOVES_KEPT_MS }),
-          COUNT.with({ webhook_id }),
+        ...ids.flatMap((webhookId) => [
+          DROP_OLD.with({ webhookId, until: now - MOVES_KEPT_MS }),
+          COUNT.with({ webhookId }),
         ]),
       ],
       results: () => [ids.length > 0],

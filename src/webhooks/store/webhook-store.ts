@@ -16,8 +16,8 @@ import {
   DELIVERY_FIELDS,
   type DeliveryRow,
   OF_WEBHOOK,
-  PROGRESS_COLUMNS,
-  WEBHOOK_COLUMNS,
+  PROGRESS_FIELDS,
+  WEBHOOK_FIELDS,
   type WebhookRow,
   WebhookSeal,
 } from './webhook-rows-store.ts';
@@ -29,13 +29,13 @@ const MAX_PLACES = 1_000;
 /** More than the deliveries of one webhook that are kept. */
 const MAX_WAITING = 5_000;
 
-const ONE = sql`SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE ${OF_WEBHOOK}`;
+const ONE = sql`SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE ${OF_WEBHOOK}`;
 const ALL = sql`
-  SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
+  SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
 const OF_CALLER = sql`
-  SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE platform = :platform AND caller = :caller LIMIT :most`;
+  SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE platform = :platform AND caller = :caller LIMIT :most`;
 const PLACES = sql`
-  SELECT ${PROGRESS_COLUMNS}, version, CASE WHEN lease_until > (SELECT ${NOW}) THEN 1 ELSE 0 END AS held
+  SELECT ${PROGRESS_FIELDS}, version, CASE WHEN lease_until > (SELECT ${NOW}) THEN 1 ELSE 0 END AS held
   FROM webhooks LEFT JOIN tasks
     ON tasks.platform = webhooks.platform AND tasks.kind = :kind AND tasks.name = webhooks.webhook_id
   WHERE webhooks.platform = :platform AND webhook_id > :after ORDER BY webhook_id LIMIT :most`;
@@ -45,7 +45,7 @@ const OF_STATES = sql`
 const PAGE = sql`
   SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_STATES} ORDER BY event_id DESC LIMIT :count OFFSET :offset`;
 const TOTAL = sql`SELECT count(*) AS total FROM deliveries WHERE ${OF_STATES}`;
-const DELIVERY = sql`SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :event_id`;
+const DELIVERY = sql`SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 const WAITING = sql`
   SELECT ${DELIVERY_FIELDS} FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending' ORDER BY event_id LIMIT :most`;
 const LAST_ERROR = sql`
@@ -86,7 +86,7 @@ export class WebhookStore {
   }
 
   async read(webhookId: string): Promise<StoredWebhook | undefined> {
-    const [row] = await this.#read<WebhookRow>(ONE.with({ webhook_id: webhookId }));
+    const [row] = await this.#read<WebhookRow>(ONE.with({ webhookId }));
     return row && this.#seal.open(row);
   }
 
@@ -134,7 +134,7 @@ export class WebhookStore {
     offset: number,
     count: number,
   ): Promise<{ readonly found: Deliveries; readonly total: number }> {
-    const wanted = { webhook_id: webhookId, states: states.map((state) => ({ state })) };
+    const wanted = { webhookId, states: states.map((state) => ({ state })) };
     const [page, [counted]] = await Promise.all([
       this.#read<DeliveryRow>(PAGE.with({ ...wanted, offset, count })),
       this.#read<{ total: number }>(TOTAL.with(wanted)),
@@ -143,19 +143,19 @@ export class WebhookStore {
   }
 
   async delivery(webhookId: string, eventId: string): Promise<Delivery | undefined> {
-    const query = DELIVERY.with({ webhook_id: webhookId, event_id: eventId });
+    const query = DELIVERY.with({ webhookId, eventId });
     return deliveriesIn(await this.#read<DeliveryRow>(query)).get(eventId);
   }
 
   /** Those that wait, in the order of their events. */
   async waiting(webhookId: string): Promise<Deliveries> {
-    const query = WAITING.with({ webhook_id: webhookId, most: MAX_WAITING });
+    const query = WAITING.with({ webhookId, most: MAX_WAITING });
     return deliveriesIn(await this.#read<DeliveryRow>(query));
   }
 
   /** Of the newest event that was not taken. */
   async lastError(webhookId: string): Promise<string | null> {
-    const [row] = await this.#read<{ last_error: string }>(LAST_ERROR.with({ webhook_id: webhookId }));
+    const [row] = await this.#read<{ last_error: string }>(LAST_ERROR.with({ webhookId }));
     return row?.last_error ?? null;
   }
 
