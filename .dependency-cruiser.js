@@ -96,7 +96,7 @@ export default {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(tasks|jobs|webhooks|reconciliation)/|^src/order-ledger/search-store\\.ts$',
+        pathNot: '^src/(tasks|jobs|webhooks|reconciliation)/|^src/order-ledger/move-store\\.ts$',
       },
       to: { path: '^src/tasks/' },
     },

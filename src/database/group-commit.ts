@@ -157,14 +157,16 @@ export class GroupCommit {
     const watched = step.guarded ? this.guard.watch() : undefined;
     const looks = look.length === 0 ? [] : [LOOK_AT_CLOCK, ...look, ...(watched ? [watched.query] : [])];
     let decision: Decision<unknown> | undefined;
+    let wakes: readonly string[] = [];
     let doubt: DatabaseFault | undefined;
     const decide = (found: readonly Rows[]) => {
       doubt = watched?.check(found.at(-1) ?? []);
       if (doubt) return undefined;
       const now = Number(found[0]?.[0]?.['now'] ?? 0);
       decision = step.decide(inputs, found.slice(1, 1 + look.length), now);
-      const notices = (decision.wakes ?? []).flatMap((channel) => this.engine.notice(channel) ?? []);
-      return [...(decision.writes ?? []), ...notices];
+      const { writes = [] } = decision;
+      wakes = [...new Set(writes.flatMap((write) => write.wakes ?? []))];
+      return [...writes, ...wakes.flatMap((channel) => this.engine.notice(channel) ?? [])];
     };
     let written: readonly Rows[];
     try {
@@ -179,7 +181,7 @@ export class GroupCommit {
     if (!decision) throw new Error(`${step.name} has decided nothing`);
     for (const [at, { statement }] of (decision.writes ?? []).entries())
       if (statement === RAISE) this.guard.raised(written[at] ?? []);
-    this.wake(decision.wakes ?? []);
+    this.wake(wakes);
     return decision.results?.(written) ?? group.map(() => undefined);
   }
 

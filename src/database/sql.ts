@@ -38,6 +38,8 @@ export type { Sql };
 export interface Query {
   readonly statement: Sql;
   readonly parameters: SqlParameters;
+  /** The channel whose waiters wake after the commit of this write. */
+  readonly wakes?: string;
 }
 
 /** A parameter is a colon and a name; `::` is a cast of PostgreSQL. */

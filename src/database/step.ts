@@ -6,8 +6,6 @@ export interface Decision<Output> {
   readonly writes?: readonly Query[];
   /** The results in the order of the inputs; absent: each is undefined. `written` has the rows that each write returned. */
   readonly results?: (written: readonly Rows[]) => readonly Output[];
-  /** The channels whose waiters wake after the commit. */
-  readonly wakes?: readonly string[];
 }
 
 export type Inputs<Input> = readonly [Input, ...Input[]];
@@ -37,6 +35,9 @@ export interface Step<Input, Output> {
 export const MAX_GROUP = 64;
 export const MAX_GROUP_BYTES = 1024 * 1024;
 
+/** The channel on which waiters hear of new events. */
+export const FEED = 'feed';
+
 /** The statement of {@link raise}. */
 export const RAISE = sql`
   UPDATE numbers SET value = value + :by WHERE platform = :platform AND name = :name RETURNING name, value`;
@@ -47,7 +48,7 @@ export const RAISE = sql`
  * database with a lower one has lost commits.
  */
 export function raise(name: 'begun' | 'feed', by: number): Query {
-  return RAISE.with({ name, by });
+  return { ...RAISE.with({ name, by }), ...(name === FEED && { wakes: FEED }) };
 }
 
 /** The number that the row `:number` has after {@link raise} in the same transaction. */

@@ -16,9 +16,6 @@ import {
 export const MAX_READ_BYTES = 1024 * 1024;
 /** One transaction drops this number of events at most. */
 const MAX_DROPPED = 1_000;
-/** The channel of the database on which waiters hear of new events. */
-export const FEED = 'feed';
-
 /** An event for the step that moves a record. */
 export interface NewEvent {
   readonly kind: LoggedMove['of'];
@@ -39,7 +36,7 @@ const INSERT = sql`
 
 /**
  * The writes that a step adds for the records that it moves. Each event takes the next number of the feed in the transaction of its move. The
- * row of that number stays locked until the commit, so numbers have the order of the commits. Such a step wakes {@link FEED}.
+ * row of that number stays locked until the commit, so numbers have the order of the commits.
  */
 export function eventWrites(events: readonly NewEvent[]): Query[] {
   if (events.length === 0) return [];

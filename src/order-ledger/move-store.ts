@@ -1,7 +1,7 @@
 import { rowsAs } from '../database/engine.ts';
 import { among, either, NOW, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
-import { eventWrites, FEED, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
+import { eventWrites, MAX_READ_BYTES, type NewEvent } from './event-store.ts';
 import { isOrder, keptFor, released, SOUGHT, transitions } from './ledger-record.ts';
 import {
   DELETE_NAMED,
@@ -14,7 +14,8 @@ import {
 } from './named-row-store.ts';
 import { countWrites, type OrderCount } from './order-counts-store.ts';
 import type { Move } from './write-steps.ts';
-import { searchesFor } from './search-store.ts';
+import { SEARCH } from './search-store.ts';
+import { addTasks } from '../tasks/task-store.ts';
 import { type Taken, type Use, usesOf, useWrites } from './use-store.ts';
 import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
 
@@ -147,12 +148,11 @@ class Moving {
         ...(this.#updated.length > 0 ? [UPDATE.with({ moves: this.#updated })] : []),
         ...(this.#removed.length > 0 ? [DELETE_NAMED.with(wanted(this.#removed))] : []),
         ...useWrites(this.#uses),
-        ...(this.#sought.length > 0 ? [searchesFor(this.#sought)] : []),
+        ...addTasks(SEARCH, this.#sought.toSorted()),
         ...eventWrites(this.#events),
         ...countWrites(this.#counts),
       ],
       results: () => results,
-      wakes: this.#events.length > 0 ? [FEED] : [],
     };
   }
 }

@@ -1,5 +1,4 @@
 import { type Query, sql } from '../database/sql.ts';
-import { addTasks } from '../tasks/task-store.ts';
 
 /** The kind of the tasks that search the platform for an order. The name of a task is that of the record. */
 export const SEARCH = 'reconciliation';
@@ -11,11 +10,6 @@ const WITHOUT_TASK = sql`
   WHERE platform = :platform AND channel IS NOT NULL AND state IN ('in_doubt', 'incomplete', 'accepted') AND NOT EXISTS (
     SELECT 1 FROM tasks WHERE tasks.platform = :platform AND tasks.kind = :kind AND tasks.name = writes.name)
   ORDER BY submitted_at, name LIMIT :most`;
-
-/** In the step that moves orders into a state in which they are sought. Reconciliation decides when it searches first. */
-export function searchesFor(names: readonly string[]): Query {
-  return addTasks(names.toSorted().map((name) => ({ kind: SEARCH, name, inMs: 0 })));
-}
 
 /** The names of orders that are sought and have no task, the oldest first. */
 export function ordersWithoutSearch(): Query {

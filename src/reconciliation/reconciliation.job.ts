@@ -81,7 +81,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
   /** Adds the tasks that are missing, as after a restored backup or a mistake by hand. */
   async #scan(): Promise<void> {
     const found = await this.database.read<{ name: string }>(ordersWithoutSearch());
-    await Promise.all(found.map(({ name }) => this.database.step(add, { kind: SEARCH, name, inMs: 0 })));
+    await Promise.all(found.map(({ name }) => this.database.step(add, { kind: SEARCH, name })));
     this.#scannedAt = performance.now();
   }
 }

@@ -1,3 +1,4 @@
+import { type Rows, rowsAs } from '../database/engine.ts';
 import { among, either, FOR_UPDATE, NOW, type Query, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 
@@ -8,40 +9,40 @@ export interface HeldTask {
   readonly attempt: string;
 }
 
-export interface AddedTask {
-  readonly kind: string;
-  readonly name: string;
-  /** It is due after this time; 0: now. */
-  readonly inMs: number;
-}
-
 const EARLIER = either(sql`LEAST(tasks.due_at, excluded.due_at)`, sql`min(tasks.due_at, excluded.due_at)`);
 const ADD = sql`
   INSERT INTO tasks (platform, kind, name, due_at, calls, attempt, lease_until)
-  SELECT CAST(:platform AS text), kind, name, ${NOW} + in_ms, 1, '', 0
-  FROM ${rows('added', { kind: 'text', name: 'text', in_ms: 'bigint' })} WHERE 1 = 1
+  SELECT CAST(:platform AS text), CAST(:kind AS text), name, ${NOW}, 1, '', 0
+  FROM ${rows('added', { name: 'text' })} WHERE true
   ON CONFLICT (platform, kind, name) DO UPDATE SET due_at = ${EARLIER}, calls = tasks.calls + 1`;
 
-/**
- * In the step that makes something to do. A task that is there becomes due at the earlier of the two times; one that is being worked on runs
- * once more. The step also wakes {@link channelOf} its kind.
- */
-export function addTasks(added: readonly AddedTask[]): Query {
-  return ADD.with({ added: added.map(({ kind, name, inMs }) => ({ kind, name, in_ms: inMs })) });
+/** The writes of a step that makes something to do. A task that is there becomes due; one that is being worked on runs once more. */
+export function addTasks(kind: string, names: readonly string[]): Query[] {
+  const added = names.map((name) => ({ name }));
+  return added.length === 0 ? [] : [{ ...ADD.with({ kind, added }), wakes: channelOf(kind) }];
 }
 
 export function channelOf(kind: string): string {
   return `tasks ${kind}`;
 }
 
-export const add: Step<AddedTask, undefined> = {
+const keyOf = ({ kind, name }: Pick<HeldTask, 'kind' | 'name'>) => `${kind} ${name}`;
+
+export const add: Step<Pick<HeldTask, 'kind' | 'name'>, undefined> = {
   name: 'add tasks',
-  key: ({ kind, name }) => `${kind} ${name}`,
+  key: keyOf,
   repeatable: true,
-  decide: (added) => ({
-    writes: [addTasks(added)],
-    wakes: [...new Set(added.map(({ kind }) => channelOf(kind)))],
-  }),
+  decide: (added) => {
+    const byKind = Map.groupBy(added, ({ kind }) => kind);
+    return {
+      writes: [...byKind].flatMap(([kind, tasks]) =>
+        addTasks(
+          kind,
+          tasks.map(({ name }) => name),
+        ),
+      ),
+    };
+  },
 };
 
 /** A clock in a SELECT of its own is read once, and the index of what is due can be used. */
@@ -52,7 +53,7 @@ const NEXT = sql`
   SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE}
   ORDER BY due_at LIMIT :count ${SKIP_LOCKED}`;
 const TAKE = sql`
-  UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :lease_ms
+  UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :leaseMs
   WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, NEXT)} RETURNING name, calls`;
 
 /** One row where a task of the kind may be taken: asking costs less than taking. */
@@ -78,26 +79,18 @@ export const take: Step<Taking, readonly TakenTask[]> = {
   name: 'take tasks',
   key: ({ attempt }) => attempt,
   decide: (takings) => ({
-    writes: takings.map(({ kind, attempt, count, leaseMs }) =>
-      TAKE.with({ kind, attempt, count, lease_ms: leaseMs }),
-    ),
+    writes: takings.map((taking) => TAKE.with({ ...taking })),
     results: (written) =>
       takings.map(({ kind, attempt }, at) =>
-        (written[at] ?? []).map((row) => ({
-          kind,
-          name: String(row['name']),
-          attempt,
-          calls: Number(row['calls']),
-        })),
+        rowsAs<Pick<TakenTask, 'name' | 'calls'>>(written[at]).map((row) => ({ kind, attempt, ...row })),
       ),
   }),
 };
 
 const IN_HELD = rows('held', { kind: 'text', name: 'text', attempt: 'text' });
-const NAMES = sql`SELECT name FROM ${IN_HELD}`;
 const RENEW = sql`
-  UPDATE tasks SET lease_until = ${NOW} + :lease_ms FROM ${IN_HELD}
-  WHERE platform = :platform AND ${among(sql`tasks.name`, NAMES)} AND lease_until > (SELECT ${NOW})
+  UPDATE tasks SET lease_until = ${NOW} + :leaseMs FROM ${IN_HELD}
+  WHERE platform = :platform AND ${among(sql`tasks.name`, sql`SELECT name FROM ${IN_HELD}`)} AND lease_until > (SELECT ${NOW})
     AND tasks.kind = held.kind AND tasks.name = held.name AND tasks.attempt = held.attempt
   RETURNING tasks.kind, tasks.name`;
 
@@ -108,13 +101,13 @@ export interface Renewal extends HeldTask {
 /** Resolves to whether the attempt has the task for longer: not where its lease has ended, even if nobody has taken the task since. */
 export const renew: Step<Renewal, boolean> = {
   name: 'renew tasks',
-  key: ({ kind, name }) => `${kind} ${name}`,
+  key: keyOf,
   repeatable: true,
   decide: (held) => ({
-    writes: [RENEW.with({ held: toRows(held), lease_ms: Math.min(...held.map(({ leaseMs }) => leaseMs)) })],
-    results: ([renewed = []]) => {
-      const names = new Set(renewed.map((row) => `${String(row['kind'])} ${String(row['name'])}`));
-      return held.map(({ kind, name }) => names.has(`${kind} ${name}`));
+    writes: [RENEW.with({ held, leaseMs: Math.min(...held.map(({ leaseMs }) => leaseMs)) })],
+    results: ([renewed]) => {
+      const keys = new Set(rowsAs<HeldTask>(renewed).map(keyOf));
+      return held.map((each) => keys.has(keyOf(each)));
     },
   }),
 };
@@ -122,7 +115,7 @@ export const renew: Step<Renewal, boolean> = {
 const OF_ATTEMPT = sql`platform = :platform AND kind = :kind AND name = :name AND attempt = :attempt`;
 const FORGET = sql`DELETE FROM tasks WHERE ${OF_ATTEMPT} AND calls = :calls`;
 const GIVE_BACK = sql`
-  UPDATE tasks SET attempt = '', lease_until = 0, due_at = ${NOW} + CASE WHEN calls = :calls THEN CAST(:in_ms AS bigint) ELSE 0 END
+  UPDATE tasks SET attempt = '', lease_until = 0, due_at = ${NOW} + CASE WHEN calls = :calls THEN CAST(:inMs AS bigint) ELSE 0 END
   WHERE ${OF_ATTEMPT}`;
 
 export interface EndedTask extends TakenTask {
@@ -133,41 +126,31 @@ export interface EndedTask extends TakenTask {
 /** Ends an attempt. A task that was added again meanwhile is due at once. Without effect where another attempt has the task. */
 export const end: Step<EndedTask, undefined> = {
   name: 'end tasks',
-  key: ({ kind, name }) => `${kind} ${name}`,
+  key: keyOf,
   repeatable: true,
   withinMs: 2_000,
   decide: (ended) => ({
-    writes: ended.flatMap(({ kind, name, attempt, calls, inMs }) => {
-      const named = { kind, name, attempt, calls };
-      const isDone = inMs === undefined;
-      return [...(isDone ? [FORGET.with(named)] : []), GIVE_BACK.with({ ...named, in_ms: inMs ?? 0 })];
-    }),
-    wakes: [...new Set(ended.map(({ kind }) => channelOf(kind)))],
+    writes: ended.flatMap(({ inMs, ...task }) => [
+      ...(inMs === undefined ? [FORGET.with(task)] : []),
+      { ...GIVE_BACK.with({ ...task, inMs: inMs ?? 0 }), wakes: channelOf(task.kind) },
+    ]),
   }),
 };
 
 const HELD = sql`
-  SELECT tasks.name, tasks.attempt, CASE WHEN lease_until > ${NOW} THEN 1 ELSE 0 END AS live FROM tasks
-  WHERE platform = :platform AND kind = :kind AND ${among(sql`tasks.name`, NAMES)} ORDER BY tasks.name ${FOR_UPDATE}`;
+  SELECT name, attempt, CASE WHEN lease_until > ${NOW} THEN 1 ELSE 0 END AS live FROM tasks
+  WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, sql`SELECT name FROM ${rows('names', { name: 'text' })}`)}
+  ORDER BY name ${FOR_UPDATE}`;
 
-/**
- * In the look of a step that records the work on tasks of one kind: nobody takes them before the step has ended. {@link holds} says what was
- * found.
- */
-export function heldTasks(kind: string, held: readonly Omit<HeldTask, 'kind'>[]): Query {
-  return HELD.with({ kind, held: toRows(held.map((each) => ({ kind, ...each }))) });
+/** In the look of a step that records the work on tasks: nobody takes them before the step has ended. {@link holdIn} reads what was found. */
+export function heldTasks(kind: string, names: readonly string[]): Query {
+  return HELD.with({ kind, names: names.map((name) => ({ name })) });
 }
 
 /** `live`: the lease of the attempt has not ended. `ended`: it has, and nobody has taken the task since. */
-export function holdIn(
-  found: readonly Readonly<Record<string, unknown>>[] | undefined,
-  { name, attempt }: Omit<HeldTask, 'kind'>,
-): 'live' | 'ended' | 'lost' {
-  const row = found?.find((each) => each['name'] === name);
-  if (!row || row['attempt'] !== attempt) return 'lost';
-  return row['live'] === 1 ? 'live' : 'ended';
-}
-
-function toRows(held: readonly HeldTask[]) {
-  return held.map(({ kind, name, attempt }) => ({ kind, name, attempt }));
+export function holdIn(found: Rows | undefined, name: string, attempt: string): 'live' | 'ended' | 'lost' {
+  type Row = { readonly name: string; readonly attempt: string; readonly live: 0 | 1 };
+  const row = rowsAs<Row>(found).find((each) => each.name === name);
+  if (row?.attempt !== attempt) return 'lost';
+  return row.live === 1 ? 'live' : 'ended';
 }

@@ -5,7 +5,8 @@ import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { type Query, sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
-import { EventStore, FEED } from '../../src/order-ledger/event-store.ts';
+import { FEED } from '../../src/database/step.ts';
+import { EventStore } from '../../src/order-ledger/event-store.ts';
 import {
   type Details,
   type Mover,

@@ -137,7 +137,6 @@ export const move: Step<SampleMove, number> = {
         const last = numberIn(written[1]);
         return moves.map((each) => (made.includes(each) ? last - made.length + 1 + made.indexOf(each) : 0));
       },
-      wakes: ['feed'],
     };
   },
 };

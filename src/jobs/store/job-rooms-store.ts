@@ -1,7 +1,7 @@
 import { rowsAs } from '../../database/engine.ts';
 import { FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
-import { addTasks, channelOf } from '../../tasks/task-store.ts';
+import { addTasks } from '../../tasks/task-store.ts';
 import type { JobDefinition } from './job-record.ts';
 import { JOB_FIELDS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
 import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './stored-job.ts';
@@ -85,7 +85,7 @@ export const release: Step<OfOwner, undefined> = {
   name: 'release the room of an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
-  look: (given) => [lockJobs(given.map(({ jobId }) => jobId))],
+  look: lockJobs,
   decide: (given, [found]) => ({
     writes: given.flatMap(({ jobId, owner }) => {
       const row = rowOf(found, jobId);
@@ -136,7 +136,7 @@ export const create: Step<Creation, boolean> = {
   name: 'create an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
-  look: (given) => [lockJobs(given.map(({ jobId }) => jobId))],
+  look: lockJobs,
   decide: (given, [found], now) => {
     const own = given.filter(({ jobId, owner }) => rowOf(found, jobId)?.owner === owner);
     const fresh = own.filter(({ jobId }) => rowOf(found, jobId)?.state === 'reserved');
@@ -145,12 +145,12 @@ export const create: Step<Creation, boolean> = {
         ...fresh.map(({ jobId, definition, seal, total, chunks, bytes }) =>
           CREATE.with({ jobId, definition: seal.definition(definition), total, chunks, bytes, now }),
         ),
-        ...(fresh.length > 0
-          ? [addTasks(fresh.map(({ jobId }) => ({ kind: IMPORT, name: jobId, inMs: 0 })))]
-          : []),
+        ...addTasks(
+          IMPORT,
+          fresh.map(({ jobId }) => jobId),
+        ),
       ],
       results: () => given.map((each) => own.includes(each)),
-      wakes: fresh.length > 0 ? [channelOf(IMPORT)] : [],
     };
   },
 };

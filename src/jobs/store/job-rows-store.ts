@@ -47,8 +47,8 @@ export function readJob(jobId: string): Query {
 }
 
 /** In the look of a step that changes jobs, after the tasks that it locks. */
-export function lockJobs(jobIds: readonly string[]): Query {
-  return LOCKED.with({ ids: jobIds.map((jobId) => ({ jobId })) });
+export function lockJobs(given: readonly { readonly jobId: string }[]): Query[] {
+  return [LOCKED.with({ ids: given.map(({ jobId }) => ({ jobId })) })];
 }
 
 export function rowOf(found: readonly object[] | undefined, jobId: string): JobRow | undefined {

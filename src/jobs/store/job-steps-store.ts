@@ -1,7 +1,7 @@
 import { among, type Query, rows, sql } from '../../database/sql.ts';
 import type { Rows } from '../../database/engine.ts';
 import type { Step } from '../../database/step.ts';
-import { eventWrites, FEED, type NewEvent } from '../../order-ledger/event-store.ts';
+import { eventWrites, type NewEvent } from '../../order-ledger/event-store.ts';
 import { heldTasks, holdIn } from '../../tasks/task-store.ts';
 import { type Counts, countList, type JobState } from './job-record.ts';
 import { IMPORT } from './job-rooms-store.ts';
@@ -34,15 +34,15 @@ function heldStep<Input extends Held>(
     look: (inputs) => [
       heldTasks(
         IMPORT,
-        inputs.map(({ jobId, attempt }) => ({ name: jobId, attempt })),
+        inputs.map(({ jobId }) => jobId),
       ),
-      lockJobs(inputs.map(({ jobId }) => jobId)),
+      ...lockJobs(inputs),
       ...(rest.look?.(inputs) ?? []),
     ],
     decide: (inputs, [tasks, jobs, ...found], now) => {
       const changes = inputs.map((input): Change => {
         const { jobId, attempt } = input;
-        const hold = holdIn(tasks, { name: jobId, attempt });
+        const hold = holdIn(tasks, jobId, attempt);
         const job = rowOf(jobs, jobId);
         if (hold === 'lost' || !job || job.state === 'reserved') return { writes: [], result: 'lost' };
         return change(input, job, hold === 'live', now, found);
@@ -51,7 +51,6 @@ function heldStep<Input extends Held>(
       return {
         writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
         results: () => changes.map(({ result }) => result),
-        wakes: events.length > 0 ? [FEED] : [],
       };
     },
   };
@@ -183,7 +182,7 @@ export const cancel: Step<Cancelled, undefined> = {
   name: 'cancel an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
-  look: (given) => [lockJobs(given.map(({ jobId }) => jobId))],
+  look: lockJobs,
   decide: (given, [jobs], now) => {
     const changes = given.flatMap(({ jobId, seal }): Change[] => {
       const job = rowOf(jobs, jobId);
@@ -203,7 +202,6 @@ export const cancel: Step<Cancelled, undefined> = {
     const events = changes.flatMap(({ event }) => event ?? []);
     return {
       writes: [...changes.flatMap(({ writes }) => writes), ...eventWrites(events)],
-      wakes: events.length > 0 ? [FEED] : [],
     };
   },
 };

@@ -1,6 +1,6 @@
 import { among, FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
 import type { Step } from '../../database/step.ts';
-import { addTasks, channelOf } from '../../tasks/task-store.ts';
+import { addTasks } from '../../tasks/task-store.ts';
 import { IMPORT } from './job-rooms-store.ts';
 import { OF_JOB } from './job-rows-store.ts';
 import { KEPT_MS, WAITING_MS } from './stored-job.ts';
@@ -47,12 +47,10 @@ export const sweep: Step<undefined, boolean> = {
       const jobId = String(row['job_id']);
       writes.push(DROP_SOME.with({ jobId, most: MAX_FORGOTTEN }), DROP_EMPTY.with({ jobId }));
     }
-    if (lost.length > 0)
-      writes.push(addTasks(lost.map((row) => ({ kind: IMPORT, name: String(row['job_id']), inMs: 0 }))));
+    const lostIds = lost.map((row) => String(row['job_id']));
     return {
-      writes,
+      writes: [...writes, ...addTasks(IMPORT, lostIds)],
       results: () => [overdue.length === MAX_FORGOTTEN || oldest.length > 0],
-      wakes: lost.length > 0 ? [channelOf(IMPORT)] : [],
     };
   },
 };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { Database } from '../../database/database.ts';
-import { FEED } from '../../order-ledger/event-store.ts';
+import { FEED } from '../../database/step.ts';
 import { inBackground, reportFault } from '../../shared/edge.ts';
 import { type TaskHold, TaskWorker } from '../../tasks/task-worker.ts';
 import { WebhookStore } from '../store/webhook-store.ts';

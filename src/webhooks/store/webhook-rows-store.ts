@@ -27,8 +27,8 @@ const LOCKED = sql`
   ORDER BY webhook_id ${FOR_UPDATE}`;
 
 /** In the look of a step that changes webhooks or their deliveries, before the tasks that it locks: so no two steps wait for each other. */
-export function lockWebhooks(webhookIds: readonly string[]): Query {
-  return LOCKED.with({ ids: webhookIds.map((webhookId) => ({ webhookId })) });
+export function lockWebhooks(given: readonly { readonly webhookId: string }[]): Query[] {
+  return [LOCKED.with({ ids: given.map(({ webhookId }) => ({ webhookId })) })];
 }
 
 export function webhookRowIn(

@@ -1,7 +1,7 @@
 import { among, NOW, rows, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 import { MOVES_KEPT_MS } from '../../order-ledger/move-log.ts';
-import { addTasks, channelOf, heldTasks, holdIn } from '../../tasks/task-store.ts';
+import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
 import type { Delivery, StoredWebhook, Webhook, WebhookProgress } from './webhook-record.ts';
 import {
   deliveryWrites,
@@ -60,14 +60,6 @@ export const addWebhook: Step<NewWebhook, boolean> = {
   },
 };
 
-function called(webhookIds: readonly string[]) {
-  if (webhookIds.length === 0) return { writes: [], wakes: [] };
-  return {
-    writes: [addTasks(webhookIds.map((name) => ({ kind: WEBHOOK, name, inMs: 0 })))],
-    wakes: [channelOf(WEBHOOK)],
-  };
-}
-
 const PENDING = sql`(SELECT count(*) FROM deliveries WHERE ${OF_WEBHOOK} AND state = 'pending')`;
 const COUNT = sql`UPDATE webhooks SET pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
 const CHANGE = sql`
@@ -88,7 +80,7 @@ interface Change {
 export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
   name: 'change a webhook',
   key: ({ webhookId }) => webhookId,
-  look: (given) => [lockWebhooks(given.map(({ webhookId }) => webhookId))],
+  look: lockWebhooks,
   decide: (given, [found], now) => {
     const changes = given.map(({ webhookId, seal, changed }) => {
       const row = webhookRowIn(found, webhookId);
@@ -103,11 +95,13 @@ export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
       return { webhookId, writes, after: { ...before, webhook } };
     });
     const made = changes.filter((each) => each !== undefined);
-    const { writes, wakes } = called(made.map(({ webhookId }) => webhookId));
+    const calls = addTasks(
+      WEBHOOK,
+      made.map(({ webhookId }) => webhookId),
+    );
     return {
-      writes: [...made.flatMap((each) => each.writes), ...writes],
+      writes: [...made.flatMap((each) => each.writes), ...calls],
       results: () => changes.map((each) => each?.after),
-      wakes,
     };
   },
 };
@@ -121,15 +115,16 @@ export const redeliverEvent: Step<OfEvent, undefined> = {
   name: 'send an event again',
   key: ({ webhookId }) => webhookId,
   repeatable: true,
-  look: (given) => [lockWebhooks(given.map(({ webhookId }) => webhookId))],
+  look: lockWebhooks,
   decide: (given, [found], now) => {
     const there = given.filter(({ webhookId }) => webhookRowIn(found, webhookId));
-    const { writes, wakes } = called(there.map(({ webhookId }) => webhookId));
-    const again = there.flatMap(({ webhookId, eventId }) => [
-      ONE_AGAIN.with({ webhookId, eventId, now }),
-      COUNT.with({ webhookId }),
-    ]);
-    return { writes: [...again, ...writes], wakes };
+    return {
+      writes: there.flatMap(({ webhookId, eventId }) => [
+        ONE_AGAIN.with({ webhookId, eventId, now }),
+        COUNT.with({ webhookId }),
+        ...addTasks(WEBHOOK, [webhookId]),
+      ]),
+    };
   },
 };
 
@@ -141,7 +136,7 @@ export const removeWebhook: Step<string, undefined> = {
   name: 'remove a webhook',
   key: (webhookId) => webhookId,
   repeatable: true,
-  look: (webhookIds) => [lockWebhooks(webhookIds)],
+  look: (webhookIds) => lockWebhooks(webhookIds.map((webhookId) => ({ webhookId }))),
   decide: (webhookIds) => ({
     writes: webhookIds.flatMap((webhookId) => [DROP_ALL.with({ webhookId }), DROP.with({ webhookId })]),
   }),
@@ -167,16 +162,16 @@ export const keepDeliveries: Step<Kept, boolean> = {
   bytes: ({ changed }) => changed.size * DELIVERY_BYTES,
   repeatable: true,
   look: (given) => [
-    lockWebhooks(given.map(({ webhookId }) => webhookId)),
+    ...lockWebhooks(given),
     heldTasks(
       WEBHOOK,
-      given.map(({ webhookId, attempt }) => ({ name: webhookId, attempt })),
+      given.map(({ webhookId }) => webhookId),
     ),
   ],
   decide: (given, [webhooks, tasks], now) => {
     const held = given.filter(
       ({ webhookId, attempt }) =>
-        holdIn(tasks, { name: webhookId, attempt }) !== 'lost' && webhookRowIn(webhooks, webhookId),
+        holdIn(tasks, webhookId, attempt) !== 'lost' && webhookRowIn(webhooks, webhookId),
     );
     const changed = held.flatMap(({ webhookId, changed: own }) =>
       [...own].map(([eventId, delivery]) => ({ webhookId, eventId, delivery })),
@@ -215,7 +210,7 @@ export const sweepDeliveries: Step<undefined, boolean> = {
     const ids = [...new Set(found.map((row) => String(row['webhook_id'])))].toSorted().slice(0, MAX_SWEPT);
     return {
       writes: [
-        lockWebhooks(ids),
+        ...lockWebhooks(ids.map((webhookId) => ({ webhookId }))),
         ...ids.flatMap((webhookId) => [
           DROP_OLD.with({ webhookId, until: now - MOVES_KEPT_MS }),
           COUNT.with({ webhookId }),

@@ -110,8 +110,8 @@ export class WebhookStore {
 
   /** Has a process work on each of them soon. One that is worked on is worked on once more. */
   async call(webhookIds: readonly string[]): Promise<void> {
-    const tasks = webhookIds.map((name) => ({ kind: steps.WEBHOOK, name, inMs: 0 }));
-    await Promise.all(tasks.map((task) => this.database.step(add, task)));
+    const kind = steps.WEBHOOK;
+    await Promise.all(webhookIds.map((name) => this.database.step(add, { kind, name })));
   }
 
   async places(): Promise<ReadonlyMap<string, WebhookPlace>> {

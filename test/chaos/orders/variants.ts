@@ -219,7 +219,7 @@ export const variants = {
       });
       const second: Step<readonly Query[], undefined> = {
         name: 'events',
-        decide: ([writes]) => ({ writes, wakes: ['feed'] }),
+        decide: ([writes]) => ({ writes }),
       };
       around<Promise<unknown>>(Database.prototype, 'step', async (goOn, [step, input]) => {
         const result = await goOn(step, input);
@@ -256,7 +256,12 @@ export const variants = {
       await inMoves((events, others) => {
         const numbered = events.map((event) => ({ ...event, number: ++last }));
         const seconds = last % 3 === 0 ? 0.5 : 0;
-        return [slow.with({ seconds }), ...others, insert.with({ events: numbered }), newest.with({ last })];
+        return [
+          slow.with({ seconds }),
+          ...others,
+          insert.with({ events: numbered }),
+          { ...newest.with({ last }), wakes: 'feed' },
+        ];
       });
     },
   },
