@@ -1,21 +1,13 @@
 /** Part of database.ts: begins and moves orders in the database of its first argument, and prints what that took as JSON. */
-import { newEncryptionKey, newSecret } from '../test/support/canary.ts';
+import { newSecret } from '../test/support/canary.ts';
+import { openOwnDatabase } from '../test/support/own-database.ts';
 import { begin, install, move } from '../test/support/sample-store.ts';
-import { settings } from '../test/support/settings.ts';
-import { Database } from '../src/database/database.ts';
-import { createLog } from '../src/observability/log.ts';
 
 const AT_ONCE = 64;
 const RECORD = newSecret('c', 1_200);
 
 const [url = '', platform = '', count = '0'] = process.argv.slice(2);
-const config = settings({
-  DATABASE_URL: url,
-  UPSTREAM_BASE_URL: `http://127.0.0.1/${platform}`,
-  ENCRYPTION_KEYS: newEncryptionKey(),
-});
-const database = new Database(config.database, createLog('warn'));
-await database.open();
+const database = await openOwnDatabase(url, platform);
 await database.step(install, undefined).catch(() => undefined);
 
 async function run(orders: number): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:database [-- <orders>]`: 64 orders at once, two steps each with a record of 1.2 KB, in each kind of database: processor time of
- * the gateway and of the server for an order, and orders a second. Files are on the disk of the temporary folder.
+ * `npm run bench:database [-- <orders> [<rows>]]`. First 64 orders at once, two steps each with a record of 1.2 KB, in each kind of database:
+ * processor time of the gateway and of the server for an order, and orders a second. Then the median times of reads and steps where the tables
+ * have <rows> orders and five times as many events, beside those at 1,000 of each. Files are on the disk of the temporary folder.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,10 +14,16 @@ import { startPostgres } from '../test/support/postgres.ts';
 
 const TICK_MS = 10;
 const ORDERS = process.argv[2] ?? '20000';
+const FEW = 1_000;
+const ROWS = Number(process.argv[3] ?? 200_000);
+const EVENTS_PER_ORDER = 5;
 
 await build({
   ...BUNDLE_OPTIONS,
-  entryPoints: { 'database-run': 'bench/database-run.ts', 'sqlite-worker': 'src/database/sqlite-worker.ts' },
+  entryPoints: {
+    ...{ 'database-run': 'bench/database-run.ts', 'tables-run': 'bench/tables-run.ts' },
+    'sqlite-worker': 'src/database/sqlite-worker.ts',
+  },
   outdir: 'dist/bench',
 });
 const folder = mkdtempSync(join(tmpdir(), 'bench-database-'));
@@ -60,6 +67,23 @@ function print(name: string, { clientMicros, perSecond }: Result, serverMicros: 
   console.log(`| ${[name, ...cells].join(' | ')} |`);
 }
 
+type Medians = Readonly<Record<string, number>>;
+
+/** The rows are in databases of their own. */
+async function printTables(name: string, newUrl: () => Promise<string>): Promise<void> {
+  const mediansAt = async (orders: number, events: number) => {
+    const given = ['dist/bench/tables-run.js', await newUrl(), String(orders), String(events)];
+    return JSON.parse((await promisify(execFile)(process.execPath, given)).stdout) as Medians;
+  };
+  const few = await mediansAt(FEW, FEW);
+  const many = await mediansAt(ROWS, ROWS * EVENTS_PER_ORDER);
+  console.log(`\n| ${name} | ms at ${FEW} | ms at ${ROWS} | ÷ |\n|---|---:|---:|---:|`);
+  for (const [what, ms] of Object.entries(many)) {
+    const before = few[what] ?? Number.NaN;
+    console.log(`| ${what} | ${before.toFixed(2)} | ${ms.toFixed(2)} | ${(ms / before).toFixed(2)} |`);
+  }
+}
+
 console.log('| database | client µs | server µs | orders/s |\n|---|---:|---:|---:|');
 try {
   print('SQLite in memory', await run('sqlite::memory:', 'one'), 0);
@@ -72,6 +96,9 @@ try {
   const perSecond = three.reduce((sum, each) => sum + each.perSecond, 0);
   const clientMicros = three.reduce((sum, each) => sum + each.clientMicros, 0) / three.length;
   print('PostgreSQL, three processes together', { clientMicros, perSecond }, Number.NaN);
+  await printTables('PostgreSQL', () => server.newUrl());
+  let files = 0;
+  await printTables('SQLite file', async () => `sqlite:${join(folder, `tables-${++files}.db`)}`);
 } finally {
   await server.stop();
   rmSync(folder, { recursive: true });
