@@ -22,22 +22,17 @@ const VALUES: readonly (readonly [string, readonly (string | number)[]])[] = [
   ['isTold', ['no', 'yes']],
 ];
 
-/** Profiles that together have every pair of two values of two readings, as long as there are enough of them. */
-export function drawProfiles(seed: number, count: number): Played[] {
+/** Profiles that together have every pair of two values of two readings: as many as that takes, and at least `count`. */
+export function drawProfiles(seed: number, count = 0): Played[] {
   const random = new SeededRandom(seed);
   const missing = allPairs();
-  return Array.from({ length: count }, () => {
+  const profiles: Played[] = [];
+  while (missing.size > 0 || profiles.length < count) {
     const profile = drawn(random, missing);
     for (const pair of pairsOf(profile)) missing.delete(pair);
-    return Object.fromEntries(profile) as unknown as Played;
-  });
-}
-
-/** The pairs that these profiles do not have. */
-export function missingPairs(profiles: readonly Played[]): string[] {
-  const missing = allPairs();
-  for (const profile of profiles) for (const pair of pairsOf(Object.entries(profile))) missing.delete(pair);
-  return [...missing];
+    profiles.push(Object.fromEntries(profile) as unknown as Played);
+  }
+  return profiles;
 }
 
 type Profile = readonly Value[];
