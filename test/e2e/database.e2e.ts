@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, engineOf } from '../../src/database/database.ts';
 import { NOW, rows, sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { engines, openDatabase } from '../support/database.ts';
 import { postgresUrl } from '../support/postgres.ts';
 import {
   begin,
@@ -18,6 +18,7 @@ import {
   setWindow,
 } from '../support/sample-store.ts';
 import { settings } from '../support/settings.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 let orders = 0;
 const order = (caller = 'billing'): SampleOrder => {
@@ -32,20 +33,11 @@ const moved = ({ name, owner }: SampleOrder, state = 'succeeded') => ({
 });
 
 describe.each(engines)('the contract of the database: %s', (engine) => {
+  const { url, database: first, other: second, atEnd } = useDatabase(engine);
   let database: Database;
-  let url: string;
-  const ends: (() => unknown)[] = [];
-
   beforeAll(async () => {
-    const empty = await emptyDatabase(engine);
-    ({ url } = empty);
-    ({ database } = await openDatabase(url));
-    ends.push(() => database.close(), empty.remove);
+    database = first();
     await database.step(install, undefined);
-  });
-
-  afterAll(async () => {
-    for (const end of ends) await end();
   });
 
   const inOrders = async (name: string) => {
@@ -211,18 +203,16 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
 
   it('Of two platforms neither sees rows of the other', async () => {
     if (engine === 'memory') return;
-    const other = await openDatabase(url, { UPSTREAM_BASE_URL: 'http://127.0.0.1:8' });
-    ends.unshift(() => other.database.close());
+    const stranger = await openDatabase(url(), { UPSTREAM_BASE_URL: 'http://127.0.0.1:8' });
+    atEnd(() => stranger.database.close());
     const one = order();
     await database.step(begin, one);
-    expect(await other.database.step(begin, one)).toBe('begun');
-    expect(await other.database.read(EVENTS_AFTER.with({ after: 0 }))).toEqual([]);
+    expect(await stranger.database.step(begin, one)).toBe('begun');
+    expect(await stranger.database.read(EVENTS_AFTER.with({ after: 0 }))).toEqual([]);
   });
 
   it('Two processes that write at once give out numbers in the order of their commits: a reader skips none', async () => {
     if (engine === 'memory') return;
-    const other = await openDatabase(url);
-    ends.unshift(() => other.database.close());
     const [from] = await database.read<{ last: number }>(
       sql`SELECT coalesce(max(number), 0) AS last FROM sample_events WHERE platform = :platform`.with(),
     );
@@ -246,7 +236,7 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
         await Promise.all(all.map((each) => through.step(move, moved(each))));
       }
     };
-    await Promise.all([writes(database), writes(other.database)]);
+    await Promise.all([writes(database), writes(second())]);
     isOver = true;
     await reading;
     expect(seen).toEqual(Array.from({ length: 400 }, (_, at) => Number(from?.last) + 1 + at));

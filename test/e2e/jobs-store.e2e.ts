@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
-import { type Query, sql } from '../../src/database/sql.ts';
-import type { Step } from '../../src/database/step.ts';
+import { sql } from '../../src/database/sql.ts';
 import { JobStore } from '../../src/jobs/store/job-store.ts';
 import {
   countsFrom,
@@ -14,50 +13,29 @@ import {
 } from '../../src/jobs/store/job-record.ts';
 import { KEPT_MS, MAX_OF_CALLER, type StoredChunk, WAITING_MS } from '../../src/jobs/store/stored-job.ts';
 import { EventStore } from '../../src/order-ledger/event-store.ts';
-import { end, take, type TakenTask } from '../../src/tasks/task-store.ts';
+import { end } from '../../src/tasks/task-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { engines } from '../support/database.ts';
 import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 const MAX_BYTES = 1_000_000;
-const LONG_MS = 600_000;
 const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
 
 describe.each(engines)('the contract of jobs: %s', (engine) => {
-  let database: Database;
+  const { database, other: otherDatabase, change, takeTask } = useDatabase(engine);
   let store: JobStore;
   /** The same jobs as another process has them. */
   let other: JobStore;
-  const ends: (() => unknown)[] = [];
   let made = 0;
-  let attempts = 0;
 
-  beforeAll(async () => {
-    const { url, remove } = await emptyDatabase(engine);
-    ({ database } = await openDatabase(url));
-    const second = engine === 'memory' ? database : (await openDatabase(url)).database;
+  beforeAll(() => {
     const storeOn = (on: Database) =>
       new JobStore(on, new SealedTexts(encryptionKeys, 'platform'), MAX_BYTES);
-    [store, other] = [storeOn(database), storeOn(second)];
-    ends.push(
-      () => database.close(),
-      () => second.close(),
-      remove,
-    );
+    [store, other] = [storeOn(database()), storeOn(otherDatabase())];
   });
 
-  afterAll(async () => {
-    for (const each of ends) await each();
-  });
-
-  const change = (query: Query) => {
-    const step: Step<undefined, undefined> = {
-      name: 'change',
-      decide: () => ({ writes: [query] }),
-    };
-    return database.step(step, undefined);
-  };
   const wanted = (given: { caller?: string; enterpriseGlobalId?: string; bytes?: number } = {}) => {
     const jobId = `job-${++made}`;
     const own = { caller: `caller of ${jobId}`, enterpriseGlobalId: `enterprise of ${jobId}` };
@@ -77,28 +55,21 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await store.create(given.owner, definitionOf(given), chunks, chunks.length);
     return given.jobId;
   };
-  /** Takes the task of a job, as a worker does. */
-  const taken = async (jobId: string, leaseMs = LONG_MS) => {
-    let found: TakenTask | undefined;
-    await until('the task is taken', async () => {
-      const taking = { kind: 'import', attempt: `attempt-${++attempts}`, count: 100, leaseMs };
-      found = (await database.step(take, taking)).find(({ name }) => name === jobId);
-      return found !== undefined;
-    });
-    const task = found as TakenTask;
+  const taken = async (jobId: string, leaseMs?: number) => {
+    const task = await takeTask('import', jobId, leaseMs);
     return { task, attempt: task.attempt };
   };
   const eventsOf = async (jobId: string) => {
-    const { found } = await new EventStore(database).read(undefined, 1_000);
+    const { found } = await new EventStore(database()).read(undefined, 1_000);
     return found.filter(({ name }) => name === jobId);
   };
   const inRows = async (jobId: string) =>
     JSON.stringify(
       [
-        ...(await database.read<object>(
+        ...(await database().read<object>(
           sql`SELECT * FROM jobs WHERE platform = :platform AND job_id = :job_id`.with({ job_id: jobId }),
         )),
-        ...(await database.read<object>(
+        ...(await database().read<object>(
           sql`SELECT * FROM job_chunks WHERE platform = :platform AND job_id = :job_id`.with({
             job_id: jobId,
           }),
@@ -107,7 +78,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
       (_, value: unknown) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value),
     );
   const waitingIn = (jobId: string) =>
-    database.read(
+    database().read(
       sql`SELECT chunk FROM job_chunks WHERE platform = :platform AND job_id = :job_id AND waiting IS NOT NULL`.with(
         {
           job_id: jobId,
@@ -192,7 +163,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await store.release(jobId, given.owner);
     expect(await store.read(jobId)).toEqual(job);
     const stranger = new JobStore(
-      database,
+      database(),
       new SealedTexts(settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys, 'platform'),
       MAX_BYTES,
     );
@@ -239,7 +210,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await stepsOf(second)).toEqual(['lost', 'lost', 'lost', 'done']);
     expect((await store.take(jobId, second.attempt)).kind).toBe('ended');
     expect((await store.unfinished()).filter((each) => each.jobId === jobId)).toEqual([]);
-    await database.step(end, { ...second.task, inMs: undefined });
+    await database().step(end, { ...second.task, inMs: undefined });
   });
 
   it('A result that is recorded twice counts once, and rows that are done lose their passwords at once', async () => {

@@ -4,7 +4,6 @@ import { type BudgetUse, monthOf } from '../../src/control/budgets.ts';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { type Query, sql } from '../../src/database/sql.ts';
-import type { Step } from '../../src/database/step.ts';
 import { FEED } from '../../src/database/step.ts';
 import { EventStore } from '../../src/order-ledger/event-store.ts';
 import {
@@ -23,6 +22,7 @@ import { WindowStore } from '../../src/order-ledger/window-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { change } from '../support/use-database.ts';
 import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
 import { ledgerBegin, ledgerOrder } from '../support/ledger-order.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
@@ -496,10 +496,6 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     expect(await store.move({ ...settled, from: 'accepted' })).toMatchObject({ kind: 'moved' });
   });
 
-  const change: Step<Query, undefined> = {
-    name: 'change in a test',
-    decide: ([query]) => ({ writes: query ? [query] : [] }),
-  };
   /** A second gateway of the same platform; in memory there is none. */
   async function another(): Promise<Database> {
     const opened = await openDatabase(url, { UPSTREAM_BASE_URL: `http://127.0.0.1:9/${platforms}` });

@@ -1,31 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '../../src/database/database.ts';
+import { describe, expect, it } from '@jest/globals';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
 import { AttemptStore } from '../../src/reconciliation/attempt-store.ts';
 import { ReservationStore } from '../../src/tenancy/reservation-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { engines } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
+import { useDatabase } from '../support/use-database.ts';
 
 describe.each(engines)('what orders keep beside their records: %s', (engine) => {
-  let database: Database;
-  const ends: (() => unknown)[] = [];
-
-  beforeAll(async () => {
-    const { url, remove } = await emptyDatabase(engine);
-    ({ database } = await openDatabase(url));
-    ends.push(() => database.close(), remove);
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
-  });
+  const { database } = useDatabase(engine);
 
   describe('reserved numbers', () => {
     const use = (assetNum: string, enterprise: string) => ({ assetNum, enterprise });
 
     it('belong to their caller until an order binds them to its enterprise', async () => {
-      const store = new ReservationStore(database);
+      const store = new ReservationStore(database());
       await store.add('billing', ['n-1', 'n-2', 'n-2']);
       await store.add('other', ['n-3']);
       const known = (caller: string) => store.known(caller, ['n-1', 'n-2', 'n-3']);
@@ -36,7 +26,7 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
     });
 
     it('are bound all or none, and a number never to a second enterprise', async () => {
-      const store = new ReservationStore(database);
+      const store = new ReservationStore(database());
       await store.add('thrifty', ['n-1', 'n-2']);
       expect(await store.bind('thrifty', 'a', [use('n-1', 'ent-1')])).toBe(true);
       expect(await store.bind('thrifty', 'b', [use('n-2', 'ent-2'), use('n-1', 'ent-2')])).toBe(false);
@@ -52,7 +42,7 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
     });
 
     it('are free again when the only order that used them was not carried out', async () => {
-      const store = new ReservationStore(database);
+      const store = new ReservationStore(database());
       await store.bind('careful', 'a', [use('n-1', 'ent-1'), use('n-2', 'ent-1')]);
       await store.bind('careful', 'b', [use('n-2', 'ent-1')]);
       await store.release('careful', 'a', [use('n-1', 'ent-1'), use('n-2', 'ent-1')]);
@@ -61,13 +51,13 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
     });
 
     it('of a caller are 100,000 at most, and those that end first are forgotten first', async () => {
-      const store = new ReservationStore(database);
+      const store = new ReservationStore(database());
       const names = (from: number, count: number) =>
         Array.from({ length: count }, (_, at) => `n-${from + at}`);
       await store.add('greedy', names(0, 1));
       await new Promise((resolve) => setTimeout(resolve, 2));
       for (let from = 1; from <= 100_000; from += 20_000) await store.add('greedy', names(from, 20_000));
-      const [row] = await database.read<{ count: number }>(
+      const [row] = await database().read<{ count: number }>(
         sql`SELECT count(*) AS count FROM reservations WHERE platform = :platform AND caller = 'greedy'`.with(),
       );
       expect(row?.count).toBe(100_000);
@@ -77,7 +67,7 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
 
   it('Attempts to find an order are kept sealed, for the submission that they were made for, for 30 days', async () => {
     const { database: kept } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
-    const store = new AttemptStore(database, new SealedTexts(kept.encryptionKeys, 'platform'));
+    const store = new AttemptStore(database(), new SealedTexts(kept.encryptionKeys, 'platform'));
     const order = { name: 'order/crm/SO-1', submittedAt: 1_000 };
     const attempt = (at: number) => ({ at, result: 'not_found', licenseOrders: ['L-1'] }) as const;
     const now = Date.now();
@@ -85,7 +75,7 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
     await store.add(order, attempt(now + 1));
     await store.add({ ...order, submittedAt: 2_000 }, attempt(now));
     expect(await store.attemptsFor(order)).toEqual([attempt(now), attempt(now + 1)]);
-    const [row] = await database.read<{ attempt: string }>(
+    const [row] = await database().read<{ attempt: string }>(
       sql`SELECT attempt FROM attempts WHERE platform = :platform LIMIT 1`.with(),
     );
     expect(row?.attempt).not.toContain('L-1');

@@ -1,48 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '../../src/database/database.ts';
+import { describe, expect, it } from '@jest/globals';
 import { sql } from '../../src/database/sql.ts';
 import type { Step } from '../../src/database/step.ts';
 import { reportFaults } from '../../src/shared/edge.ts';
 import { add, end, heldTasks, holdIn, renew, take, type TakenTask } from '../../src/tasks/task-store.ts';
 import { type TaskHold, TaskWorker } from '../../src/tasks/task-worker.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { engines } from '../support/database.ts';
 import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
-
-const LONG_MS = 600_000;
+import { LONG_MS, useDatabase } from '../support/use-database.ts';
 
 describe.each(engines)('the contract of tasks: %s', (engine) => {
-  let database: Database;
-  /** The same tasks as another process has them. */
-  let other: Database;
-  let url: string;
-  const ends: (() => unknown)[] = [];
+  const { database, other, url, change, atEnd } = useDatabase(engine);
   let kinds = 0;
   let attempts = 0;
   const newKind = () => `kind-${++kinds}`;
 
-  beforeAll(async () => {
-    const empty = await emptyDatabase(engine);
-    ({ url } = empty);
-    ({ database } = await openDatabase(url));
-    other = engine === 'memory' ? database : (await openDatabase(url)).database;
-    ends.push(
-      () => database.close(),
-      () => other.close(),
-      empty.remove,
-    );
-  });
-
-  afterAll(async () => {
-    for (const each of ends) await each();
-  });
-
   const addAll = (kind: string, names: readonly string[]) =>
-    Promise.all(names.map((name) => database.step(add, { kind, name })));
-  const taken = (kind: string, count: number, { by = database, leaseMs = LONG_MS } = {}) =>
+    Promise.all(names.map((name) => database().step(add, { kind, name })));
+  const taken = (kind: string, count: number, { by = database(), leaseMs = LONG_MS } = {}) =>
     by.step(take, { kind, attempt: `attempt-${++attempts}`, count, leaseMs });
   const takenOne = async (kind: string, leaseMs = LONG_MS): Promise<TakenTask> => {
     let found: readonly TakenTask[] = [];
@@ -50,7 +28,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     return found[0] as TakenTask;
   };
   const rowsOf = (kind: string) =>
-    database.read<{ name: string; attempt: string; lease_until: number }>(
+    database().read<{ name: string; attempt: string; lease_until: number }>(
       sql`SELECT name, attempt, lease_until FROM tasks WHERE platform = :platform AND kind = :kind ORDER BY name`.with(
         { kind },
       ),
@@ -58,11 +36,11 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
   const worker = (
     kind: string,
     run: (hold: TaskHold) => Promise<number | undefined>,
-    { by = database, concurrency = 4, isPaused = (): boolean => false } = {},
+    { by = database(), concurrency = 4, isPaused = (): boolean => false } = {},
   ) => {
     const made = new TaskWorker(by, { kind, concurrency, run, isPaused });
     made.start();
-    ends.unshift(() => made.close());
+    atEnd(() => made.close());
     return made;
   };
 
@@ -71,7 +49,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     const names = Array.from({ length: 60 }, (_, at) => `task-${at}`);
     await addAll(kind, names);
     const all = await Promise.all(
-      Array.from({ length: 30 }, (_, at) => taken(kind, 3, { by: at % 2 === 0 ? database : other })),
+      Array.from({ length: 30 }, (_, at) => taken(kind, 3, { by: at % 2 === 0 ? database() : other() })),
     );
     // A process passes over what another one is taking.
     while (all.flat().length < names.length) all.push(await taken(kind, 3));
@@ -83,7 +61,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
   it('What has been due the longest is taken first, and nothing before it is due', async () => {
     const kind = newKind();
     await addAll(kind, ['later']);
-    await database.step(end, { ...(await takenOne(kind)), inMs: LONG_MS });
+    await database().step(end, { ...(await takenOne(kind)), inMs: LONG_MS });
     const order = ['third', 'first', 'second'];
     for (const name of order) {
       await addAll(kind, [name]);
@@ -101,28 +79,28 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     const kind = newKind();
     await addAll(kind, ['task']);
     const first = await takenOne(kind, 1);
-    await until('the lease has ended', async () => !(await database.step(renew, { ...first, leaseMs: 1 })));
+    await until('the lease has ended', async () => !(await database().step(renew, { ...first, leaseMs: 1 })));
     const record: Step<TakenTask, string> = {
       name: 'record',
       look: ([{ name }]) => [heldTasks(kind, [name])],
       decide: ([{ name, attempt }], [found]) => ({ results: () => [holdIn(found, name, attempt)] }),
     };
-    expect(await database.step(record, first)).toBe('ended');
+    expect(await database().step(record, first)).toBe('ended');
     const second = await takenOne(kind);
-    expect(await database.step(renew, { ...first, leaseMs: LONG_MS })).toBe(false);
-    expect(await other.step(renew, { ...second, leaseMs: LONG_MS })).toBe(true);
-    expect([await database.step(record, first), await database.step(record, second)]).toEqual([
+    expect(await database().step(renew, { ...first, leaseMs: LONG_MS })).toBe(false);
+    expect(await other().step(renew, { ...second, leaseMs: LONG_MS })).toBe(true);
+    expect([await database().step(record, first), await database().step(record, second)]).toEqual([
       'lost',
       'live',
     ]);
-    await database.step(end, { ...first, inMs: undefined });
+    await database().step(end, { ...first, inMs: undefined });
     expect(await rowsOf(kind)).toMatchObject([{ attempt: second.attempt }]);
-    await database.step(end, { ...second, inMs: undefined });
+    await database().step(end, { ...second, inMs: undefined });
     expect(await rowsOf(kind)).toEqual([]);
     // The attempt of a task that was done has no part in a new task of the same name.
     await addAll(kind, ['task']);
-    expect(await database.step(record, second)).toBe('lost');
-    expect(await database.step(renew, { ...second, leaseMs: LONG_MS })).toBe(false);
+    expect(await database().step(record, second)).toBe('lost');
+    expect(await database().step(renew, { ...second, leaseMs: LONG_MS })).toBe(false);
   });
 
   it('A task that is added while it is held runs once more', async () => {
@@ -131,18 +109,18 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     const [one, two] = (await taken(kind, 2)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     await addAll(kind, ['done', 'later']);
     expect(await taken(kind, 2)).toEqual([]);
-    await database.step(end, { ...(one as TakenTask), inMs: undefined });
-    await database.step(end, { ...(two as TakenTask), inMs: LONG_MS });
+    await database().step(end, { ...(one as TakenTask), inMs: undefined });
+    await database().step(end, { ...(two as TakenTask), inMs: LONG_MS });
     expect((await taken(kind, 2)).map(({ name }) => name).toSorted()).toEqual(['done', 'later']);
   });
 
   it('The end of an attempt says when the task is due again', async () => {
     const kind = newKind();
     await addAll(kind, ['task']);
-    await database.step(end, { ...(await takenOne(kind)), inMs: LONG_MS });
+    await database().step(end, { ...(await takenOne(kind)), inMs: LONG_MS });
     expect(await taken(kind, 1)).toEqual([]);
     await addAll(kind, ['task']);
-    await database.step(end, { ...(await takenOne(kind)), inMs: 1 });
+    await database().step(end, { ...(await takenOne(kind)), inMs: 1 });
     await takenOne(kind);
   });
 
@@ -167,7 +145,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
       { concurrency: 2 },
     );
     const names = Array.from({ length: 6 }, (_, at) => `task-${at}`);
-    await Promise.all(names.map((name) => other.step(add, { kind, name })));
+    await Promise.all(names.map((name) => other().step(add, { kind, name })));
     await until('all are done', async () => (await rowsOf(kind)).length === 0);
     expect([...runs.values()]).toEqual(names.map(() => 3));
     expect(most).toBe(2);
@@ -181,7 +159,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     const run = async ({ name }: TaskHold) => void seen.push(name);
     worker(kind, run, { isPaused: () => paused });
     await addAll(kind, ['task']);
-    await database.woken('nothing wakes this');
+    await database().woken('nothing wakes this');
     expect(seen).toEqual([]);
     paused = false;
     await until('it runs', () => seen.length === 1);
@@ -217,15 +195,8 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     await until('it is held', async () => (await rowsOf(kind))[0]?.attempt !== '');
     const [first] = await rowsOf(kind);
     // As if the process had stood still for longer than its lease.
-    const letGo: Step<undefined, undefined> = {
-      name: 'let go',
-      decide: () => ({
-        writes: [
-          sql`UPDATE tasks SET lease_until = 1 WHERE platform = :platform AND kind = :kind`.with({ kind }),
-        ],
-      }),
-    };
-    await database.step(letGo, undefined);
+    const letGo = sql`UPDATE tasks SET lease_until = 1 WHERE platform = :platform AND kind = :kind`;
+    await change(letGo.with({ kind }));
     await lost.promise;
     await until('it is taken again', async () => (await rowsOf(kind))[0]?.attempt !== first?.attempt);
     expect(runs).toBe(1);
@@ -241,7 +212,7 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     await addAll(kind, names);
     const program = ['--experimental-transform-types', '--no-warnings', 'test/support/task-taker.ts'];
     const { platform } = settings().database;
-    const dying = spawn(process.execPath, [...program, url, kind, platform], {
+    const dying = spawn(process.execPath, [...program, url(), kind, platform], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const had: string[] = [];

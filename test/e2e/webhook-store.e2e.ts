@@ -1,46 +1,30 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
-import type { Step } from '../../src/database/step.ts';
 import { MOVES_KEPT_MS } from '../../src/order-ledger/move-log.ts';
-import { end, take, type TakenTask } from '../../src/tasks/task-store.ts';
+import { end, type TakenTask } from '../../src/tasks/task-store.ts';
 import { newDelivery } from '../../src/webhooks/delivery/delivery-rules.ts';
 import type { Delivery, Webhook } from '../../src/webhooks/store/webhook-record.ts';
 import { WebhookStore } from '../../src/webhooks/store/webhook-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
-import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
-import { until } from '../support/redis.ts';
+import { engines } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
+import { useDatabase } from '../support/use-database.ts';
 
-const LONG_MS = 600_000;
 const MAX_OF_CALLER = 3;
 const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
 
 describe.each(engines)('the contract of webhooks: %s', (engine) => {
-  let database: Database;
+  const { database, other: otherDatabase, change, takeTask } = useDatabase(engine);
   let store: WebhookStore;
   /** The same webhooks as another process has them. */
   let other: WebhookStore;
-  const ends: (() => unknown)[] = [];
   let made = 0;
-  let attempts = 0;
 
-  beforeAll(async () => {
-    const { url, remove } = await emptyDatabase(engine);
-    ({ database } = await openDatabase(url));
-    const second = engine === 'memory' ? database : (await openDatabase(url)).database;
+  beforeAll(() => {
     const storeOn = (on: Database) => new WebhookStore(on, new SealedTexts(encryptionKeys, 'platform'));
-    [store, other] = [storeOn(database), storeOn(second)];
-    ends.push(
-      () => database.close(),
-      () => second.close(),
-      remove,
-    );
-  });
-
-  afterAll(async () => {
-    for (const each of ends) await each();
+    [store, other] = [storeOn(database()), storeOn(otherDatabase())];
   });
 
   const secret = newSecret('m');
@@ -59,21 +43,12 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     expect(await store.add(webhook, cursorOf(0), MAX_OF_CALLER)).toBe(true);
     return webhook.webhookId;
   };
-  /** Takes the task of a webhook, as a worker does. */
-  const taken = async (webhookId: string, leaseMs = LONG_MS) => {
-    let found: TakenTask | undefined;
-    await until('the task is taken', async () => {
-      const taking = { kind: 'webhook', attempt: `attempt-${++attempts}`, count: 100, leaseMs };
-      found = (await database.step(take, taking)).find(({ name }) => name === webhookId);
-      return found !== undefined;
-    });
-    return found as TakenTask;
-  };
+  const taken = (webhookId: string, leaseMs?: number) => takeTask('webhook', webhookId, leaseMs);
   const called = async (webhookId: string, leaseMs?: number) => {
     await store.call([webhookId]);
     return taken(webhookId, leaseMs);
   };
-  const ended = (task: TakenTask) => database.step(end, { ...task, inMs: undefined });
+  const ended = (task: TakenTask) => database().step(end, { ...task, inMs: undefined });
   const progressAt = (number: number) => ({
     ...{ cursor: cursorOf(number), lastDeliveredAt: null, failingSince: null },
   });
@@ -105,13 +80,6 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
   const all = async (webhookId: string) =>
     (await other.deliveries(webhookId, ['delivered', 'pending', 'failed'], 0, 1_000)).found;
   const pendingOf = async (webhookId: string) => (await other.read(webhookId))?.progress.pending;
-  const change = (text: ReturnType<typeof sql>, parameters: Record<string, string | number>) => {
-    const step: Step<undefined, undefined> = {
-      name: 'change',
-      decide: () => ({ writes: [text.with(parameters)] }),
-    };
-    return database.step(step, undefined);
-  };
 
   it('A caller has its number of webhooks, also where two processes add at once', async () => {
     const caller = 'many';
@@ -141,13 +109,13 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     expect(await other.read(webhookId)).toEqual({ webhook, progress });
     expect(await other.all()).toContainEqual({ webhook, progress });
     expect((await other.places()).get(webhookId)).toEqual({ ...progress, version: 1, isHeld: false });
-    const rows = await database.read<object>(sql`SELECT * FROM webhooks WHERE platform = :platform`.with());
+    const rows = await database().read<object>(sql`SELECT * FROM webhooks WHERE platform = :platform`.with());
     const text = JSON.stringify(rows);
     expect([webhookId, secret, 'hook.example', 'of the shop'].map((word) => text.includes(word))).toEqual([
       ...[true, false, false, false],
     ]);
     const keys = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys;
-    const stranger = new WebhookStore(database, new SealedTexts(keys, 'platform'));
+    const stranger = new WebhookStore(database(), new SealedTexts(keys, 'platform'));
     expect([await stranger.read(webhookId), await stranger.all()]).toEqual([undefined, []]);
   });
 
@@ -284,8 +252,9 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
       const task = await called(webhookId);
       await keep(store, task, 2, { 1: waits(), 2: delivered });
       await change(
-        sql`UPDATE deliveries SET made_at = made_at - :ms WHERE platform = :platform AND webhook_id = :id AND event_id = :event`,
-        { ms: MOVES_KEPT_MS, id: webhookId, event: cursorOf(1) },
+        sql`UPDATE deliveries SET made_at = made_at - :ms WHERE platform = :platform AND webhook_id = :id AND event_id = :event`.with(
+          { ms: MOVES_KEPT_MS, id: webhookId, event: cursorOf(1) },
+        ),
       );
       await ended(task);
     }
