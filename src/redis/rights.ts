@@ -9,7 +9,7 @@ export interface Rights {
 }
 
 export interface Refusals {
-  /** As access lists name them: `+zadd`, `~prefix*`. */
+  /** As access lists name them: `+hset`, `~prefix*`. */
   readonly missing: readonly string[];
   /** Commands that the server does not have, or has under another name. */
   readonly unknown: readonly string[];
@@ -21,10 +21,8 @@ const UNKNOWN = /^ERR unknown (sub)?command/i;
 
 const COMMON = [
   ...['ping', 'info', 'time', 'eval return 0', 'evalsha 0 0'],
-  ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'type KEY', 'incr KEY', 'incrby KEY 1'],
-  ...['pttl KEY', 'pexpire KEY 1', 'hget KEY 0', 'hmget KEY 0', 'hgetall KEY', 'hset KEY 0 0'],
-  ...['hsetnx KEY 0 0', 'hlen KEY', 'zadd KEY 0 0', 'zcard KEY', 'zcount KEY 0 0', 'zmscore KEY 0'],
-  ...['zremrangebyrank KEY 0 0', 'zremrangebyscore KEY 0 0'],
+  ...['get KEY', 'mget KEY', 'set KEY 0', 'del KEY', 'exists KEY', 'incr KEY', 'pttl KEY', 'pexpire KEY 1'],
+  ...['hget KEY 0', 'hgetall KEY', 'hset KEY 0 0', 'hlen KEY'],
 ];
 export function sharedRights(environment: string): Rights {
   return { commands: COMMON, prefixes: [`${environment}:`, `{${environment}`] };

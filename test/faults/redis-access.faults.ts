@@ -183,7 +183,7 @@ describe('R18 the user of Redis lacks a right', () => {
     const { redis, name, url } = await granted();
     const gateway = await gatewayAt(url);
     await is(gateway, 'redis', 'up');
-    await change(redis, name, '-set', '-zcard');
+    await change(redis, name, '-set', '-hlen');
     expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
     const { status, body } = await logIn(gateway);
     expect([status, body['code'], body['outcome']]).toEqual([503, 'dependency-unavailable', 'not_processed']);
@@ -191,9 +191,9 @@ describe('R18 the user of Redis lacks a right', () => {
     await is(gateway, 'redis', 'down');
     await until('it is said', () => lines(gateway, 'redis-refuses').length > 0);
     expect(lines(gateway, 'redis-refuses')).toMatchObject([{ said: expect.stringMatching(/^denies /) }]);
-    for (const right of ['+set', '+zcard'])
+    for (const right of ['+set', '+hlen'])
       expect(lines(gateway, 'redis-refuses')[0]?.['said']).toContain(right);
-    await change(redis, name, '+set', '+zcard');
+    await change(redis, name, '+set', '+hlen');
     await is(gateway, 'redis', 'up');
   });
 });
