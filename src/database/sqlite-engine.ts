@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import pLimit from 'p-limit';
 import { ConfigError } from '../config/config-error.ts';
 import { edge } from '../shared/edge.ts';
 import { type Decide, DatabaseFault, type Engine, type Fitness, type Rows } from './engine.ts';
@@ -62,6 +63,8 @@ export class SqliteFile implements Engine {
   readonly lanes = 1;
   readonly askEveryMs = 1_000;
   readonly #writer: SqliteThread;
+  /** One transaction at a time: the watch over the trust writes beside the steps, on the same connection. */
+  readonly #inTurn = pLimit(1);
   readonly #reader: SqliteThread;
   #file: number | undefined;
 
@@ -105,7 +108,11 @@ export class SqliteFile implements Engine {
     return found;
   }
 
-  async transact(look: readonly Query[], decide: Decide): Promise<readonly Rows[]> {
+  transact(look: readonly Query[], decide: Decide): Promise<readonly Rows[]> {
+    return this.#inTurn(() => this.#transact(look, decide));
+  }
+
+  async #transact(look: readonly Query[], decide: Decide): Promise<readonly Rows[]> {
     if (look.length === 0) {
       const writes = decide([])?.map((query) => callOf(query, this.platform));
       return writes ? this.#writer.ask('at once', writes) : [];
