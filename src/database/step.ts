@@ -1,4 +1,4 @@
-import type { SqlRow, Rows } from './engine.ts';
+import type { Rows } from './engine.ts';
 import { either, type Query, sql } from './sql.ts';
 
 /** What a step writes, and what each of its inputs gets for it. */
@@ -69,9 +69,4 @@ const LOCK_ALONE = either(
  */
 export function locked(lock: string, how: 'shared' | 'alone'): Query {
   return (how === 'shared' ? LOCK_SHARED : LOCK_ALONE).with({ lock });
-}
-
-export function numberIn(found: Rows | undefined): number {
-  const [row]: (SqlRow | undefined)[] = [...(found ?? [])];
-  return Number(row?.['value'] ?? 0);
 }

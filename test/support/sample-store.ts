@@ -1,5 +1,5 @@
 import { among, FOR_UPDATE, rows, sql } from '../../src/database/sql.ts';
-import { NUMBER, locked, numberIn, raise, type Step } from '../../src/database/step.ts';
+import { NUMBER, locked, raise, type Step } from '../../src/database/step.ts';
 
 /**
  * A small store of orders, for the tests of the database: a window of maintenance that stops what begins, a budget that several orders share,
@@ -134,7 +134,7 @@ export const move: Step<SampleMove, number> = {
         EVENTS.with({ moves: placed, number: 'feed' }),
       ],
       results: (written) => {
-        const last = numberIn(written[1]);
+        const last = Number(written[1]?.[0]?.['value']);
         return moves.map((each) => (made.includes(each) ? last - made.length + 1 + made.indexOf(each) : 0));
       },
     };
