@@ -189,26 +189,6 @@ describe('a server of PostgreSQL', () => {
     expect(await told).toMatchObject({ reason: 'unknown' });
   });
 
-  it('D4 It only reads for a while: orders stop before anything is sent, records can be read, and orders go on by themselves', async () => {
-    const { database } = await installed(await server.newUrl());
-    const one = order();
-    await database.step(begin, one);
-    const setReadOnly = async (word: string) => {
-      await server.ask(`ALTER SYSTEM SET default_transaction_read_only = ${word}`);
-      await server.ask('SELECT pg_reload_conf()');
-    };
-    await setReadOnly('on');
-    await isDown(database, 'settings');
-    expect(database.trust.trouble.reason).toMatch(/^The database only reads: /);
-    await expect(database.step(begin, order())).rejects.toMatchObject({ reason: 'stopped' });
-    await expect(database.step(move, moved(one))).rejects.toMatchObject({ reason: 'read-only' });
-    const found = sql`SELECT name FROM sample_orders WHERE platform = :platform`;
-    expect(await database.read(found.with())).toHaveLength(1);
-    await setReadOnly('off');
-    await isUp(database);
-    expect(await database.step(move, moved(one))).toBeGreaterThan(0);
-  });
-
   it('D5 It is set to lose what it acknowledges: orders stop, and one line says which setting to change', async () => {
     const { database, log } = await installed(await server.newUrl());
     const stopped = log.next('database-stopped');
@@ -494,34 +474,6 @@ describe('a file of SQLite', () => {
       stopped: 'unready',
       reason: expect.stringContaining('was emptied'),
     });
-  });
-
-  it('D17 Its disk is full: orders stop and say so, what was there stays, and orders go on once there is room', async () => {
-    const { database } = await installed(`sqlite:${await newFile()}`);
-    const limit = async (pages: string) => {
-      const set: Step<undefined, undefined> = {
-        name: 'limit',
-        decide: () => ({
-          writes: [
-            (pages === 'none' ? sql`PRAGMA max_page_count = 1000000` : sql`PRAGMA max_page_count = 1`).with(),
-          ],
-        }),
-      };
-      await database.step(set, undefined);
-    };
-    const large = (): SampleOrder => ({ ...order(), record: 'x'.repeat(20_000) });
-    const kept = large();
-    await database.step(begin, kept);
-    await limit('one');
-    await expect(database.step(begin, large())).rejects.toMatchObject({ reason: 'full' });
-    expect(database.trust.trouble).toMatchObject({
-      stopped: 'writes',
-      reason: expect.stringContaining('full'),
-    });
-    await limit('none');
-    await isUp(database);
-    expect(await database.step(begin, large())).toBe('begun');
-    expect(await database.step(move, moved(kept))).toBe(1);
   });
 
   it('D18 Another process holds its lock: steps wait for it in their thread, and the event loop does not', async () => {

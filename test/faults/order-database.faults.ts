@@ -1,4 +1,4 @@
-import { closeSync, copyFileSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -26,8 +26,7 @@ import { credential, type LogLine } from '../support/settings.ts';
 /** What callers and operators notice when the database of orders fails: its clock, its room, its past, its keys. */
 
 const ENCRYPTION_KEYS = newEncryptionKey();
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * 3_600_000;
 const DISK_MIB = 4;
 
 const sandbox = useSandbox();
@@ -71,8 +70,6 @@ const placedAt = async (gateway: TestGateway, count: number) => {
 };
 const recordOf = async (gateway: TestGateway, number: string) =>
   (await onceServed(() => gateway.get(`/v1/license-orders/crm/${number}`))).body;
-const becomes = (gateway: TestGateway, number: string, state: string) =>
-  until(`${number} is ${state}`, async () => (await recordOf(gateway, number))['state'] === state);
 const commitsOf = async (number: string) =>
   (await sandbox.commits()).filter(({ channelOrderId }) => channelOrderId === number).length;
 const sends = async () => (await sandbox.journal('batchOrder')).length;
@@ -154,40 +151,6 @@ describe('a server of PostgreSQL', () => {
     clock.stop();
   });
 
-  it.each([
-    ['back', -HOUR_MS],
-    ['ahead', HOUR_MS],
-  ])(
-    'D32 Its clock steps by an hour, %s, while orders are under way: what the platform says of each is recorded',
-    async (_, stepMs) => {
-      clock.step(0);
-      const gateway = await gatewayOn(await server.newUrl());
-      // The next orders go out with a token that the platform takes: else each is sent twice, and the clock steps between the two.
-      await placed(gateway, newNumber());
-      const sent = await sends();
-      const [taken, refused] = [newNumber(), newNumber()];
-      for (const [number, action] of [
-        [taken, { delayMs: 2_000 }],
-        // Their leases end meanwhile where the clock is ahead.
-        [refused, { delayMs: 2_000, code: '13004' }],
-      ] as const) {
-        const match = { body: { channelOrderId: number } };
-        await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', match, action });
-      }
-      const answers = [taken, refused].map((number) => placed(gateway, number));
-      await until('both are sent', async () => (await sandbox.spoiled()) === 2);
-      clock.step(stepMs);
-      const [success, refusal] = await Promise.all(answers);
-      expect(success).toMatchObject({ status: 201, body: { state: 'succeeded' } });
-      expect(refusal).toMatchObject({ status: 422, body: { code: 'upstream-rejected' } });
-      expect([await commitsOf(taken), await sends()]).toEqual([1, sent + 2]);
-      await becomes(gateway, taken, 'succeeded');
-      await becomes(gateway, refused, 'rejected');
-      expect(await recordOf(gateway, taken)).toMatchObject({ items: success?.body['items'] });
-      expect(events(gateway, 'order-result-not-recorded')).toEqual([]);
-    },
-  );
-
   it('D32 Its clock steps ahead by 8 days, by 405 days, and back: no order and no write with a key runs again', async () => {
     clock.step(0);
     const url = await server.newUrl();
@@ -229,24 +192,6 @@ describe('a server of PostgreSQL', () => {
     expect(await recordOf(busy, number)).toMatchObject({ state: 'succeeded' });
     expect(await sends()).toBe(1);
     await setReadOnly('off');
-    await isOver(gateways);
-  });
-
-  it('D7 It goes back to an older state: orders stop at every gateway, and database-init lets them go on', async () => {
-    const url = await server.newUrl();
-    const gateways = [await gatewayOn(url), await gatewayOn(url)];
-    const [busy, idle] = gateways as [TestGateway, TestGateway];
-    const before = await placedAt(busy, 2);
-    const after = await placedAt(busy, 2);
-    await goBack(url, after);
-    await isStopped(gateways, 'numbers', 'DatabaseLost');
-    for (const each of gateways)
-      for (const number of [...before, ...after, newNumber()]) expectRefused(await place(each, number));
-    expect(await sends()).toBe(4);
-    const said = await confirmed(url);
-    expect(said.output).toContain('seen 4 writes that began, and the database knows of 2: 2 are missing');
-    for (const each of gateways) await until('orders are up', async () => (await ordersAre(each)) === 'up');
-    for (const number of before) expect(isReplay(await placed(idle, number))).toBe(true);
     await isOver(gateways);
   });
 
@@ -316,30 +261,6 @@ async function goBack(url: string, orders: readonly string[]): Promise<void> {
 }
 
 describe('a file of SQLite', () => {
-  it('D16 A copy is put back, or the file is gone: a gateway that starts places no order until database-init is run', async () => {
-    const url = await newFile();
-    const path = url.slice('sqlite:'.length);
-    const first = await gatewayOn(url);
-    const [known = ''] = await placedAt(first, 1);
-    await first.stop();
-    copyFileSync(path, `${path}.copy`);
-    const second = await gatewayOn(url);
-    const [lost = ''] = await placedAt(second, 1);
-    await second.stop();
-    copyFileSync(`${path}.copy`, path);
-    const third = await gatewayOn(url);
-    await isStopped([third], 'numbers', 'DatabaseLost');
-    for (const number of [known, lost]) expectRefused(await place(third, number));
-    expect((await confirmed(url)).output).toContain('1 are missing');
-    await isOver([third]);
-    expect(isReplay(await placed(third, known))).toBe(true);
-    await third.stop();
-    rmSync(path);
-    const last = await gatewayOn(url);
-    await isStopped([last], 'unready', 'DatabaseLost');
-    expectRefused(await place(last, known));
-  });
-
   it('D17 Its disk is full: orders are refused before anything is sent, records can be read, and orders go on once there is room', async () => {
     const folder = serverFolder('small-disk-');
     atEnd(() => rmSync(folder, { recursive: true, force: true }));
