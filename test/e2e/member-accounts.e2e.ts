@@ -3,6 +3,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { type Start, type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
@@ -58,8 +59,9 @@ async function started(
     lentInto: null,
   }));
   await sandbox.control('PUT', '/state', { ...state, assets, employees: [...others, ...own] });
-  gateway = new TestGateway();
-  await gateway.open(sandbox, environment, start);
+  gateway = start
+    ? await TestGateway.start(sandbox, environment, [], start)
+    : await startInProcess(sandbox, environment);
 }
 
 async function accounts(): Promise<string[]> {

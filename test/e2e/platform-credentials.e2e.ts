@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { endings } from '../support/endings.ts';
-import { TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { useSandbox } from '../support/stack.ts';
 import { credential } from '../support/settings.ts';
@@ -26,7 +27,7 @@ beforeEach(async () => {
 async function gatewayOf(played: object, told: object, environment: Record<string, string> = {}) {
   await sandbox.control('PUT', '/profile', played);
   writeFileSync(PLATFORM_PROFILE_FILE, JSON.stringify({ version: 1, readings: told }));
-  return ended(await TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE, ...environment }));
+  return ended(await startInProcess(sandbox, { PLATFORM_PROFILE_FILE, ...environment }));
 }
 
 const logIn = (gateway: TestGateway, password: string) =>

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { useSandbox } from '../support/stack.ts';
 
 /** The list of members on platforms that number, fill and search it in other ways. Each gateway knows nothing of the platform yet. */
@@ -34,7 +35,7 @@ async function started(
     }));
     await sandbox.control('PUT', '/state', { ...state, employees: [...state.employees, ...more] });
   }
-  gateway = await TestGateway.start(sandbox, environment);
+  gateway = await startInProcess(sandbox, environment);
   return gateway;
 }
 
