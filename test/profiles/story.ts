@@ -5,6 +5,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { attemptsOf } from '../support/reconciliation-attempts.ts';
 import { comesTrue, until } from '../support/redis.ts';
@@ -68,7 +69,10 @@ export async function playProfile(
     ...(isKilled && { DATABASE_URL: database.url, ENCRYPTION_KEYS: newEncryptionKey() }),
   };
   const grants = { enterprises: ['ent-harbour'], users: ['default'] };
-  const gateway = new TestGateway([{ name: 'bound', scopes: ['members:read', 'orders:read'], ...grants }]);
+  const callers = [{ name: 'bound', scopes: ['members:read', 'orders:read'], ...grants }];
+  // Only a process of its own can be killed, or has a clock of its own.
+  const isOwn = isKilled || isLate;
+  const gateway = isOwn ? new TestGateway(callers) : await startInProcess(sandbox, environment, callers);
   let running: GatewayProcess | undefined;
   const start = () =>
     gateway.open(sandbox, environment, async (all) => (running = await startGatewayProcess(all)));
@@ -78,7 +82,7 @@ export async function playProfile(
     await running?.ended;
     await start();
   };
-  await start();
+  if (isOwn) await start();
   try {
     const story = new Story(sandbox, gateway, played, isTold === 'yes', isKilled ? kill : undefined);
     if (isLate) await story.endLate();
