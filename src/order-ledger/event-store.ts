@@ -12,9 +12,9 @@ import {
   type WantedMove,
 } from './move-log.ts';
 
-/** One read has records of this size together, or one that is larger: a reader of large records delays nobody. */
+/** One read returns records of at most this size together, or a single larger record. So a reader of large records delays nobody. */
 export const MAX_READ_BYTES = 1024 * 1024;
-/** One transaction drops this number of events at most. */
+/** The most events that one transaction deletes. */
 const MAX_DROPPED = 1_000;
 /** An event for the step that moves a record. */
 export interface NewEvent {
@@ -48,13 +48,13 @@ export function eventWrites(events: readonly NewEvent[]): Query[] {
   return [raise('feed', events.length), INSERT.with({ events: placed, number: 'feed' })];
 }
 
-/** The newest number that was given out, and the one before the oldest event. Events are dropped from the oldest on, so nothing is missing between. */
+/** Finds the newest number and the number before the oldest event. Events are deleted from the oldest on, so none is missing in between. */
 const ENDS = sql`
   SELECT value AS newest,
     coalesce((SELECT number FROM events WHERE platform = :platform ORDER BY number LIMIT 1) - 1, value) AS dropped
   FROM numbers WHERE platform = :platform AND name = 'feed'`;
 const WANTED = sql`(CAST(:all AS bigint) = 1 OR ${among(sql`kind || ':' || state`, sql`SELECT move FROM ${rows('wanted', { move: 'text' })}`)})`;
-/** Sizes are added up first: a record that does not fit is not even read from the disk. */
+/** Adds up the sizes before it reads records, so a record that does not fit is not read from the disk. */
 const AFTER = sql`
   WITH looked AS (
     SELECT number, CASE WHEN ${WANTED} THEN size END AS wanted_size FROM events
@@ -81,12 +81,12 @@ interface EventRow {
   readonly at: number;
   readonly record: string;
 }
-/** `found` 0: not wanted, 1: read, 2: no room for it in this read. */
+/** `found`: 0 if the reader does not want the event, 1 if its record was read, 2 if the record does not fit into this read. */
 interface FoundRow extends EventRow {
   readonly found: 0 | 1 | 2;
 }
 
-/** Returns how many it dropped. */
+/** Deletes events that are too old or too many, and returns their number. */
 const trim: Step<undefined, number> = {
   name: 'drop events',
   look: () => [OLDEST.with({ most: MAX_DROPPED })],
@@ -114,8 +114,8 @@ export class EventStore {
   constructor(private readonly database: Database) {}
 
   /**
-   * Looks through so many moves after this one; without `after` from the oldest that is kept, without `wanted` for all. Rejects with
-   * {@link MovesDropped} if later ones were dropped, and with `DatabaseUnavailable` while the database is away.
+   * Reads through `count` moves after the cursor `after`; without a cursor it begins with the oldest move that is kept. `wanted` selects moves;
+   * without it the result has all. Rejects with {@link MovesDropped} if moves after the cursor were deleted.
    */
   async read(after: string | undefined, count: number, wanted: readonly WantedMove[] = []): Promise<Moves> {
     const from = after === undefined ? -1 : numberOf(after);
@@ -138,14 +138,14 @@ export class EventStore {
     };
   }
 
-  /** A move that has been shown before; undefined where it is kept no longer. */
+  /** Returns one move; undefined if it is not kept any more. */
   async one(id: string): Promise<LoggedMove | undefined> {
     const query = ONE.with({ number: numberOf(id) });
     const [row] = await this.database.read<EventRow>(query);
     return row && moveIn(row);
   }
 
-  /** The newest move that was ever written; without one the cursor before the first. */
+  /** Returns the cursor of the newest move; if there was none, the cursor before the first. */
   async newest(): Promise<string> {
     return cursorOf((await this.#ends()).newest);
   }
@@ -154,7 +154,7 @@ export class EventStore {
     while ((await this.database.step(trim, undefined)) === MAX_DROPPED);
   }
 
-  /** Numbers have no gaps, so the event after a cursor has the next number. A cursor beyond the newest is of a database that was there before. */
+  /** Numbers have no gaps, so the event after a cursor has the next number. A cursor beyond the newest number comes from another database. */
   async #assertKept(after: number, next: number | undefined): Promise<void> {
     if (next === after + 1) return;
     const { newest, dropped } = next === undefined ? await this.#ends() : { newest: next, dropped: next - 1 };

@@ -8,7 +8,7 @@ import { IMPORT } from './job-rooms-store.ts';
 import { type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
 import { type StepResult, WAITING_MS } from './stored-job.ts';
 
-/** A step of the process whose attempt has the task of the job. */
+/** The job, and the attempt at its task by which a process has it. */
 interface Held {
   readonly jobId: string;
   readonly attempt: string;
@@ -20,7 +20,10 @@ interface Change {
   readonly event?: NewEvent;
 }
 
-/** The task is locked first, so nobody takes the job before the step has ended. A job that has ended is lost for who had it. */
+/**
+ * A step that only the process with the job's task may do. It locks the task first, so no other process takes the job before the commit. If the
+ * process has lost the task, or the job is gone, the step writes nothing and results in `lost`.
+ */
 function heldStep<Input extends Held>(
   name: string,
   change: (input: Input, job: JobRow, isLive: boolean, now: number, found: readonly Rows[]) => Change,
@@ -74,7 +77,7 @@ interface Call extends Held {
   readonly calls: number;
 }
 
-/** No call may come late: not where the lease has ended, though nobody has the job yet. */
+/** Allows a call only while the lease lasts: after that another process may take the job, and a late call would add a member twice. */
 export const begin = heldStep<Call>('begin a call', ({ jobId, chunk, calls }, job, isLive) => {
   if (!isLive || isOver(job)) return LOST;
   if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
@@ -101,7 +104,7 @@ interface Save extends Held {
   readonly waiting: Buffer | null;
 }
 
-/** The counts of the job change by the difference to the last counts of the chunk, so a repeat changes nothing. */
+/** Adds the difference between the new and the stored counts of the chunk to those of the job, so a repeated save changes nothing. */
 export const save = heldStep<Save>(
   'save rows',
   ({ jobId, chunk, counts, results, waiting }, job, _, now, [before]) => {
@@ -110,7 +113,7 @@ export const save = heldStep<Save>(
     const [last, all] = [known ?? '[]', job.counts].map((list) => JSON.parse(String(list)) as number[]);
     const own = countList(counts);
     const sums = own.map((count, at) => (all?.[at] ?? 0) + count - (last?.[at] ?? 0));
-    // The rows of a job that waited for too long are forgotten.
+    // Rows are not kept for longer than a day, because they have passwords.
     const isLate = job.createdAt <= now - WAITING_MS;
     const chunkNow = { chunk, results, waiting: isLate ? null : waiting, counts: JSON.stringify(own) };
     return {
@@ -140,7 +143,7 @@ const FINISH = sql`
   UPDATE jobs SET state = :state, problem = :problem, finished_at = :now, changed_at = :now, version = version + 1, bytes = :bytes
   WHERE ${OF_JOB}`;
 const FORGET = sql`UPDATE job_chunks SET waiting = NULL, calls = 0 WHERE ${OF_JOB} AND (waiting IS NOT NULL OR calls > 0)`;
-/** Results alone take about this part of the rows that waited. */
+/** The results of rows take about half of the bytes that the rows took while they waited. */
 const PART_OF_RESULTS = 2;
 
 function finished(job: JobRow, state: JobState, problem: string | null, now: number, seal: JobSeal): Change {
@@ -161,9 +164,9 @@ interface Finish extends Held {
   readonly seal: JobSeal;
 }
 
-/** The passwords go, and the event comes, in the transaction of the end. */
+/** Ends the job, deletes the passwords and adds the event in one transaction. */
 export const finish = heldStep<Finish>('finish an import', ({ state, problem, seal }, job, _, now) =>
-  // Its reply was lost, or it was cancelled before it began.
+  // The reply to the first attempt was lost, or a caller cancelled the job before it began.
   isOver(job)
     ? { writes: [], result: job.state === state ? 'done' : 'lost' }
     : finished(job, state, problem, now, seal),
@@ -177,7 +180,7 @@ interface Cancelled {
   readonly seal: JobSeal;
 }
 
-/** A job that has not begun ends at once. */
+/** Ends a job that has not begun. A running job ends by itself when it has settled what was sent. */
 export const cancel: Step<Cancelled, undefined> = {
   name: 'cancel an import',
   key: ({ jobId }) => jobId,
