@@ -29,6 +29,7 @@ const WRITES = ['--write', '--order', '--yes'];
 
 const sandbox = useSandbox();
 const conformance = new TestConformance(sandbox);
+const shipped = new TestConformance(sandbox, true);
 const { profileFile } = conformance;
 const { ended, atEnd } = endings();
 
@@ -48,14 +49,14 @@ async function live() {
 describe('a platform as the interface says', () => {
   it.each([HARBOUR, LONGFELLOW])('has no finding, and is as before: %s', async (enterprise) => {
     const before = await live();
-    const found = await conformance.reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
+    const found = await shipped.reported(['--enterprise', enterprise, '--channel', 'crm', ...WRITES]);
     const { differing, refused, codes, gaps, remarks, left, unread, code } = found;
     expect({ differing, refused, codes, gaps, remarks, left, unread, code }).toEqual({
       ...{ differing: [], refused: [], codes: [], gaps: [], remarks: [], left: [], unread: [], code: 0 },
     });
     expect(await live()).toEqual(before);
     expect(Object.keys(found.tokens).toSorted()).toEqual(['app:auth_me', 'app:auth_order', 'user:default']);
-    expect(JSON.parse(readFileSync(profileFile, 'utf8'))).toEqual({
+    expect(JSON.parse(readFileSync(shipped.profileFile, 'utf8'))).toEqual({
       version: 1,
       readings: found.readings,
       notAsked: found.notAsked,
@@ -63,7 +64,7 @@ describe('a platform as the interface says', () => {
   });
 
   it('is only read without --write', async () => {
-    const { code, out } = await conformance.run(ofHarbour());
+    const { code, out } = await shipped.run(ofHarbour());
     expect([code, out]).toEqual([0, expect.stringContaining('As the interface says.')]);
     const called = new Set((await sandbox.calls()).map(({ operation }) => operation));
     expect([...called].toSorted()).toEqual([
@@ -77,7 +78,7 @@ describe('a platform as the interface says', () => {
       ],
     ]);
     // Nothing personal: neither names nor accounts of members.
-    expect(out + readFileSync(profileFile, 'utf8')).not.toMatch(/anna|harbour\b|13800/i);
+    expect(out + readFileSync(shipped.profileFile, 'utf8')).not.toMatch(/anna|harbour\b|13800/i);
   });
 });
 
@@ -94,7 +95,7 @@ it('asks with tokens of its own: neither Redis nor database of a gateway is used
     DATABASE_URL: `postgres://gateway@127.0.0.1:${port}/gateway`,
     ENCRYPTION_KEYS: newEncryptionKey(),
   };
-  const { code } = await conformance.reported(ofHarbour(), over);
+  const { code } = await shipped.reported(ofHarbour(), over);
   store.close();
   expect([code, connections]).toEqual([0, 0]);
 });
@@ -416,7 +417,7 @@ describe('a platform that cannot be asked', () => {
       'does not answer like a token endpoint',
     ],
   ])('with %s: 3, and one sentence', async (_, options, over, says) => {
-    const { code, out, err } = await conformance.run(options, await over());
+    const { code, out, err } = await shipped.run(options, await over());
     expect([code, out, err]).toEqual([3, '', expect.stringContaining(says)]);
     const written = (await sandbox.calls()).filter(({ operation, method }) => operation && method !== 'GET');
     expect(written).toEqual([]);
@@ -427,7 +428,7 @@ describe('a platform that cannot be asked', () => {
     const server = createServer({ key: untrusted.key, cert: untrusted.cert }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const { code, err } = await conformance.run(ofHarbour(), {
+    const { code, err } = await shipped.run(ofHarbour(), {
       UPSTREAM_BASE_URL: `https://127.0.0.1:${port}`,
     });
     server.close();
@@ -439,7 +440,7 @@ describe('a platform that cannot be asked', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const over = { UPSTREAM_BASE_URL: `http://127.0.0.1:${port}`, UPSTREAM_DEADLINE_MS: '300' };
-    const { code, err } = await conformance.run(ofHarbour(), over);
+    const { code, err } = await shipped.run(ofHarbour(), over);
     server.close();
     expect([code, err]).toEqual([3, expect.stringContaining('does not answer in time')]);
   });

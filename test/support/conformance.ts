@@ -1,9 +1,12 @@
+import 'reflect-metadata';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeEach } from '@jest/globals';
+import { runConformance } from '../../src/conformance/run.ts';
 import { keep } from './canary.ts';
 import { COMPILE_CACHE, NODE_PATH } from './gateway-process.ts';
 import type { TestSandbox } from './sandbox.ts';
@@ -38,12 +41,18 @@ export interface Report {
 
 export const ofHarbour = (...options: string[]) => ['--enterprise', HARBOUR, '--channel', 'crm', ...options];
 
-/** `npm run conformance`, as an operator runs it: the shipped file asks the sandbox, which plays a platform. For all tests of a file. */
+/**
+ * `npm run conformance` for all tests of a file, with the sandbox as the platform. `run` and `report` run the sources in this process, which
+ * takes a tenth of a start. With `isShipped`, and by `start`, it is the shipped file, as an operator runs it.
+ */
 export class TestConformance {
   readonly #folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   readonly profileFile = join(this.#folder, 'platform-profile.json');
 
-  constructor(private readonly sandbox: TestSandbox) {
+  constructor(
+    private readonly sandbox: TestSandbox,
+    private readonly isShipped = false,
+  ) {
     beforeEach(() => {
       rmSync(this.profileFile, { force: true });
       return sandbox.reset();
@@ -64,20 +73,8 @@ export class TestConformance {
 
   start(options: readonly string[], over: Record<string, string> = {}) {
     const args = ['dist/bundle/conformance.js', '--profile', this.profileFile, ...options];
-    const { sandbox } = this;
-    const child = spawn(process.execPath, args, {
-      env: {
-        PATH: NODE_PATH,
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
-        UPSTREAM_BASE_URL: sandbox.url,
-        UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
-        UPSTREAM_APP_KEY: sandbox.appKey,
-        UPSTREAM_APP_SECRET: sandbox.appSecret,
-        UPSTREAM_USERS_FILE: over['UPSTREAM_USERS_FILE'] ?? this.usersFile(),
-        CALLERS_FILE: this.file('callers.json', { callers: [] }),
-        ...over,
-      },
-    });
+    const env = { PATH: NODE_PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...this.#environment(over) };
+    const child = spawn(process.execPath, args, { env });
     const text = { out: '', err: '' };
     child.stdout.on('data', (chunk: Buffer) => (text.out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (text.err += chunk.toString()));
@@ -88,8 +85,30 @@ export class TestConformance {
     return { child: child as ChildProcess, run };
   }
 
-  run(options: readonly string[], over?: Record<string, string>): Promise<Run> {
-    return this.start(options, over).run;
+  async run(options: readonly string[], over: Record<string, string> = {}): Promise<Run> {
+    if (this.isShipped) return this.start(options, over).run;
+    const text = { out: '', err: '' };
+    const into = (name: keyof typeof text) =>
+      new Writable({ write: (chunk, _encoding, done) => done(void (text[name] += String(chunk))) });
+    const code = await runConformance(['--profile', this.profileFile, ...options], {
+      ...{ environment: this.#environment(over), input: Readable.from([]) },
+      ...{ output: into('out'), errors: into('err'), over: new AbortController().signal },
+    });
+    keep('output', text.out + text.err);
+    return { code, ...text };
+  }
+
+  #environment(over: Record<string, string>): Record<string, string> {
+    const { sandbox } = this;
+    return {
+      UPSTREAM_BASE_URL: sandbox.url,
+      UPSTREAM_TOKEN_URL: sandbox.tokenUrl,
+      UPSTREAM_APP_KEY: sandbox.appKey,
+      UPSTREAM_APP_SECRET: sandbox.appSecret,
+      UPSTREAM_USERS_FILE: over['UPSTREAM_USERS_FILE'] ?? this.usersFile(),
+      CALLERS_FILE: this.file('callers.json', { callers: [] }),
+      ...over,
+    };
   }
 
   /** A run whose report is complete, with what it says to people on standard error. */

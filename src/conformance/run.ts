@@ -1,0 +1,204 @@
+import { accessSync, constants, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { parseArgs } from 'node:util';
+import { NestFactory } from '@nestjs/core';
+import { loadConfig, secretsOf } from '../config/app-config.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from '../config/platform-profile.ts';
+import { plainReadings, readingNames } from '../config/readings.ts';
+import { SettingsFileError } from '../config/settings-file.ts';
+import { createLog, type Log, NestLog } from '../observability/log.ts';
+import { TokenEndpoint } from '../token/token.endpoint.ts';
+import { TokenManager } from '../token/token.manager.ts';
+import { readUsersFile, userFor } from '../upstream/alias-users.ts';
+import { MemberList } from '../upstream/member-list.ts';
+import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
+import { UpstreamExchange } from '../upstream/upstream.exchange.ts';
+import { Asked } from './asked.ts';
+import { check } from './checks.ts';
+import { ConformanceModule } from './conformance.module.ts';
+import { Findings } from './findings.ts';
+import { CannotAsk } from './cannot-ask.ts';
+import { Platform } from './platform.ts';
+import { answerQuestions, triedFirst } from './questions.ts';
+import { readAll } from './reads.ts';
+import { exitCodeOf, jsonReport, textReport } from './report.ts';
+import { findTokenScope } from './token-scope.ts';
+import { askByWriting, mayHaveMembersOfItsOwn } from './writes.ts';
+
+const USAGE =
+  'usage: npm run conformance -- --enterprise <id> [--channel <code>] [--write [--yes]] [--order] [--profile <file>] [--json]';
+
+interface Options {
+  readonly enterprise: string;
+  readonly channel: string | undefined;
+  readonly write: boolean;
+  readonly order: boolean;
+  readonly yes: boolean;
+  readonly profile: string;
+  readonly json: boolean;
+}
+
+function optionsOf(argv: string[]): Options {
+  const flag = { type: 'boolean', default: false } as const;
+  const text = { type: 'string' } as const;
+  let given;
+  try {
+    const options = {
+      enterprise: text,
+      channel: text,
+      profile: text,
+      write: flag,
+      order: flag,
+      yes: flag,
+      json: flag,
+    };
+    given = parseArgs({ args: argv, options }).values;
+  } catch (error) {
+    throw new CannotAsk(`${(error as Error).message}\n${USAGE}`);
+  }
+  const { enterprise, channel, write, order, yes, json, profile = 'platform-profile.json' } = given;
+  if (enterprise === undefined)
+    throw new CannotAsk(`--enterprise is required: the global id of an enterprise.\n${USAGE}`);
+  if (!isPathId(enterprise)) throw new CannotAsk(`--enterprise ${PATH_ID_RULE}.`);
+  if (order && !write)
+    throw new CannotAsk('--order needs --write: it places an order, and removes it again.');
+  return { enterprise, channel, write, order, yes, json, profile };
+}
+
+/** What the command has of its process. */
+export interface Terminal {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly errors: NodeJS.WritableStream;
+  /** Aborted by a signal. What was made is removed before the command ends. */
+  readonly over: AbortSignal;
+}
+
+async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number> {
+  const { environment, output, errors, over } = terminal;
+  const options = optionsOf(argv);
+  const config = loadConfig(environment);
+  const { upstream, users } = config;
+  log.addSecrets(...secretsOf(config));
+  const user = users.file === undefined ? undefined : userFor(readUsersFile(users.file), options.enterprise);
+  if (user) log.addSecrets([user.password.reveal()]);
+  const before = profileBefore(options.profile);
+  const told = upstream.profile.with({}).readings;
+  const app = await NestFactory.createApplicationContext(ConformanceModule.with(config, log), {
+    logger: new NestLog(log),
+    abortOnError: false,
+  });
+  const tokens = app.get(TokenManager);
+  const platform = new Platform(app.get(UpstreamExchange), tokens, app.get(TokenEndpoint), user);
+  const findings = new Findings();
+  const target = { enterpriseGlobalId: options.enterprise, channelCode: options.channel };
+  const asked = new Asked(platform, app.get(MemberList), findings, upstream, target);
+  try {
+    findings.found('tokenScope', await findTokenScope(tokens, upstream));
+    const answers = await readAll(asked);
+    answerQuestions(answers, findings);
+    check(answers, findings);
+    if (options.write && !over.aborted) {
+      // With what was found out the gateway's own reader of lists understands this platform.
+      upstream.profile.replace(upstream.profile.with(findings.readings));
+      await assertMeant(asked, options.yes, terminal);
+      await askByWriting(asked, options.order, over);
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    throw error instanceof CannotAsk || findings.left.length > 0
+      ? new CannotAsk(message + leftOf(findings), { cause: error })
+      : error;
+  } finally {
+    await app.close();
+  }
+  if (over.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
+  const { timestampUnit } = findings.readings;
+  if (timestampUnit !== undefined && timestampUnit !== upstream.timestampUnit)
+    findings.remark(
+      `Times are in ${timestampUnit}, and the gateway reads them in ${upstream.timestampUnit}: set UPSTREAM_TIMESTAMP_UNIT=${timestampUnit}, or PLATFORM_PROFILE_FILE.`,
+      true,
+    );
+  for (const name of triedFirst) {
+    const [needed, used] = [findings.readings[name], told[name] ?? plainReadings[name]];
+    if (needed !== undefined && needed !== used)
+      findings.remark(
+        `The platform takes calls with \`${name}\` ${needed}, and refuses the gateway's with ${used}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
+        true,
+      );
+  }
+  const report = options.json
+    ? `${jsonReport(findings, platform.lifetimes)}\n`
+    : textReport(findings, platform.lifetimes, output.isTTY === true);
+  output.write(log.redactor.redact(report));
+  writeProfile(options.profile, { ...before, readings: { ...before.readings, ...findings.readings } });
+  if (!options.json) output.write(`\nProfile: ${options.profile}\n`);
+  for (const what of unreadOf(findings, user?.alias)) errors.write(`${what}\n`);
+  return exitCodeOf(findings);
+}
+
+function writeProfile(path: string, { readings: known, codes }: KnownPlatform): void {
+  const profile = {
+    version: 1,
+    readings: known,
+    // Nobody can ask a platform what its codes mean: a person has written them.
+    codes: Object.keys(codes).length > 0 ? codes : undefined,
+    notAsked: readingNames.filter((name) => known[name] === undefined),
+  };
+  writeFileSync(`${path}.new`, `${JSON.stringify(profile, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
+}
+
+/** Says for each module of which nothing could be read what to do. */
+function unreadOf({ unread }: Findings, alias: string | undefined): string[] {
+  const reasons = {
+    order:
+      'Nothing could be read of the order module: check --enterprise and --channel, and what the application may read.',
+    member:
+      alias === undefined
+        ? 'Nothing could be read of the member center: UPSTREAM_USERS_FILE has no user who serves this enterprise.'
+        : `Nothing could be read of the member center: check --enterprise, and what the user \`${alias}\` may read.`,
+  };
+  return unread.map((module) => reasons[module]);
+}
+
+/** What is known already stays known where this run does not ask it. Fails before anything is asked where the file cannot be written. */
+function profileBefore(path: string): KnownPlatform {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch {
+    throw new CannotAsk(`--profile: no file can be written into the folder of ${path}.`);
+  }
+  return existsSync(path) ? readPlatformProfile(path) : NOTHING_KNOWN;
+}
+
+function leftOf({ left }: Findings): string {
+  return left.length > 0 ? ` Could not be removed: ${left.join('; ')}.` : '';
+}
+
+/** An enterprise with members of its own may be in use. */
+async function assertMeant(asked: Asked, isConfirmed: boolean, { input, errors }: Terminal): Promise<void> {
+  if (isConfirmed || !(await mayHaveMembersOfItsOwn(asked))) return;
+  const what = `The enterprise ${asked.target.enterpriseGlobalId} may have members that this command has not made`;
+  if (!input.isTTY) throw new CannotAsk(`${what}: give --yes if it is meant for this.`);
+  const terminal = createInterface({ input, output: errors });
+  const typed = await terminal.question(`${what}. Type "yes" to write there: `);
+  terminal.close();
+  if (typed.trim() !== 'yes') throw new CannotAsk('Nothing was written.');
+}
+
+/** Resolves to the exit code: what went wrong is told, and not thrown. */
+export async function runConformance(argv: string[], terminal: Terminal): Promise<number> {
+  const log = createLog('silent');
+  try {
+    return await ask(argv, log, terminal);
+  } catch (error) {
+    const isKnown = [CannotAsk, ConfigError, SettingsFileError].some((type) => error instanceof type);
+    const text = isKnown ? (error as Error).message : String((error as Error).stack);
+    terminal.errors.write(`${log.redactor.redact(text)}\n`);
+    return 3;
+  }
+}
