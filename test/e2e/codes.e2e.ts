@@ -1,35 +1,21 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Codes that the interface of the platform does not have: what its profile teaches of them, and what becomes of the others. */
 
-const folder = mkdtempSync(join(tmpdir(), 'codes-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const PLATFORM_PROFILE_FILE = join(folder, 'platform-profile.json');
-
-function write(profile: object): void {
-  writeFileSync(`${PLATFORM_PROFILE_FILE}.new`, JSON.stringify({ version: 1, readings: {}, ...profile }));
-  renameSync(`${PLATFORM_PROFILE_FILE}.new`, PLATFORM_PROFILE_FILE);
-}
-write({});
+const profile = new ProfileFile();
 
 const { sandbox, gateway } = useStack({
   redis: true,
   database: 'postgres',
-  environment: { PLATFORM_PROFILE_FILE },
+  environment: { PLATFORM_PROFILE_FILE: profile.path },
 });
 
-async function teach(codes: object): Promise<void> {
-  const reloaded = gateway.logged('profile-reloaded');
-  write({ codes });
-  await reloaded;
-}
+const teach = (codes: object) => profile.tell(gateway, { codes });
 
 const TAUGHT = {
   order: { '13017': 'refused', '13021': 'placed-before', '42900': 'busy', E_TOKEN: 'credentials' },
@@ -328,7 +314,7 @@ it.each<[string, object, string]>([
   async (_, codes, reason) => {
     await teach(TAUGHT);
     const rejected = gateway.logged('profile-rejected');
-    write({ codes: { ...codes } });
+    profile.write({ codes: { ...codes } });
     await rejected;
     expect(gateway.logLines.findLast((line) => line.includes('profile-rejected'))).toContain(reason);
     await refuse('batchOrder', '13017');

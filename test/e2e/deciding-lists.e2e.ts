@@ -1,21 +1,11 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { orderOf } from '../support/order-body.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
 
 /** A list that did not come is not an empty one: where the gateway decides by what a list lacks, the list has to have come whole. */
 
-const folder = mkdtempSync(join(tmpdir(), 'deciding-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const PLATFORM_PROFILE_FILE = join(folder, 'platform-profile.json');
-
-function write(readings: object): void {
-  writeFileSync(`${PLATFORM_PROFILE_FILE}.new`, JSON.stringify({ version: 1, readings }));
-  renameSync(`${PLATFORM_PROFILE_FILE}.new`, PLATFORM_PROFILE_FILE);
-}
-write({});
+const profile = new ProfileFile();
 
 const BOUND = {
   name: 'bound',
@@ -25,15 +15,13 @@ const BOUND = {
   users: ['default'],
 };
 const { sandbox, gateway } = useStack({
-  environment: { PLATFORM_PROFILE_FILE },
+  environment: { PLATFORM_PROFILE_FILE: profile.path },
   callers: [BOUND],
 });
 const bound = () => ({ key: gateway.keys['bound'] as string });
 
 async function know(readings: object): Promise<void> {
-  const reloaded = gateway.logged('profile-reloaded');
-  write(readings);
-  await reloaded;
+  await profile.tell(gateway, { readings });
 }
 
 const HARBOUR = '/v1/enterprises/ent-harbour';

@@ -1,31 +1,19 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { until } from '../support/redis.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
 
 /** Edits of members on platforms that mask or hide what an edit would have to send again. */
 
-const folder = mkdtempSync(join(tmpdir(), 'edits-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const PLATFORM_PROFILE_FILE = join(folder, 'platform-profile.json');
+const profile = new ProfileFile();
 
-function write(readings: object): void {
-  writeFileSync(`${PLATFORM_PROFILE_FILE}.new`, JSON.stringify({ version: 1, readings }));
-  renameSync(`${PLATFORM_PROFILE_FILE}.new`, PLATFORM_PROFILE_FILE);
-}
-write({});
-
-const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE } });
+const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE: profile.path } });
 
 /** The sandbox plays `played`; the gateway knows `readings` of it. */
 async function know(readings: object, played: object): Promise<void> {
   await sandbox.control('PUT', '/profile', played);
-  const reloaded = gateway.logged('profile-reloaded');
-  write(readings);
-  await reloaded;
+  await profile.tell(gateway, { readings });
 }
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';

@@ -1,32 +1,19 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
+import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
 
 /** What the gateway does where the interface is silent, by what the profile of the platform says. */
 
-const folder = mkdtempSync(join(tmpdir(), 'profile-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-const PLATFORM_PROFILE_FILE = join(folder, 'platform-profile.json');
+const profile = new ProfileFile();
 
-function write(readings: object, more: object = {}): void {
-  // Renamed into its place, as an operator's tools do it: it is never half there.
-  writeFileSync(`${PLATFORM_PROFILE_FILE}.new`, JSON.stringify({ version: 1, readings, ...more }));
-  renameSync(`${PLATFORM_PROFILE_FILE}.new`, PLATFORM_PROFILE_FILE);
-}
-write({});
-
-const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE } });
+const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE: profile.path } });
 
 /** Lets the gateway know, and the sandbox do, what the readings say. */
 async function know(readings: object, played: object = readings): Promise<void> {
   await sandbox.control('PUT', '/profile', played);
-  const reloaded = gateway.logged('profile-reloaded');
-  write(readings);
-  await reloaded;
+  await profile.tell(gateway, { readings });
 }
 
 const DORA = '/v1/enterprises/ent-harbour/members/mem-harbour-dora';
@@ -214,7 +201,7 @@ describe('the file of the profile', () => {
   ])('with %s is refused by name, and the last one stays', async (_, readings, more, reason) => {
     await know({ memberEdit: 'keeps' });
     const rejected = gateway.logged('profile-rejected');
-    write({ memberEdit: 'clears', ...readings }, more);
+    profile.write({ readings: { memberEdit: 'clears', ...readings }, ...more });
     await rejected;
     expect(gateway.logLines.findLast((line) => line.includes('profile-rejected'))).toContain(
       JSON.stringify(reason).slice(1, -1),
@@ -233,15 +220,15 @@ describe('the file of the profile', () => {
       'UPSTREAM_TIMESTAMP_UNIT must be s',
     ],
   ])('ends the start where it %s', async (_, readings, environment, reason) => {
-    write(readings);
-    const other = TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE, ...environment });
+    profile.write({ readings });
+    const other = TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE: profile.path, ...environment });
     await expect(other).rejects.toThrow(reason);
   });
 
   it('gives the unit of times where no variable does', async () => {
     await sandbox.control('PUT', '/profile', { timestampUnit: 's' });
-    write({ timestampUnit: 's' });
-    const other = await TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE });
+    profile.write({ readings: { timestampUnit: 's' } });
+    const other = await TestGateway.start(sandbox, { PLATFORM_PROFILE_FILE: profile.path });
     const { body } = await other.get('/v1/enterprises/ent-harbour/assets/ast-1002');
     await other.stop();
     expect(body['createdAt']).toMatch(/^2026-/);
