@@ -32,8 +32,8 @@ export default {
     // What takes long; by command and by night.
     { ...common, displayName: 'long', testMatch: ['**/*.long.ts'] },
   ],
-  // Suites wait for leases and deadlines: they use a third of a processor while they run, so more of them run than there are processors.
-  maxWorkers: Math.max(availableParallelism() * 2, availableParallelism() + 4),
+  // Suites wait for leases and deadlines half of their time, so more of them run than there are processors.
+  maxWorkers: availableParallelism() * 2,
   testSequencer: '<rootDir>/test/support/stories-first.sequencer.js',
   // Modules of finished suites stay in a worker's memory.
   workerIdleMemoryLimit: '500MB',
