@@ -67,7 +67,11 @@ describe('webhooks', () => {
   /** A server that takes events. `answer`: what it says; it says nothing at all where that is undefined. */
   async function receiver(answer: Answer = () => ({ status: 204 })) {
     const received: Received[] = [];
+    let open = 0;
+    let most = 0;
     const server = createServer((request, response) => {
+      most = Math.max(most, ++open);
+      response.once('close', () => open--);
       void text(request).then((body) => {
         const one = { headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
         received.push(one);
@@ -83,7 +87,8 @@ describe('webhooks', () => {
       server.closeAllConnections();
       server.close();
     });
-    return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    return { received, url, mostAtOnce: () => most };
   }
 
   const key = (caller?: string) => (caller === undefined ? {} : { key: gateway.keys[caller] as string });
@@ -252,18 +257,19 @@ describe('webhooks', () => {
     await webhook(url);
     const tests = Array.from({ length: 70 }, () => gateway.request('POST', `${WEBHOOKS}/${testedId}/test`));
     await until('four tests have come', () => tested.received.length === 4);
+    // An order of an earlier test may be found meanwhile, which is an event too.
     for (const many of [1, 2, 3, 4, 5, 6]) {
-      await place();
-      await until('all have come', () => received.length === many);
-      await until('four have come', () => silent.received.length === Math.min(many, 4));
+      const placed = await place();
+      await until('it has come', () => received.some(({ event }) => event.subject === placed));
+      await until('four have come', () => silent.received.length >= Math.min(many, 4));
     }
-    await until('the others wait', async () => (await shown(webhookId))['pending'] === 6);
-    expect((await shown(webhookId))['state']).toBe('ok');
+    await until('the others wait', async () => Number((await shown(webhookId))['pending']) >= 6);
     await until('it fails', async () => (await shown(webhookId))['state'] === 'failing');
     const [newest] = await deliveries(webhookId, 'state=pending');
     expect(newest).toMatchObject({ state: 'pending' });
     expect((await deliveries(webhookId)).some(({ lastError }) => lastError === 'timeout')).toBe(true);
     const answers = await Promise.all(tests);
+    expect([silent.mostAtOnce(), tested.mostAtOnce()]).toEqual([4, 4]);
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused.map(({ status, body }) => [status, body['code'], body['detail']])).toEqual(
       Array.from({ length: 66 }, () => [
