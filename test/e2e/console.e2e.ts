@@ -7,6 +7,7 @@ import type { Locator, Page } from 'playwright-core';
 import { DESKTOP, PHONE, findings, useVisits } from '../support/browser.ts';
 import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
+import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
@@ -77,6 +78,10 @@ async function headingBehind(link: Locator): Promise<string> {
   return text;
 }
 
+function placed(order: object) {
+  return onceServed(() => fleet.post(1, '/v1/license-orders', order));
+}
+
 /** Places an order whose response is lost before the platform has carried it out. */
 async function orderInDoubt(number: string): Promise<void> {
   // An outage before may be over for one replica, and not for the other yet.
@@ -87,7 +92,7 @@ async function orderInDoubt(number: string): Promise<void> {
   await sandbox.fault({ operation: 'batchOrder', times: 1, action: { reset: 'before-headers' } });
   const order = orderOf(number, {});
   Object.assign((order.items[0] as { customer: object }).customer, { enterpriseGlobalId: 'ent-harbour' });
-  expect((await fleet.post(1, '/v1/license-orders', order)).status).toBe(502);
+  expect((await placed(order)).status).toBe(502);
 }
 
 describe('G12 attention', () => {
@@ -148,7 +153,7 @@ describe('G12 orders in doubt', () => {
     await goOn();
     const items = [{ sequence: 1, licenseOrderId: 'lic-7003' }];
     const first = { as: 'succeeded', reason: SEEN, items };
-    const settled = await fleet.post(1, '/v1/license-orders/crm/SO-4003/settlement', first);
+    const settled = await onceServed(() => fleet.post(1, '/v1/license-orders/crm/SO-4003/settlement', first));
     expect(settled.status).toBe(200);
     await page.getByRole('button', { name: 'Yes, it was placed' }).click();
     await page.getByText('Nothing was changed: the order has a result already.').waitFor();
@@ -171,7 +176,7 @@ describe('G12 orders in doubt', () => {
       assets: [{ assetNums: ['8000001009'] }],
     };
     const order = orderOf('SO-4004', { syncMode: 'async', items: [deletion] });
-    expect((await fleet.post(1, '/v1/license-orders', order)).status).toBe(202);
+    expect((await placed(order)).status).toBe(202);
     await attention('1 order accepted and not seen since').waitFor();
     expect(await page.locator('.attention').innerText()).toContain('OrdersAccepted');
     await section('orders');
@@ -337,7 +342,7 @@ it('G12 webhooks show failing ones first with their last error, and send an even
     const healthy = await fleet.post(0, '/v1/webhooks', { url, types: ['job.failed'] });
     const { body } = await fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
     const id = String(body['webhookId']);
-    expect((await fleet.post(0, '/v1/license-orders', orderOf('SO-5100'))).status).toBe(201);
+    expect((await placed(orderOf('SO-5100'))).status).toBe(201);
     await attention('1 webhook without deliveries').waitFor();
     await section('webhooks');
     const row = page.getByRole('row').filter({ hasText: id });
