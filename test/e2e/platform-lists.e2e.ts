@@ -190,11 +190,11 @@ describe('deleted employees in the list', () => {
   it('may be added again by a file', async () => {
     const from = await started({ deletedMembers: 'listed' });
     expect((await from.request('DELETE', `${HARBOUR}/members/mem-harbour-dora`)).status).toBe(204);
-    const plan = await from.request('POST', `${HARBOUR}/member-imports/dry-run&mode=upsert`, {
+    const plan = await from.request('POST', `${HARBOUR}/member-imports/dry-run?mode=upsert`, {
       body: 'account,password,name\r\ndora,first-login-1,Dora\r\n',
       headers: { 'content-type': 'text/csv' },
     });
-    expect(plan.body).toMatchObject({ add: 1, fail: [] });
+    expect(plan.body).toMatchObject({ plan: { add: 1, impossible: [] } });
   });
 });
 
