@@ -84,7 +84,7 @@ function ofBoth(text: string): Sql {
 }
 
 /** The columns as a statement names them. */
-export function names(columns: Columns): Sql {
+export function columnNames(columns: Columns): Sql {
   return ofBoth(listOf(columns, (_, column) => column));
 }
 

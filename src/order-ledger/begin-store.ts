@@ -1,7 +1,7 @@
 import { exhausted, exhaustedProblem, monthOf, type Budget, type BudgetUse } from '../control/budgets.ts';
 import { type MaintenanceWindow, stoppedProblem } from '../control/maintenance.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
-import { type Columns, names, rows, sql } from '../database/sql.ts';
+import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Details, enterprisesOf, released } from './ledger-record.ts';
@@ -43,8 +43,8 @@ const BEGUN: Columns = {
   ...{ taken: 'text', countedOn: 'text', size: 'bigint', details: 'text' },
 };
 const INSERT = sql`
-  INSERT INTO writes (platform, state, ${names(BEGUN)})
-  SELECT CAST(:platform AS text), 'sending', ${names(BEGUN)} FROM ${rows('begun', BEGUN)}`;
+  INSERT INTO writes (platform, state, ${columnNames(BEGUN)})
+  SELECT CAST(:platform AS text), 'sending', ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;
 
 /** Begins writes: looks at the maintenance, takes of the budgets, and records each, or none of it. Its owner may repeat it. */
 export const beginWrites: Step<NewRow, BeginResult> = {

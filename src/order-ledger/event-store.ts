@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
 import { rowsAs } from '../database/engine.ts';
-import { type Columns, among, names, type Query, rows, sql } from '../database/sql.ts';
+import { type Columns, among, columnNames, type Query, rows, sql } from '../database/sql.ts';
 import { NUMBER, raise, type Step } from '../database/step.ts';
 import {
   type LoggedMove,
@@ -31,8 +31,8 @@ const EVENT: Columns = {
   ...{ kind: 'text', name: 'text', state: 'text', at: 'bigint', size: 'bigint', record: 'text' },
 };
 const INSERT = sql`
-  INSERT INTO events (platform, number, ${names(EVENT)})
-  SELECT CAST(:platform AS text), ${NUMBER} - place, ${names(EVENT)} FROM ${rows('events', { ...EVENT, place: 'bigint' })}`;
+  INSERT INTO events (platform, number, ${columnNames(EVENT)})
+  SELECT CAST(:platform AS text), ${NUMBER} - place, ${columnNames(EVENT)} FROM ${rows('events', { ...EVENT, place: 'bigint' })}`;
 
 /**
  * The writes that a step adds for the records that it moves. Each event takes the next number of the feed in the transaction of its move. The

@@ -1,4 +1,4 @@
-import { type Columns, names, type Query, rows, sql } from '../database/sql.ts';
+import { type Columns, columnNames, type Query, rows, sql } from '../database/sql.ts';
 import { sha256 } from '../redis/key-names.ts';
 
 /**
@@ -40,7 +40,7 @@ const COUNTED: Columns = { enterpriseGroup: 'text', channel: 'text', state: 'tex
 /** The order of the rows is that of every transaction, so that no two of them wait for each other. */
 const COUNT = sql`
   INSERT INTO order_counts (platform, enterprise_group, channel, state, orders)
-  SELECT CAST(:platform AS text), ${names(COUNTED)} FROM ${rows('counts', COUNTED)} WHERE true
+  SELECT CAST(:platform AS text), ${columnNames(COUNTED)} FROM ${rows('counts', COUNTED)} WHERE true
   ORDER BY enterprise_group, channel, state
   ON CONFLICT (platform, enterprise_group, channel, state) DO UPDATE SET orders = order_counts.orders + excluded.orders`;
 
@@ -57,8 +57,8 @@ export function countWrites(changes: readonly OrderCount[]): Query[] {
 
 const MEMBER: Columns = { enterprise: 'text', enterpriseGroup: 'text', members: 'bigint' };
 const GROUPS = sql`
-  INSERT INTO order_groups (platform, ${names(MEMBER)})
-  SELECT CAST(:platform AS text), ${names(MEMBER)} FROM ${rows('members', MEMBER)} WHERE true
+  INSERT INTO order_groups (platform, ${columnNames(MEMBER)})
+  SELECT CAST(:platform AS text), ${columnNames(MEMBER)} FROM ${rows('members', MEMBER)} WHERE true
   ORDER BY enterprise, enterprise_group
   ON CONFLICT DO NOTHING`;
 

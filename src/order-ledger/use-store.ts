@@ -1,5 +1,5 @@
 import type { BudgetUse } from '../control/budgets.ts';
-import { type Columns, among, names, type Query, rows, sql } from '../database/sql.ts';
+import { type Columns, among, columnNames, type Query, rows, sql } from '../database/sql.ts';
 import { locked } from '../database/step.ts';
 import { summed } from './order-counts-store.ts';
 
@@ -74,7 +74,7 @@ const CHANGE: Columns = { caller: 'text', period: 'text', kind: 'text', amount: 
 /** The order of the rows is that of every transaction, so that no two of them wait for each other. */
 const ADD = sql`
   INSERT INTO uses (platform, caller, period, kind, used)
-  SELECT CAST(:platform AS text), ${names(CHANGE)} FROM ${rows('changes', CHANGE)} WHERE true ORDER BY caller, period, kind
+  SELECT CAST(:platform AS text), ${columnNames(CHANGE)} FROM ${rows('changes', CHANGE)} WHERE true ORDER BY caller, period, kind
   ON CONFLICT (platform, caller, period, kind) DO UPDATE SET used = uses.used + excluded.used`;
 
 export function useWrites(uses: readonly Use[]): Query[] {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
 import { rowsAs } from '../database/engine.ts';
-import { among, type Columns, fields, names, NOW, type Query, rows, sql } from '../database/sql.ts';
+import { among, type Columns, fields, columnNames, NOW, type Query, rows, sql } from '../database/sql.ts';
 import { locked, type Step } from '../database/step.ts';
 
 export const RESERVATION_MS = 30 * 24 * 3_600_000;
@@ -40,8 +40,8 @@ const KNOWN = sql`
     CASE WHEN reserved_until > ${NOW} THEN 1 ELSE 0 END AS reserved
   FROM reservations WHERE ${OF_CALLER} AND ${IN_NUMBERS}`;
 const BIND = sql`
-  INSERT INTO reservations (platform, caller, reserved_until, bound_until, ${names(BOUND)})
-  SELECT CAST(:platform AS text), CAST(:caller AS text), 0, CAST(:until AS bigint), ${names(BOUND)}
+  INSERT INTO reservations (platform, caller, reserved_until, bound_until, ${columnNames(BOUND)})
+  SELECT CAST(:platform AS text), CAST(:caller AS text), 0, CAST(:until AS bigint), ${columnNames(BOUND)}
   FROM ${rows('bound', BOUND)} WHERE true ORDER BY asset_num
   ON CONFLICT (platform, caller, asset_num) DO UPDATE SET enterprise = excluded.enterprise, order_name = excluded.order_name,
     bound_until = excluded.bound_until`;

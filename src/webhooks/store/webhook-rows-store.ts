@@ -1,6 +1,15 @@
 import { rowsAs } from '../../database/engine.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
-import { among, type Columns, fields, FOR_UPDATE, names, type Query, rows, sql } from '../../database/sql.ts';
+import {
+  among,
+  type Columns,
+  fields,
+  FOR_UPDATE,
+  columnNames,
+  type Query,
+  rows,
+  sql,
+} from '../../database/sql.ts';
 import type { Deliveries, Delivery, StoredWebhook, Webhook, WebhookProgress } from './webhook-record.ts';
 
 export interface WebhookRow extends WebhookProgress {
@@ -70,8 +79,8 @@ export function deliveriesIn(found: readonly DeliveryRow[]): Deliveries {
 
 const KEPT: Columns = { webhookId: 'text', ...DELIVERY };
 const KEEP = sql`
-  INSERT INTO deliveries (platform, made_at, ${names(KEPT)})
-  SELECT CAST(:platform AS text), CAST(:now AS bigint), ${names(KEPT)} FROM ${rows('kept', KEPT)} WHERE true
+  INSERT INTO deliveries (platform, made_at, ${columnNames(KEPT)})
+  SELECT CAST(:platform AS text), CAST(:now AS bigint), ${columnNames(KEPT)} FROM ${rows('kept', KEPT)} WHERE true
   ON CONFLICT (platform, webhook_id, event_id) DO UPDATE SET state = excluded.state, attempts = excluded.attempts,
     postponed = excluded.postponed, last_status = excluded.last_status, last_error = excluded.last_error,
     first_attempt_at = excluded.first_attempt_at, last_attempt_at = excluded.last_attempt_at, next_attempt_at = excluded.next_attempt_at`;
