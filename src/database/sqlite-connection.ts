@@ -5,6 +5,14 @@ import { DatabaseFault, type FaultReason, type SqlRow, type Rows } from './engin
 export interface SqliteCall {
   readonly text: string;
   readonly values: Readonly<Record<string, string | number | null | Uint8Array>>;
+  /** When `:clock` was read, by {@link monotonicMs}. The statement may wait for the lock of the file, and the time goes on meanwhile. */
+  readonly calledAt: number;
+}
+
+/** A clock that all threads share, and that never steps. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
 }
 
 /** Another process may hold the lock of the file for this long. */
@@ -110,13 +118,15 @@ export class SqliteConnection {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  #run({ text, values }: SqliteCall): Rows {
+  #run({ text, values, calledAt }: SqliteCall): Rows {
     let statement = this.#prepared.get(text);
     if (!statement) {
       statement = this.#database.prepare(text);
       this.#prepared.set(text, statement);
     }
-    return statement.all({ ...values }) as SqlRow[];
+    const { clock } = values;
+    const now = typeof clock === 'number' && { clock: clock + Math.floor(monotonicMs() - calledAt) };
+    return statement.all({ ...values, ...now }) as SqlRow[];
   }
 }
 

@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { edge } from '../shared/edge.ts';
 import { type Decide, DatabaseFault, type Engine, type Fitness, type Rows } from './engine.ts';
 import type { Query } from './sql.ts';
-import { type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
+import { monotonicMs, type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteAnswer, SqliteOrder } from './sqlite-worker.ts';
 
 function callOf({ statement, parameters }: Query, platform: string): SqliteCall {
@@ -16,7 +16,7 @@ function callOf({ statement, parameters }: Query, platform: string): SqliteCall 
     if (value === undefined) throw new DatabaseFault('broken', `a statement has no value for :${name}`);
     values[name] = Array.isArray(value) ? JSON.stringify(value) : (value as SqliteCall['values'][string]);
   }
-  return { text: statement.textFor('sqlite'), values };
+  return { text: statement.textFor('sqlite'), values, calledAt: monotonicMs() };
 }
 
 /** A database in this process, which forgets with it. There is one connection and no thread: nothing waits for a disk. */

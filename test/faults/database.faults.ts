@@ -31,6 +31,12 @@ const order = (): SampleOrder => {
   const name = `SO-${++orders}`;
   return { name, caller: 'billing', owner: `owner of ${name}`, record: 'sealed' };
 };
+/** What a step decides on. */
+const timeOfStep: Step<undefined, number> = {
+  name: 'tell the time',
+  look: () => [sql`SELECT 1 AS one`.with()],
+  decide: (_, __, now) => ({ results: () => [now] }),
+};
 const moved = ({ name, owner }: SampleOrder) => ({ name, owner, state: 'succeeded', record: 'sealed' });
 
 async function opened(url: string, environment: Readonly<Record<string, string>> = {}) {
@@ -476,19 +482,22 @@ describe('a file of SQLite', () => {
     });
   });
 
-  it('D18 Another process holds its lock: steps wait for it in their thread, and the event loop does not', async () => {
+  it('D18 Another process holds its lock: steps wait for it in their thread, and the event loop does not; their time is that at which they have it', async () => {
     const path = await newFile();
     const { database } = await installed(`sqlite:${path}`);
     const holder = spawn(process.execPath, ['-e', HOLD, path], { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(holder.stdout, 'data');
+    const told = database.step(timeOfStep, undefined);
     const begun = database.step(begin, order());
     let turns = 0;
     const turning = setInterval(() => turns++, 1);
     await until('the process goes on meanwhile', () => turns > 50);
     clearInterval(turning);
     const gone = once(holder, 'exit');
+    const freedAt = Date.now();
     holder.stdin.end();
     expect(await begun).toBe('begun');
+    expect(await told).toBeGreaterThanOrEqual(freedAt);
     await gone;
   });
 
