@@ -126,11 +126,12 @@ function takeMergePatches(document: OpenAPIObject): void {
   }
 }
 
-/** Generators take an integer without a format for one of any length. Ours are counts, statuses, and what the interface calls an integer. */
+/** Generators take an integer without a format for one of any length. Some of our counts are the platform's, which may be of any size. */
 function tellLengths(part: unknown): void {
   if (typeof part !== 'object' || part === null) return;
-  const schema = part as { type?: string | string[]; format?: string };
-  if ([schema.type].flat().includes('integer')) schema.format ??= 'int32';
+  const schema = part as { type?: string | string[]; format?: string; minimum?: number; maximum?: number };
+  const isCount = schema.minimum === 0 && schema.maximum === undefined;
+  if ([schema.type].flat().includes('integer')) schema.format ??= isCount ? 'int64' : 'int32';
   for (const [key, each] of Object.entries(part)) if (!/^examples?$/.test(key)) tellLengths(each);
 }
 
