@@ -101,27 +101,27 @@ interface components {
                 readonly [key: string]: number;
             };
             /**
-             * Format: int32
+             * Format: int64
              * @description Assets after their `endsAt`
              */
             readonly expired: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Assets whose `endsAt` is within the next 30 days
              */
             readonly expiringSoon: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Frozen assets
              */
             readonly frozen: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Disabled locks
              */
             readonly locked: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of assets
              */
             readonly total: number;
@@ -142,27 +142,27 @@ interface components {
         /** @description Counts of asset numbers */
         readonly AssetNumCounts: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Numbers of a member; for lent locks, those that are lent to a member
              */
             readonly assigned: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Neither assigned nor lent
              */
             readonly free: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Lent to a member now
              */
             readonly lent: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description In use online now
              */
             readonly online: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of asset numbers
              */
             readonly total: number;
@@ -172,22 +172,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["AssetNum"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -197,22 +197,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Asset"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -294,7 +294,7 @@ interface components {
         /** @description What a caller may have in a calendar month (UTC), and has had of it */
         readonly Budget: {
             /**
-             * Format: int32
+             * Format: int64
              * @description What it may have
              */
             readonly limit: number;
@@ -304,7 +304,7 @@ interface components {
              */
             readonly resetsAt: string;
             /**
-             * Format: int32
+             * Format: int64
              * @description What it has had. What is provably not placed is given back
              */
             readonly used: number;
@@ -464,22 +464,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Customer"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -580,7 +580,7 @@ interface components {
         /** @description One event for one webhook */
         readonly Delivery: {
             /**
-             * Format: int32
+             * Format: int64
              * @description How often it was sent
              */
             readonly attempts: number;
@@ -615,22 +615,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Delivery"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -774,7 +774,7 @@ interface components {
             /** @description A problem's code: `upstream-rejected` where the platform refused this row, `upstream-contract-violation` where its answer contradicts itself or leaves the row out, otherwise the code of the call that had the row */
             readonly code: components["schemas"]["ProblemCode"] | (string & Record<never, never>);
             /**
-             * Format: int32
+             * Format: int64
              * @description Position of the row in the request, from 0
              */
             readonly index: number;
@@ -812,7 +812,7 @@ interface components {
         /** @description A departure of the platform's answers from its interface, for the platform's owner */
         readonly Gap: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of answers that had it
              */
             readonly count: number;
@@ -849,22 +849,22 @@ interface components {
             /** @description The departures of the page, by operation and path. */
             readonly items: readonly components["schemas"]["Gap"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -1054,7 +1054,7 @@ interface components {
         /** @description What an import would do with its rows */
         readonly ImportPlan: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Members to add
              */
             readonly add: number;
@@ -1063,12 +1063,12 @@ interface components {
             /** @description Rows that would fail */
             readonly impossible: readonly components["schemas"]["ImpossibleRow"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows without a difference
              */
             readonly unchanged: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Members to update
              */
             readonly update: number;
@@ -1093,12 +1093,12 @@ interface components {
              */
             readonly createdAt: string;
             /**
-             * Format: int32
+             * Format: int64
              * @description Members that were deleted because the file does not have them
              */
             readonly deleted: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows that have a result: the sum of the next six. It never falls
              */
             readonly done: number;
@@ -1110,7 +1110,7 @@ interface components {
              */
             readonly expiresAt: string;
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows that had no effect
              */
             readonly failed: number;
@@ -1135,27 +1135,27 @@ interface components {
             /** @description How far the job is */
             readonly state: components["schemas"]["JobState"] | (string & Record<never, never>);
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows whose members were added
              */
             readonly succeeded: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows of the file and, once they are known, members to delete
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows whose members were the same already
              */
             readonly unchanged: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows that may have had an effect, or whose member may have been there before: their `code` and `message` say why
              */
             readonly unknown: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Rows whose members were updated
              */
             readonly updated: number;
@@ -1170,22 +1170,22 @@ interface components {
             /** @description Newest first. */
             readonly items: readonly components["schemas"]["Job"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -1280,7 +1280,7 @@ interface components {
         /** @description Counts of lent locks */
         readonly LentLockCounts: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of lent locks
              */
             readonly total: number;
@@ -1290,22 +1290,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["LentLock"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -1570,14 +1570,14 @@ interface components {
         /** @description What became of each lock, in the order of the request */
         readonly LockResults: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that did not succeed
              */
             readonly failed: number;
             /** @description One result for each number, in the order of the request. */
             readonly items: readonly components["schemas"]["LockResult"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that succeeded
              */
             readonly succeeded: number;
@@ -1678,7 +1678,7 @@ interface components {
         /** @description Counts of members */
         readonly MemberCounts: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of members
              */
             readonly total: number;
@@ -1688,22 +1688,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Member"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of members that match, on all pages; null where the platform does not count them, and the end of the list was not seen
              */
             readonly total: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages; null where `total` is
              */
             readonly totalPages: number | null;
@@ -1906,22 +1906,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["OrderAsset"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -2004,22 +2004,22 @@ interface components {
             /** @description Newest first. */
             readonly items: readonly components["schemas"]["OrderRecord"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -2409,12 +2409,12 @@ interface components {
             /** @description Kind of the licence */
             readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description Amount that may be consumed, counted in units of the product
              */
             readonly limitAmount: number | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of nodes that may use the product at the same time
              */
             readonly limitConcurrent: number | null;
@@ -2460,12 +2460,12 @@ interface components {
         /** @description So many requests in a window of so many seconds */
         readonly RateLimit: {
             /**
-             * Format: int32
+             * Format: int64
              * @description Length of the window in seconds; it begins with its first request
              */
             readonly perSeconds: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of requests in a window
              */
             readonly requests: number;
@@ -2548,7 +2548,7 @@ interface components {
             /** @description JSON pointer (RFC 6901) into the body; absent where it does not apply */
             readonly pointer?: string;
             /**
-             * Format: int32
+             * Format: int64
              * @description Row of an imported file: 1 is the first below the header, 0 the header; absent where it does not apply
              */
             readonly row?: number;
@@ -2575,7 +2575,7 @@ interface components {
             /** @description The reserved numbers. They may be fewer than requested. */
             readonly items: readonly components["schemas"]["ReservedAssetNum"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of requested asset numbers
              */
             readonly requested: number;
@@ -2939,7 +2939,7 @@ interface components {
         /** @description What became of one delivery */
         readonly TestDelivery: {
             /**
-             * Format: int32
+             * Format: int64
              * @description From the beginning to the end of the answer, in ms
              */
             readonly durationMs: number;
@@ -3166,7 +3166,7 @@ interface components {
             /** @description Why it is off; null while it is on */
             readonly offReason: components["schemas"]["WebhookOffReason"] | (string & Record<never, never>) | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description Deliveries that wait
              */
             readonly pending: number;
@@ -3189,22 +3189,22 @@ interface components {
             /** @description The items of the page, in the order of the platform */
             readonly items: readonly components["schemas"]["Webhook"][];
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of the page, counted from 1
              */
             readonly page: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Items on a full page
              */
             readonly pageSize: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of items that match, on all pages
              */
             readonly total: number;
             /**
-             * Format: int32
+             * Format: int64
              * @description Number of pages
              */
             readonly totalPages: number;
@@ -3240,7 +3240,7 @@ interface components {
             /** @description Why it is off; null while it is on */
             readonly offReason: components["schemas"]["WebhookOffReason"] | (string & Record<never, never>) | null;
             /**
-             * Format: int32
+             * Format: int64
              * @description Deliveries that wait
              */
             readonly pending: number;
