@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { documentedPath } from '../shared/documented-path.ts';
 import { nearestPath } from './nearest-path.ts';
 
 /** The methods of each path, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
@@ -27,7 +28,7 @@ export class AllowedMethods {
     const [path = ''] = url.split('?');
     const operations = this.#routes.filter(({ template }) => template.startsWith('/v1/'));
     const found = nearestPath(path, [...new Set(operations.map(({ template }) => template))]);
-    return found && asDocumented(found);
+    return found && documentedPath(found);
   }
 
   /** The paths of all dry runs, as the document writes them, for one that is not there; undefined for another path. */
@@ -35,13 +36,9 @@ export class AllowedMethods {
     const [path = ''] = url.split('?');
     if (!path.endsWith(DRY_RUN)) return undefined;
     return this.#routes.flatMap(({ template }) =>
-      template.endsWith(DRY_RUN) ? [asDocumented(template)] : [],
+      template.endsWith(DRY_RUN) ? [documentedPath(template)] : [],
     );
   }
 }
 
 const DRY_RUN = '/dry-run';
-
-function asDocumented(template: string): string {
-  return template.replaceAll(/:(\w+)/g, '{$1}');
-}

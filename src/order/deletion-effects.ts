@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Deletion as DeletionRecord, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { isThere } from '../order-ledger/order-evidence.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import type { DryRun } from '../upstream/dry-run.ts';
@@ -128,11 +126,10 @@ function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly stri
 /** Undefined where the platform does not show it in time, or to no user. */
 async function unlessAway<T>(abandon: AbortSignal, read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await read();
+    return await ifShown(read);
   } catch (error) {
-    const isOfPlatform = error instanceof NoUser || abandon.aborted;
-    if (!isOfPlatform && !(asProblem(error) instanceof ProblemException)) throw error;
-    return undefined;
+    if (error instanceof NoUser || abandon.aborted) return undefined;
+    throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable, type Type } from '
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
+import { documentedPath } from '../shared/documented-path.ts';
 import { pointerToken } from '../shared/json.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { acceptedType } from './accepted-type.ts';
@@ -142,7 +143,7 @@ function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>
 /** Callers know the parameter from version 0.2. Without a word of it they would place what they meant to try. */
 function refuseValidateOnly({ query, routeOptions: { url = '' } }: FastifyRequest): void {
   if (!Object.hasOwn(query as object, 'validateOnly')) return;
-  const path = `${url.replaceAll(/:(\w+)/g, '{$1}')}/dry-run`;
+  const path = `${documentedPath(url)}/dry-run`;
   const detail = `is not a known parameter: the dry run is \`POST ${path}\``;
   throw invalid([{ parameter: 'validateOnly', detail }]);
 }
