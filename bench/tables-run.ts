@@ -39,7 +39,7 @@ const NUMBERS = either(
   sql`(SELECT n FROM generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) AS n) AS numbers`,
   sql`(WITH RECURSIVE counted(n) AS (SELECT CAST(:first AS bigint) UNION ALL SELECT n + 1 FROM counted WHERE n < :last) SELECT n FROM counted) AS numbers`,
 );
-/** Of 40 orders one is in doubt and one was accepted for later. */
+/** One order in 40 is in doubt, and one was accepted for later. */
 const STATE = sql`CASE n % 40 WHEN 0 THEN 'in_doubt' WHEN 20 THEN 'accepted' ELSE 'succeeded' END`;
 /** A second between two orders. */
 const AT = sql`CAST(:now AS bigint) - (CAST(:count AS bigint) - n) * 1000`;

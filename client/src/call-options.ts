@@ -36,7 +36,7 @@ export interface Operation {
   readonly path: string;
   /** The name of the method that walks all pages. */
   readonly each?: string;
-  /** It has a dry run. A text is the name of that method; true: `preview` and the name. */
+  /** The method of the dry run, where the call has one. True stands for `preview` and the name. */
   readonly preview?: string | true;
   /** The call is the dry run. */
   readonly dry?: boolean;

@@ -21,13 +21,13 @@ import { OLDEST_NODE } from './support/oldest-node.ts';
 /** The package as a team gets it: the tarball of `npm run pack:client` in a checkout without a build, unpacked as npm does. */
 
 const run = promisify(execFile);
-/** Of the main entry, minified, in each of its forms. */
+/** The bound of the main entry, minified, in each of its forms. */
 const MAX_BYTES = 20_000;
 const NODES = [
   ['Node 20', OLDEST_NODE],
   ['Node 24', process.execPath],
 ] as const;
-/** Of the command, with the packages that are in it. */
+/** The bound of the command, with the packages that are in it. */
 const MAX_COMMAND_BYTES = 105_000;
 
 let folder: string;
@@ -172,7 +172,7 @@ describe('the package', () => {
       });
       const [bundle] = outputFiles;
       expect(bundle?.contents.length).toBeLessThan(MAX_BYTES);
-      // Where there is an environment, it is read.
+      // The bundle reads the environment through `globalThis`, which browsers have too.
       expect(bundle?.text).not.toMatch(/\brequire\(|(?<!globalThis\.)\bprocess\b|\bBuffer\b/);
     },
   );

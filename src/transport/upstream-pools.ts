@@ -129,7 +129,7 @@ export class UndiciHttpService extends HttpService {
   }
 }
 
-/** One that was ejected leaves null in its place. */
+/** Whether an interceptor is registered. Axios puts null in the place of one that was ejected. */
 function isUsed({ handlers = [] }: { readonly handlers?: readonly unknown[] }): boolean {
   return handlers.some((handler) => handler !== null);
 }

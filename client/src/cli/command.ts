@@ -137,7 +137,7 @@ function wholeNumber(name: string): (text: string) => number {
   };
 }
 
-/** What was meant, where one of the names is nearly the same. */
+/** Asks `did you mean` where one of the names is nearly the same; otherwise the text is empty. */
 export function meant(asked: string, names: readonly string[]): string {
   const nearest = closest(asked, names);
   return distance(asked, nearest) <= 1 + asked.length / 4 ? `; did you mean ${nearest}?` : '';
@@ -152,7 +152,7 @@ function rootOf(each: CommandUnknownOpts): CommandUnknownOpts {
   return each.parent ? rootOf(each.parent) : each;
 }
 
-/** Without the program's, such as `assets list`. */
+/** The names of the groups and of the command, such as `assets list`. The program's name is left out. */
 function nameOf(each: CommandUnknownOpts): string {
   return each.parent ? `${nameOf(each.parent)} ${each.name()}`.trim() : '';
 }

@@ -7,7 +7,7 @@ import { exitCodes, jsonOf, tell } from './output.ts';
 import { Advised } from './place-order.ts';
 import { program } from './program.ts';
 
-/** What JSON has of a problem. */
+/** The fields of a problem that `--json` prints. */
 const FIELDS = [
   ...(['code', 'title', 'detail', 'outcome', 'retryable', 'requestId'] as const),
   ...(['errors', 'conflicts', 'fields', 'oldest'] as const),
@@ -33,7 +33,7 @@ else
 
 /** Says what is known on the standard error, and gives the exit code. */
 function failed(thrown: unknown): number {
-  // It has printed the help or the version.
+  // Commander has printed the help, the version or the error.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.refused;
   const { advice, cause: error } = thrown instanceof Advised ? thrown : { cause: thrown };
   if (isProblem(error)) {

@@ -13,10 +13,10 @@ interface Profile {
 }
 
 const FIELDS = ['url', 'apiKey', 'as'];
-/** Anybody but the owner. */
+/** The mode bits that let other users read, write or run a file. */
 const OTHERS = 0o077;
 
-/** The profile of this name in the file of profiles, which holds keys: nobody but its owner may read it. */
+/** The profile of this name in the file of profiles. The file holds keys, so only its owner may read it. */
 export function profileOf(name: string): Profile {
   const { env } = process;
   const path =
@@ -38,7 +38,7 @@ export function profileOf(name: string): Profile {
     throw new UsageError(`${from}: ${field} has to be a text`);
   };
   const profile = { from, url: textOf('url', url), apiKey: textOf('apiKey', apiKey) };
-  // Without the value: a key may be there by mistake.
+  // The message leaves the value out: a key may be there by mistake.
   if (!isHttpUrl(profile.url)) throw new UsageError(`${from}: url has to be an http or https URL`);
   return { ...profile, as: as === undefined ? undefined : textOf('as', as) };
 }

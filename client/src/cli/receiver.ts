@@ -23,7 +23,7 @@ export class Receiver {
     this.#secret = secret;
   }
 
-  /** Of the options of a command. Where no secret is given, it prints a new one, for the receiver. */
+  /** A receiver with the options of a command. Where the environment gives no secret, it prints a new one. */
   static of({ forwardTo, secret: refused, json }: ReceiverOptions): Receiver {
     checkUrl('--forward-to', forwardTo);
     if (refused !== undefined)
