@@ -87,14 +87,14 @@ async function callsOf(operation: string): Promise<number> {
   return (await sandbox.journal(operation)).length;
 }
 
-/** Makes an order look so much older, and its next attempt come so much earlier. */
+/** Makes an order look so much older, and its next attempt come so much earlier: both at once, because an attempt between them would use up its task. */
 async function age(url: string, body: Body, ms: number): Promise<void> {
-  const name = orderName('crm', body.channelOrderId);
-  await askDatabase(url, 'UPDATE writes SET submitted_at = submitted_at - $2 WHERE name = $1', name, ms);
-  const EARLIER = 'UPDATE tasks SET due_at = due_at - $2 WHERE name = $1 AND lease_until = 0 RETURNING name';
+  const AGE = `
+    WITH earlier AS (UPDATE tasks SET due_at = due_at - $2 WHERE name = $1 AND lease_until = 0 RETURNING name)
+    UPDATE writes SET submitted_at = submitted_at - $2 WHERE name IN (SELECT name FROM earlier) RETURNING name`;
   await until('no attempt is under way', async () => {
-    const changed = await askDatabase(url, EARLIER, name, ms);
-    return changed.length > 0;
+    const aged = await askDatabase(url, AGE, orderName('crm', body.channelOrderId), ms);
+    return aged.length > 0;
   });
 }
 
