@@ -1,6 +1,6 @@
 /**
- * Examples of responses, made by sending the document's own examples of requests to a gateway in front of the demo's seed. The clock
- * stands still and every operation begins with the seed, so that the same code gives the same bytes.
+ * Examples of responses, made by sending the document's own examples of requests to a gateway in front of the demo's seed. Every operation
+ * begins with the seed, every request comes a second later, and times are told to the hour, so that the same code gives the same bytes.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,12 @@ import { fetchOnceServed } from './fetch-once-served.ts';
 import { scopes } from '../src/caller/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';
 
+/** When all requests are sent, within an hour. */
 const NOW = new Date('2026-11-20T08:00:00.000Z');
+const HOUR_MS = 3_600_000;
+/** Times that are made from now on lie within it. Others are of the seed, and stay. */
+const MONTH_MS = 30 * 24 * HOUR_MS;
+const TICK_MS = 20;
 const PAGE_SIZE = '2';
 /** The job of the demo, as the document names it. */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
@@ -120,6 +125,8 @@ export async function responseExamples(build: Build): Promise<Examples> {
   const url = `http://127.0.0.1:${gateway.getHttpServer().address().port}`;
   const send = async ({ method, path, body, headers }: Sent): Promise<{ status: number; body: unknown }> => {
     const isFile = typeof body === 'string';
+    // Lists are sorted by time, and two orders of the same moment by their name.
+    mock.timers.tick(1_000);
     const response = await fetchOnceServed(url + path, {
       method,
       headers: {
@@ -133,11 +140,12 @@ export async function responseExamples(build: Build): Promise<Examples> {
     const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '');
     const result = isJson ? (JSON.parse(text) as { jobId?: string }) : undefined;
     // The next import of the enterprise is refused until this one has ended.
-    if (response.status === 202 && result?.jobId !== undefined) await jobEnded(url, key, result.jobId);
+    const { jobId } = result ?? {};
+    if (response.status === 202 && jobId !== undefined) await waited(() => jobEnded(url, key, jobId));
     return { status: response.status, body: result };
   };
   try {
-    const prepare = () => prepareDemo({ gatewayUrl: url, key, sandboxUrl: sandbox.url });
+    const prepare = () => waited(() => prepareDemo({ gatewayUrl: url, key, sandboxUrl: sandbox.url }));
     await prepare();
     return await collect(build.documentOf(gateway), send, prepare, sandbox.url);
   } finally {
@@ -145,6 +153,16 @@ export async function responseExamples(build: Build): Promise<Examples> {
     await sandbox.close();
     rmSync(folder, { recursive: true });
     mock.timers.reset();
+  }
+}
+
+/** The clock goes on meanwhile, so that a task that was postponed comes due. Between requests it stands still, and no order is searched for. */
+async function waited<T>(work: () => Promise<T>): Promise<T> {
+  const clock = setInterval(() => mock.timers.tick(TICK_MS), TICK_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(clock);
   }
 }
 
@@ -267,7 +285,7 @@ async function departFromInterface(
   await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
 }
 
-/** Without what differs in every run: ids of sessions, jobs and events, and times by the order ledger's own clock. Of the long list of problems the first two. */
+/** Without what differs in every run: ids of sessions, jobs and events, durations, and times within the hour. Of the long list of problems the first two. */
 function presentable(operationId: string, body: unknown): unknown {
   if (operationId === 'listProblems') {
     const lists = Object.entries(body as Record<string, unknown[]>);
@@ -277,12 +295,17 @@ function presentable(operationId: string, body: unknown): unknown {
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
     if (operationId === 'listEvents' && (key === 'id' || key === 'next'))
       return String(key === 'id' ? ++events : events).padStart(15, '0');
-    if (operationId === 'listEvents' && key === 'time') return NOW.toISOString();
     if (key === 'sessionId') return 'example-session';
     if (key === 'jobId') return EXAMPLE_JOB;
     if (key === 'webhookId') return EXAMPLE_WEBHOOK;
     if (key === 'secret') return `whsec_${Buffer.from('not a secret, only an example').toString('base64')}`;
     if (key === 'durationMs') return 12;
-    return value !== null && (key === 'submittedAt' || key === 'settledAt') ? NOW.toISOString() : value;
+    return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? toTheHour(value) : value;
   });
+}
+
+function toTheHour(time: string): string {
+  const ms = Date.parse(time);
+  const isNew = ms >= NOW.getTime() && ms < NOW.getTime() + MONTH_MS;
+  return isNew ? new Date(ms - (ms % HOUR_MS)).toISOString() : time;
 }
