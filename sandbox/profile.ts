@@ -1,15 +1,12 @@
 /** How the sandbox reads the interface where it is silent: a value for each reading, and what may be bought. */
 import {
-  type CodeWord,
-  codeModules,
-  faultOfCode,
   faultOfReading,
   plainReadings,
   type ReadingName,
   readingNames,
   type Readings,
-  type TaughtCodes,
 } from '../src/config/readings.ts';
+import { type CodeWord, codeModules, faultOfCode, type TaughtCodes } from '../src/config/taught-codes.ts';
 import { type Check, CHECKS, checkObject, ControlError, unknownField } from './control/checks.ts';
 import { isObject } from './json.ts';
 

@@ -3,7 +3,8 @@ import { Etags } from './etags.ts';
 import { isObject } from './is-object.ts';
 import { codeOf, provesNotSent } from './not-sent.ts';
 import { paused } from './paused.ts';
-import { GatewayUnreachable, type OrderKey, Problem, problemBodyOf } from './problem.ts';
+import { type Acting, assertSendable, type Payload, prepare, type Prepared } from './prepare.ts';
+import { GatewayUnreachable, Problem, problemBodyOf } from './problem.ts';
 import { addTrace } from './trace.ts';
 
 export interface LicensingOptions {
@@ -37,34 +38,6 @@ export interface ResponseFacts {
   readonly attempts: number;
 }
 
-/** For whom member operations act. */
-export type Acting = { readonly user: string } | { readonly session: string } | undefined;
-
-/** Of operations that carry files and events. */
-export interface Payload {
-  readonly body: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
-  /** Of the body. */
-  readonly type?: string;
-  /** A type of the response that is no JSON: the call resolves to the `Response`, whose body is still to be read. */
-  readonly accept?: string;
-  readonly lastEventId?: string;
-}
-
-/** A call that is ready to be sent. */
-interface Prepared {
-  readonly id: string;
-  readonly operation: Operation;
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly body: Payload['body'];
-  readonly isStream: boolean;
-  /** It resolves to the `Response`. */
-  readonly isRaw: boolean;
-  readonly requestId: string;
-  readonly order: OrderKey | undefined;
-}
-
-type Input = Readonly<Record<string, unknown>>;
 type Failure = Problem | GatewayUnreachable;
 
 const DEADLINE_MS = 60_000;
@@ -127,12 +100,12 @@ export class Exchange {
   async call(
     id: string,
     operation: Operation,
-    input: Input,
+    input: Readonly<Record<string, unknown>>,
     options: CallOptions,
     acting: Acting,
     payload?: Payload,
   ): Promise<unknown> {
-    const prepared = this.#prepare(id, operation, input, options, acting, payload);
+    const prepared = prepare(this.#base, { id, operation, input, options, acting, payload });
     const { signal } = options;
     const timeoutMs = Math.min(options.timeoutMs ?? this.#options.timeoutMs ?? DEADLINE_MS, LONGEST_TIMER_MS);
     signal?.throwIfAborted();
@@ -264,70 +237,6 @@ export class Exchange {
     }
   }
 
-  #prepare(
-    id: string,
-    operation: Operation,
-    input: Input,
-    options: CallOptions,
-    acting: Acting,
-    payload?: Payload,
-  ): Prepared {
-    const { method } = operation;
-    const requestId = options.requestId ?? newId();
-    const rest = { ...input };
-    const path = `${operation.path}${operation.dry ? '/dry-run' : ''}`.replace(
-      /\{(\w+)\}/g,
-      (_, name: string) => {
-        const value = rest[name];
-        delete rest[name];
-        if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
-        // A URL takes the first two for steps between folders, and has no form for half a character.
-        if (/^\.\.?$|\p{Cs}/u.test(value))
-          throw new TypeError(`${id}: ${name} is no id that a path can have`);
-        return encodeURIComponent(value);
-      },
-    );
-    // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
-    // An operation without fields of a body refuses one, an empty object too.
-    const isBody = payload === undefined && !/GET|DELETE/.test(method) && Object.keys(rest).length > 0;
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(rest)) {
-      if (isBody) continue;
-      if (value !== undefined) search.append(name, String(value as string | number | boolean));
-      delete rest[name];
-    }
-    const headers: Record<string, string> = {
-      accept:
-        payload?.accept === undefined ? 'application/json' : `${payload.accept}, application/problem+json`,
-      'x-request-id': requestId,
-      // Beside `If-None-Match`, fetch would add `no-cache` where nothing is said, and go past the gateway's read cache.
-      ...(method === 'GET' && { 'cache-control': options.fresh ? 'no-cache' : 'no-transform' }),
-      ...(isBody && { 'content-type': 'application/json' }),
-      ...(payload?.type !== undefined && { 'content-type': payload.type }),
-      ...(payload?.lastEventId !== undefined && { 'last-event-id': payload.lastEventId }),
-      ...(method === 'POST' && { 'idempotency-key': options.idempotencyKey ?? newId() }),
-      ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
-      ...(operation.user &&
-        acting &&
-        ('user' in acting ? { 'x-acting-user': acting.user } : { 'x-session-id': acting.session })),
-    };
-    const { channelCode, channelOrderId } = input as Partial<OrderKey>;
-    return {
-      id,
-      operation,
-      url: `${this.#base}${path}${search.size > 0 ? `?${search}` : ''}`,
-      headers,
-      body: isBody ? JSON.stringify(rest) : payload?.body,
-      isStream: payload?.body instanceof ReadableStream,
-      isRaw: payload?.accept !== undefined,
-      requestId,
-      order:
-        channelCode !== undefined && channelOrderId !== undefined
-          ? { channelCode, channelOrderId }
-          : undefined,
-    };
-  }
-
   #waitBefore(attempt: number, retryAfterMs = 0): number {
     const { random = Math.random } = this.#options;
     const most = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS);
@@ -349,24 +258,6 @@ function optionOf(
 }
 
 const TIMED_OUT = Symbol('timed out');
-
-/** Where the value of a header comes from. */
-const SOURCES: Readonly<Record<string, string>> = {
-  'x-request-id': 'the option requestId',
-  'idempotency-key': 'the option idempotencyKey',
-  'if-match': 'the option ifMatch',
-  'x-acting-user': 'the alias given to as()',
-  'x-session-id': 'the id given to withSession()',
-};
-
-/** Refuses what `fetch` would refuse, before anything is sent, with the name of what is wrong and never its value. */
-function assertSendable(id: string, headers: Readonly<Record<string, unknown>>, body: Payload['body']): void {
-  for (const [name, value] of Object.entries(headers))
-    if (typeof value !== 'string' || !/^[\t -~\x80-\xff]*$/.test(value))
-      throw new TypeError(`${id}: ${SOURCES[name] ?? name} is no text that a header can have`);
-  if (body instanceof ReadableStream && body.locked)
-    throw new TypeError(`${id}: the stream of rows is being read already`);
-}
 
 /** What the gateway calls retryable, what was never sent, and what the gateway itself runs once. */
 function mayRepeat(failure: Failure, { guarded }: Operation): boolean {
@@ -393,10 +284,4 @@ function retryAfterOf(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
-}
-
-/** Not `randomUUID`: a browser has none where a page is not served over https. */
-function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -9,8 +9,9 @@ import type {
   WatchEventsInput,
 } from './api.ts';
 import type { CallOptions, EventsOptions, Walk } from './call-options.ts';
-import type { Acting, Exchange, Payload } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { paused } from './paused.ts';
+import type { Acting, Payload } from './prepare.ts';
 import { isGatewayUnreachable, isProblem } from './problem.ts';
 import { streams } from './operations.ts';
 

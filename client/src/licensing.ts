@@ -9,7 +9,8 @@ import type {
   PlaceOrderInput,
 } from './api.ts';
 import type { CallOptions, EventsOptions, Operation, Walk } from './call-options.ts';
-import { type Acting, Exchange, type LicensingOptions } from './exchange.ts';
+import { Exchange, type LicensingOptions } from './exchange.ts';
+import type { Acting } from './prepare.ts';
 import { type EventsInput, ImportJob, StreamCalls } from './jobs.ts';
 import { operations } from './operations.ts';
 import { placeAndWait, type WaitOptions } from './place-and-wait.ts';

@@ -1,15 +1,12 @@
 import { z } from 'zod';
+import { faultOfReading, type ReadingName, readingNames, type Readings } from './readings.ts';
 import {
   type CodeModule,
   codeModules,
   type CodeWord,
   faultOfCode,
-  faultOfReading,
-  type ReadingName,
-  readingNames,
-  type Readings,
   type TaughtCodes,
-} from './readings.ts';
+} from './taught-codes.ts';
 import { readSettingsFile } from './settings-file.ts';
 
 /** The answers that are known; the others stay open. */

@@ -1,24 +1,11 @@
 /**
  * What the interface of the platform leaves open, as data: one row for each question. A platform has one of the values; the first one is
  * what the sandbox does unless it is told otherwise. The gateway, the sandbox (`PUT /__sandbox/profile`), `npm run conformance` and the
- * tables of the documentation are made from these rows. The file imports nothing, because the sandbox uses it without any package.
+ * tables of the documentation are made from these rows. The files of the rows import no package, because the sandbox uses them
+ * without any.
  */
-
-interface WholeNumbers {
-  readonly least: number;
-  readonly most: number;
-  /** What the sandbox does unless it is told otherwise. */
-  readonly usual: number;
-}
-
-interface Reading {
-  readonly question: string;
-  readonly values: readonly string[] | WholeNumbers;
-  /** What the gateway does, under each value and while it does not know. */
-  readonly gateway: string;
-  /** How `conformance` asks. `write` and `order` need the option of that name; `never`: no question is without harm. */
-  readonly asked: 'reads' | 'write' | 'order' | 'never';
-}
+import type { Reading } from './reading.ts';
+import { tokenReadings } from './token-readings.ts';
 
 export const readings = {
   maxPageSize: {
@@ -194,62 +181,7 @@ export const readings = {
       'never sends a number twice; where the platform refuses a number by a code that its profile teaches as `placed-before`, the order is in doubt',
     asked: 'never',
   },
-  refreshTokens: {
-    question: 'Does the password grant give a refresh token?',
-    values: ['given', 'absent'],
-    gateway: 'logs in again where there is none',
-    asked: 'reads',
-  },
-  nonceForm: {
-    question: 'Which form must `g_nonce` have?',
-    values: ['any', 'uuid', 'digits', 'short'],
-    gateway:
-      'sends 32 hex digits; or a UUID, 18 decimal digits, or 16 letters and digits, where the profile names that form',
-    asked: 'reads',
-  },
-  clientToken: {
-    question: 'Does the header `clientToken` have the token alone, or `Bearer` in front of it?',
-    values: ['bare', 'bearer'],
-    gateway: 'sends the token alone, unless the profile says `bearer`',
-    asked: 'reads',
-  },
-  userToken: {
-    question: 'Does the header `userToken` have the token alone, or `Bearer` in front of it?',
-    values: ['bare', 'bearer'],
-    gateway: 'sends the token alone, unless the profile says `bearer`',
-    asked: 'reads',
-  },
-  tokenScope: {
-    question: 'Does the token endpoint take a request with a `scope`?',
-    values: ['taken', 'refused'],
-    gateway: 'sends the scopes of its settings, unless one is empty or the profile says `refused`',
-    asked: 'reads',
-  },
-  tokenEnvelope: {
-    question: 'Where is the token in the response of the token endpoint?',
-    values: ['plain', 'data'],
-    gateway: 'finds it at the top, as RFC 6749 has it, or in `data`',
-    asked: 'reads',
-  },
-  tokenStatus: {
-    question: 'With which status does a token come?',
-    values: ['200', '201'],
-    gateway: 'takes a token with any status from 200 to 299',
-    asked: 'reads',
-  },
-  tokenType: {
-    question: 'What is the `token_type` of a token?',
-    values: ['Bearer', 'bearer', 'absent'],
-    gateway: 'does not read it',
-    asked: 'reads',
-  },
-  tokenRefusals: {
-    question:
-      'How does the token endpoint refuse: as OAuth does, or with this status and `{ code, message }`?',
-    values: ['oauth', '200', '299'],
-    gateway: 'reads both: 60000 refuses the application, and 60005 the user',
-    asked: 'reads',
-  },
+  ...tokenReadings,
   lockedTwice: {
     question: 'What is the result of disabling a disabled lock?',
     values: ['success', 'failure'],
@@ -352,30 +284,4 @@ export function faultOfReading(name: ReadingName, value: unknown): string | unde
   const { least, most } = values;
   const isOne = Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
   return isOne ? undefined : `must be a whole number from ${least} to ${most}`;
-}
-
-/** The meanings that a profile can teach for a code that the interface does not have. */
-export const codeWords = ['refused', 'placed-before', 'busy', 'credentials'] as const;
-export type CodeWord = (typeof codeWords)[number];
-export const codeModules = ['order', 'member'] as const;
-export type CodeModule = (typeof codeModules)[number];
-/** The meaning of each code, by the module that answers with it. */
-export type TaughtCodes = Readonly<Partial<Record<CodeModule, Readonly<Record<string, CodeWord>>>>>;
-
-/** The codes of the interface. Their meaning is its own, and no profile changes it. */
-export const interfaceCodes = [
-  ...['0', '500', '10003', '10004', '13004', '30002', '30003', '33003', '33006', '33007', '33008', '33009'],
-  ...['33018', '40000', '40001', '40006', '40008', '40009', '40021', '40022', '50003', '60000', '60002'],
-  ...['60005', '60009', '60013', '60017', '60023', '60024', '60025', '60026', '60027', '60028', '70001'],
-  '80001',
-] as const;
-
-/** Why a code cannot be taught with this word; undefined where it can. The text follows the place of the code. */
-export function faultOfCode(module: CodeModule, code: string, word: unknown): string | undefined {
-  if (!/^[\x21-\x7e]{1,32}$/.test(code))
-    return 'must have a name of 1 to 32 printable characters without blanks';
-  if (interfaceCodes.some((known) => known === code))
-    return 'is a code of the interface, whose meaning cannot be taught';
-  const words = module === 'order' ? codeWords : codeWords.filter((each) => each !== 'placed-before');
-  return words.some((each) => each === word) ? undefined : `must be one of ${words.join(', ')}`;
 }

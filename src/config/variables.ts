@@ -1,90 +1,29 @@
-import { createSecretKey } from 'node:crypto';
-import { z } from 'zod';
-import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
-import { DATABASE_URL_FORMS, parseDatabaseUrl } from './database-url.ts';
-import { parseListedHosts } from './listed-hosts.ts';
-import { parseRedisUrl, REDIS_URL_FORMS } from './redis-url.ts';
-import { Secret, SECRET_TEXT } from './secret.ts';
+import type { z } from 'zod';
+import { DATABASE_URL_FORMS } from './database-url.ts';
+import { REDIS_URL_FORMS } from './redis-url.ts';
+import {
+  databaseUrl,
+  encryptionKeys,
+  flag,
+  httpUrl,
+  integer,
+  listedHosts,
+  milliseconds,
+  oneOf,
+  port,
+  redisUrl,
+  secret,
+  text,
+  word,
+} from './schemas.ts';
 
 /**
  * The one schema of the environment: rule, default and meaning of each variable. The typed configuration, the example file and the
- * start-up errors are made from it, in the order in which an operator needs them. Messages say what a value should be, never what it was.
+ * start-up errors are made from it, in the order in which an operator needs them.
  */
 
-const text = z.string();
 /** None of the gateway's own paths may begin like it, since the gateway takes it off. */
 const PUBLIC_PATH = /^(?!\/(?:v1|docs|problems|health)(?:\/|$))(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/;
-const port = (fallback: number) => integer(0, 65_535).default(fallback);
-const milliseconds = (fallback: number) => integer(1, 600_000).default(fallback);
-/** Line breaks and blanks around a value come from a file or a shell. */
-const word = text.trim().min(1, { error: 'must not be blank' });
-const secret = word
-  .regex(SECRET_TEXT, { error: 'must not contain control characters; a file must be UTF-8' })
-  .transform((value) => new Secret(value));
-const flag = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((value) => value === 'true');
-
-function integer(min: number, max: number) {
-  const error = `must be a whole number from ${min} to ${max}`;
-  return text
-    .regex(/^\d{1,9}$/, { error })
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, { error });
-}
-
-function oneOf<const T extends readonly [string, ...string[]]>(...words: T) {
-  return z.enum(words, { error: `must be one of ${words.join(', ')}` });
-}
-
-function httpUrl({ query = false } = {}) {
-  const error = `must be an http or https URL without credentials${query ? '' : ', query'} or fragment`;
-  return text.transform((value, context) => {
-    const url = URL.parse(value);
-    const plain = url && !url.username && !url.password && (query || !url.search) && !url.hash;
-    if (plain && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
-  });
-}
-
-const redisUrl = text
-  .refine((value) => parseRedisUrl(value) !== undefined, { error: `must be ${REDIS_URL_FORMS}` })
-  .transform((value) => new Secret(value));
-
-const databaseUrl = text.transform((value, context) => {
-  const address = parseDatabaseUrl(value);
-  if (typeof address !== 'string') return address;
-  context.addIssue({ code: 'custom', message: address });
-  return z.NEVER;
-});
-
-const listedHosts = text.transform((value, context) => {
-  const hosts = parseListedHosts(value);
-  if (hosts) return hosts;
-  context.addIssue({
-    code: 'custom',
-    message:
-      'must be host names, ends of host names with a dot in front, addresses or CIDR ranges, comma separated, each with :port or for any',
-  });
-  return z.NEVER;
-});
-
-const encryptionKeys = text.transform((value, context): EncryptionKey[] => {
-  const keys = value.split(',').map((entry) => {
-    const [kid = '', encoded = ''] = entry.trim().split(/:(.*)/s);
-    return { kid, bytes: Buffer.from(encoded, 'base64') };
-  });
-  const usable = keys.every(({ kid, bytes }) => /^[A-Za-z0-9_-]{1,32}$/.test(kid) && bytes.length === 32);
-  if (usable && new Set(keys.map(({ kid }) => kid)).size === keys.length) {
-    return keys.map(({ kid, bytes }) => ({ kid, key: createSecretKey(bytes) }));
-  }
-  context.addIssue({
-    code: 'custom',
-    message: 'must be kid:base64(32 bytes), comma separated, each kid 1 to 32 of [A-Za-z0-9_-] and used once',
-  });
-  return z.NEVER;
-});
 
 export interface Variable {
   readonly schema: z.ZodType;

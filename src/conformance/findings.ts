@@ -1,5 +1,6 @@
 import type { KnownReadings } from '../config/platform-profile.ts';
-import { interfaceCodes, plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
+import { plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
+import { interfaceCodes } from '../config/taught-codes.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { operations, type UpstreamModule, type UpstreamOperation } from '../upstream/operations.ts';
 import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';

@@ -1,7 +1,7 @@
 import { toAssetProducts } from '../member/asset-products.mapper.ts';
 import { toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
 import type { KnownReadings } from '../config/platform-profile.ts';
-import { codeModules } from '../config/readings.ts';
+import { codeModules } from '../config/taught-codes.ts';
 import { accessToken } from '../token/principal.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { type Keyword, type Keywords, MAX_PAGE_SIZE, type MemberAnswers } from './answers.ts';

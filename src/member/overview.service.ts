@@ -6,7 +6,7 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { assetShape } from '../upstream/wire/order.ts';
 import { type Deciding, PlatformReadings } from '../upstream/platform-readings.ts';
-import { type FieldOf } from '../upstream/wire/reader.ts';
+import type { FieldOf } from '../upstream/wire/shape.ts';
 import { readWhole, type WholeList } from '../upstream/wire/whole-list.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import type { AssetNumDto } from './dto/member-assets.dto.ts';

@@ -1,4 +1,4 @@
-import type { CodeWord } from '../config/readings.ts';
+import type { CodeWord } from '../config/taught-codes.ts';
 import type { Outcome } from '../problem/catalogue.ts';
 import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
 import { operations } from '../upstream/operations.ts';

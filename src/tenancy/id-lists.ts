@@ -12,7 +12,7 @@ import { assetNumShape, lentLockShape, readMemberPage } from '../upstream/wire/m
 import { assetShape, customerShape } from '../upstream/wire/order.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { toAssetContent } from '../upstream/wire/instances.ts';
-import { type Shape } from '../upstream/wire/reader.ts';
+import type { Shape } from '../upstream/wire/shape.ts';
 import { readDeciding } from '../upstream/wire/whole-list.ts';
 
 type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';

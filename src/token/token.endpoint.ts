@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import * as oauth from 'openid-client';
 import { fetch as undiciFetch } from 'undici';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { codeModules } from '../config/readings.ts';
+import { codeModules } from '../config/taught-codes.ts';
 import { SECRET_TEXT } from '../config/secret.ts';
 import { followFiles } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';

@@ -1,7 +1,8 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { type KnownReadings, type KnownPlatform, readPlatformProfile } from '../config/platform-profile.ts';
-import type { CodeModule, CodeWord, ReadingName, TaughtCodes } from '../config/readings.ts';
+import type { ReadingName } from '../config/readings.ts';
+import type { CodeModule, CodeWord, TaughtCodes } from '../config/taught-codes.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { CodeModule } from '../config/readings.ts';
+import type { CodeModule } from '../config/taught-codes.ts';
 import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';

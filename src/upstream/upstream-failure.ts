@@ -1,4 +1,4 @@
-import type { CodeWord } from '../config/readings.ts';
+import type { CodeWord } from '../config/taught-codes.ts';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 import type { UpstreamOperation } from './operations.ts';
 

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { CodeWord } from '../config/readings.ts';
+import type { CodeWord } from '../config/taught-codes.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';

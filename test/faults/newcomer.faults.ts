@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { interfaceCodes } from '../../src/config/readings.ts';
+import { interfaceCodes } from '../../src/config/taught-codes.ts';
 import { document, routes } from '../support/contract.ts';
 import { caseOf } from '../support/expected.ts';
 import { orderOf } from '../support/order-body.ts';

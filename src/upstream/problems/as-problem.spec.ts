@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusalCodes } from '../../../test/support/upstream-codes.ts';
-import { type CodeWord, faultOfCode, interfaceCodes } from '../../config/readings.ts';
+import { type CodeWord, faultOfCode, interfaceCodes } from '../../config/taught-codes.ts';
 import type { ProblemException } from '../../problem/problem.exception.ts';
 import { TokenFailure } from '../../token/token-failure.ts';
 import { ForeignTenant } from '../own-tenants.ts';

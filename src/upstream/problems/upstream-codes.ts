@@ -1,5 +1,5 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
-import type { CodeWord } from '../../config/readings.ts';
+import type { CodeWord } from '../../config/taught-codes.ts';
 import { type OperationName, operationList, type UpstreamOperation } from '../operations.ts';
 import type { FailureDetails } from '../upstream-failure.ts';
 

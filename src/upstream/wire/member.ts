@@ -2,7 +2,8 @@
 
 import type { ContractNotes } from '../gaps.ts';
 import { ContractViolation } from '../upstream-failure.ts';
-import { type FieldOf, type Reader, readObject, responseShape } from './reader.ts';
+import { type Reader, readObject } from './reader.ts';
+import { type FieldOf, responseShape } from './shape.ts';
 import type { WireLong } from './scalars.ts';
 
 export interface WireMemberTerms {

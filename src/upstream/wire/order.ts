@@ -1,7 +1,7 @@
 /** The order module's requests, and the shapes of its responses (interface sections 2.2 to 2.8 and 4.1). Longs are timestamps in the configured unit. */
 
 import type { WireLong } from './scalars.ts';
-import { responseShape, type FieldOf } from './reader.ts';
+import { responseShape, type FieldOf } from './shape.ts';
 
 export const customerShape = responseShape([
   ...['customerId', 'channelCode', 'channelCustomerId', 'enterpriseGlobalId', 'enterpriseName', 'isDefault'],

@@ -4,7 +4,8 @@ import { enumeration } from '../../shared/enumeration.ts';
 import { parseJson } from '../../shared/json.ts';
 import { ContractNotes, type GapKind } from '../gaps.ts';
 import { ContractViolation } from '../upstream-failure.ts';
-import { responseShape, type FieldOf, Reader, readList, readObject } from './reader.ts';
+import { Reader, readList, readObject } from './reader.ts';
+import { responseShape, type FieldOf } from './shape.ts';
 
 const WIRE = responseShape(['field', 'inner']);
 const NULLABLE = responseShape([], ['field', 'inner']);

@@ -3,44 +3,13 @@ import type { Enumeration } from '../../shared/enumeration.ts';
 import type { ContractNotes, GapKind } from '../gaps.ts';
 import { ContractViolation, UnreadableTree } from '../upstream-failure.ts';
 import { rfc3339 } from '../../shared/rfc3339.ts';
-import { idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
+import { DATA, Field, type Location } from './location.ts';
+import { FLAG_WORDS, idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
+import type { Shape } from './shape.ts';
 
 /** Names of unknown fields come from the platform, so only plain names are shown. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
-
-/** The location of a value. It is made a text only for a fault. */
-interface Location {
-  /** With the numbers of list items: `data.list[3].id`. */
-  readonly location: string;
-  /** The same for every item: `data.list[].id`. */
-  readonly path: string;
-}
-
-/** Values that some platforms send in place of booleans. */
-const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
-  ...[1, '1', 'true'].map((word) => [word, true] as const),
-  ...[0, '0', 'false'].map((word) => [word, false] as const),
-]);
-
-const DATA: Location = { location: 'data', path: 'data' };
-
-/** An object of a response, as the interface has it: the names of its fields, and which of them may be null or absent. */
-export interface Shape<Name extends string> {
-  readonly fields: ReadonlySet<Name>;
-  readonly nullable: ReadonlySet<string>;
-}
-export type FieldOf<S> = S extends Shape<infer Name> ? Name : never;
-
-export function responseShape<const Name extends string, const Nullable extends string = never>(
-  required: readonly Name[],
-  nullable: readonly Nullable[] = [],
-): Shape<Name | Nullable> {
-  const fields = new Set([...required, ...nullable]);
-  // So a reader need not ask whether a value is the object's own.
-  for (const name of fields) if (name in Object.prototype) throw new Error(`every object has ${name}`);
-  return { fields, nullable: new Set(nullable) };
-}
 
 /**
  * Reads one object of a response, field by field (an allow-list: other fields are dropped). A field that is absent or departs from
@@ -120,7 +89,7 @@ export class Reader<Name extends string> implements Location {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
     this.#not(name, 'wrong-type');
-    return typeof value === 'number' ? (FLAGS.get(value) ?? null) : null;
+    return typeof value === 'number' ? (FLAG_WORDS.get(value) ?? null) : null;
   }
 
   /** A boolean on which a decision depends, also where the platform sends it as 0 or 1, or as text. */
@@ -128,7 +97,7 @@ export class Reader<Name extends string> implements Location {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
     this.#not(name, 'wrong-type');
-    return FLAGS.get(value) ?? null;
+    return FLAG_WORDS.get(value) ?? null;
   }
 
   integer(name: Name): number | null {
@@ -280,21 +249,6 @@ export class Reader<Name extends string> implements Location {
 function kindOf(item: unknown): GapKind {
   if (item === '') return 'empty';
   return item === null ? 'null' : 'wrong-type';
-}
-
-class Field implements Location {
-  constructor(
-    private readonly outer: Location,
-    private readonly name: string,
-  ) {}
-
-  get location(): string {
-    return `${this.outer.location}.${this.name}`;
-  }
-
-  get path(): string {
-    return `${this.outer.path}.${this.name}`;
-  }
 }
 
 export function readObject<Name extends string, T>(

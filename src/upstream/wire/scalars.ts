@@ -78,3 +78,9 @@ function longOf(value: unknown): number | undefined {
   const digits = isJsonText(value) ? value : (numberText(value) ?? '');
   return /^-?\d{1,19}$/.test(digits) ? Number(digits) : undefined;
 }
+
+/** Values that some platforms send in place of booleans. */
+export const FLAG_WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  ...[1, '1', 'true'].map((word) => [word, true] as const),
+  ...[0, '0', 'false'].map((word) => [word, false] as const),
+]);

@@ -2,7 +2,8 @@ import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ContractNotes } from '../gaps.ts';
 import type { Deciding } from '../platform-readings.ts';
 import { ContractViolation } from '../upstream-failure.ts';
-import { type Reader, readList, type Shape } from './reader.ts';
+import { type Reader, readList } from './reader.ts';
+import type { Shape } from './shape.ts';
 
 declare const whole: unique symbol;
 

@@ -1,0 +1,26 @@
+/** The location of a value. It is made a text only for a fault. */
+export interface Location {
+  /** With the numbers of list items: `data.list[3].id`. */
+  readonly location: string;
+  /** The same for every item: `data.list[].id`. */
+  readonly path: string;
+}
+
+/** The payload of a response. */
+export const DATA: Location = { location: 'data', path: 'data' };
+
+/** A field of the object at `outer`. */
+export class Field implements Location {
+  constructor(
+    private readonly outer: Location,
+    private readonly name: string,
+  ) {}
+
+  get location(): string {
+    return `${this.outer.location}.${this.name}`;
+  }
+
+  get path(): string {
+    return `${this.outer.path}.${this.name}`;
+  }
+}
