@@ -250,14 +250,30 @@ export const variants = {
         FROM ${rows('events', { number: 'bigint', kind: 'text', name: 'text', state: 'text', at: 'bigint', size: 'bigint', record: 'text' })}`;
       const newest = sql`
         UPDATE numbers SET value = greatest(value, :last) WHERE platform = :platform AND name = 'feed'`;
-      // Some transactions take longer.
-      const slow = sql`SELECT pg_sleep(:seconds)`;
+      // Some transactions end only when a reader has gone past their number, or nothing came after it.
+      const held = sql`SELECT CAST(:held AS bigint) AS held`;
+      const waiting = new Map<number, () => void>();
+      const { EventsService } = await load.events();
+      around<Promise<{ items: { id: string }[] }>>(EventsService.prototype, 'page', async (goOn, all) => {
+        const page = await goOn(...all);
+        const newest = Number(page.items.at(-1)?.id ?? 0);
+        for (const [number, goesOn] of waiting) if (newest > number) goesOn();
+        return page;
+      });
+      const { PostgresConnection } = await load.connection();
+      around<Promise<unknown>>(PostgresConnection.prototype, 'trip', async (goOn, all) => {
+        const calls = all[0] as readonly { text: string; values?: readonly unknown[] }[];
+        const number = Number(calls.find(({ text }) => text.endsWith(' AS held'))?.values?.[0] ?? 1);
+        if (number % 3 === 0)
+          await Promise.race([new Promise<void>((goesOn) => waiting.set(number, goesOn)), sleep(4_000)]);
+        return goOn(...all);
+      });
+      Object.assign((await load.moves()).moveOwn, { withinMs: 30_000 });
       let last = 0;
       await inMoves((events, others) => {
         const numbered = events.map((event) => ({ ...event, number: ++last }));
-        const seconds = last % 3 === 0 ? 0.5 : 0;
         return [
-          slow.with({ seconds }),
+          held.with({ held: last }),
           ...others,
           insert.with({ events: numbered }),
           { ...newest.with({ last }), wakes: 'feed' },
