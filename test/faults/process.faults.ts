@@ -104,12 +104,21 @@ async function slowCalls(gateway: TestGateway, action: object): Promise<Promise<
 const statusesOf = async (calls: Promise<TestAnswer>[]) =>
   (await Promise.all(calls)).map(({ status }) => status);
 
+/** The options of Node with which the timers of the end of a process are `change` of themselves, an expression of `ms`. */
+const withEndTimers = (change: string) =>
+  `--import data:text/javascript,${encodeURIComponent(
+    `const set=globalThis.setTimeout;globalThis.setTimeout=(f,ms,...a)=>set(f,${change},...a)`,
+  )}`;
+
 describe('npm start', () => {
   describe('P3 with a second and a third signal', () => {
     it('P1 ended by SIGTERM under 200 requests a second: not ready at once, all get responses, none is reset, exit 0', async () => {
       const gateway = new TestGateway();
       let npm: ReturnType<typeof run> | undefined;
-      await gateway.open(sandbox, {}, async (all) => {
+      // On a slow machine the requests after the signal take longer too.
+      const slowness = Number(process.env['TEST_SLOWNESS'] ?? 1);
+      const environment = { NODE_OPTIONS: withEndTimers(`ms===5000||ms>30000?ms*${slowness}:ms`) };
+      await gateway.open(sandbox, environment, async (all) => {
         const { output, end } = (npm = run('npm', ['start'], all));
         const told = () => /^.*"event":"listening".*$/m.exec(output())?.[0];
         await Promise.race([end, until('it listens', () => told() !== undefined)]);
@@ -152,10 +161,9 @@ describe('npm start', () => {
 
   it('P2 that ends with calls without an end abandons them after the grace period: 504 for each, with an unknown outcome for the write, and exits 0', async () => {
     // Its timers of more than 30 s, those of the end of the grace, are early. After SIGTERM it would linger before them.
-    const early = `const set=globalThis.setTimeout;globalThis.setTimeout=(f,ms,...a)=>set(f,ms>30000?ms-31000:ms,...a)`;
     const environment = {
       UPSTREAM_DEADLINE_MS: '600000',
-      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(early)}`,
+      NODE_OPTIONS: withEndTimers('ms>30000?ms-31000:ms'),
     };
     const { gateway, child } = await start({}, environment);
     const calls = await slowCalls(gateway, { hang: true });
