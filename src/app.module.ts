@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { AppConfig } from './config/app-config.ts';
 import { ConfigModule } from './config/config.module.ts';
 import { ConsoleModule } from './console/console.module.ts';
-import { ControlModule } from './control/control.module.ts';
+import { MaintenanceModule } from './maintenance/maintenance.module.ts';
 import { DatabaseModule } from './database/database.module.ts';
 import { EventsModule } from './events/events.module.ts';
 import { HttpModule } from './http/http.module.ts';
@@ -25,10 +25,10 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         ObservabilityModule.with(log),
-        ControlModule,
         RedisModule,
         DatabaseModule,
         MetaModule,
+        MaintenanceModule,
         HttpModule,
         SessionModule,
         OrderModule,

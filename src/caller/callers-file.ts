@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
-import type { Budgets } from '../control/budgets.ts';
+import type { Budgets } from '../budgets/state/budgets.ts';
 import type { Grants } from '../upstream/call-context.ts';
 import { CERTIFICATE_NAME_FORMS, isCertificateName } from './certificate-names.ts';
 import { isScope, scopes, type Scope } from './scopes.ts';

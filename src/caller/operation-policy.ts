@@ -1,4 +1,4 @@
-import type { Stops } from '../control/maintenance.ts';
+import type { Stops } from '../maintenance/state/maintenance.ts';
 import type { Scope } from './scopes.ts';
 
 /** An id, or a list of ids or of things. */

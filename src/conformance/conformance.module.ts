@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { AppConfig } from '../config/app-config.ts';
 import { ConfigModule } from '../config/config.module.ts';
-import { ControlModule } from '../control/control.module.ts';
+import { MaintenanceStateModule } from '../maintenance/state/maintenance-state.module.ts';
 import type { Log } from '../observability/log.ts';
 import { ObservabilityModule } from '../observability/observability.module.ts';
 import { RedisModule } from '../redis/redis.module.ts';
@@ -18,7 +18,7 @@ export class ConformanceModule {
       imports: [
         ConfigModule.with(own),
         ObservabilityModule.with(log),
-        ControlModule,
+        MaintenanceStateModule,
         RedisModule,
         UpstreamClientModule,
       ],

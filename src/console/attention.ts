@@ -1,5 +1,5 @@
-import type { MaintenanceWindow, Stops } from '../control/maintenance.ts';
-import type { NearlyUsed } from '../order-ledger/budget-watch.ts';
+import type { MaintenanceWindow, Stops } from '../maintenance/state/maintenance.ts';
+import type { NearlyUsed } from '../budgets/budget-watch.ts';
 import type { Attention, MaybeAttention } from './attention-item.ts';
 import type { OpenOrders } from './doubts.ts';
 import { type PlatformState, platformTrouble } from './platform-attention.ts';

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type Variable, variables } from '../config/variables.ts';
-import { Maintenance } from '../control/maintenance.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { type Gap, UpstreamGaps } from '../upstream/gaps.ts';
 import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
-import { BudgetWatch } from '../order-ledger/budget-watch.ts';
+import { BudgetWatch } from '../budgets/budget-watch.ts';
 import { attentionFor } from './attention.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { KnownWebhooks } from './known-webhooks.ts';

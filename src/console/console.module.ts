@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BudgetsModule } from '../budgets/budgets.module.ts';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { HttpModule } from '../http/http.module.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
@@ -17,6 +18,7 @@ import { ReplicaWatch } from './replica-attention.ts';
 /** The operator's page on the management listener. */
 @Module({
   imports: [
+    BudgetsModule,
     HttpModule,
     JobsModule,
     OrderLedgerModule,

@@ -1,8 +1,9 @@
 import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
 import { scopes } from '../caller/scopes.ts';
 import { enumeration, enumerationSchema } from '../shared/enumeration.ts';
-import { Count, Time } from '../operation/response-fields.ts';
-import { MaintenanceDto } from './maintenance.dto.ts';
+import { BudgetDto } from '../budgets/budget.dto.ts';
+import { Count } from '../operation/response-fields.ts';
+import { MaintenanceDto } from '../maintenance/maintenance.dto.ts';
 
 const scopeWords = enumeration(
   'Scope',
@@ -17,18 +18,6 @@ export class RateLimitDto {
 
   @Count('Length of the window in seconds; it begins with its first request')
   perSeconds!: number;
-}
-
-@ApiSchema({ description: 'What a caller may have in a calendar month (UTC), and has had of it' })
-export class BudgetDto {
-  @Count('What it may have')
-  limit!: number;
-
-  @Count('What it has had. What is provably not placed is given back')
-  used!: number;
-
-  @Time(undefined, 'When the next month begins')
-  resetsAt!: string;
 }
 
 @ApiExtraModels(BudgetDto)

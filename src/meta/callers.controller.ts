@@ -1,20 +1,21 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../caller/callers-file.ts';
-import { type Budgets, endOfMonth, limitsOf, monthOf } from '../control/budgets.ts';
-import { Maintenance } from '../control/maintenance.ts';
+import { type BudgetDto, toBudgets } from '../budgets/budget.dto.ts';
+import { type Budgets, monthOf } from '../budgets/state/budgets.ts';
+import { UseStore } from '../budgets/state/use-store.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { CurrentCaller } from '../operation/request-stages.ts';
-import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
-import { type BudgetDto, CallerDto } from './caller.dto.ts';
-import { toMaintenance } from './maintenance.dto.ts';
+import { CallerDto } from './caller.dto.ts';
+import { toMaintenance } from '../maintenance/maintenance.dto.ts';
 
 @ApiTags('Gateway')
 @Controller('v1/callers')
 export class CallersController {
   constructor(
     private readonly maintenance: Maintenance,
-    private readonly ledger: ObservedOrderLedger,
+    private readonly uses: UseStore,
   ) {}
 
   @Operation({
@@ -39,11 +40,7 @@ export class CallersController {
   }
 
   async #budgets(caller: string, budgets: Budgets): Promise<Record<string, BudgetDto>> {
-    const month = monthOf(Date.now());
-    const [use] = await this.ledger.used(caller, [month]);
-    const resetsAt = new Date(endOfMonth(month)).toISOString();
-    return Object.fromEntries(
-      limitsOf(budgets).map(([budget, limit]) => [budget, { limit, used: use?.used[budget] ?? 0, resetsAt }]),
-    );
+    const [use] = await this.uses.used(caller, [monthOf(Date.now())]);
+    return use ? toBudgets(budgets, use) : {};
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Maintenance } from '../control/maintenance.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import type { DryRun } from '../upstream/dry-run.ts';

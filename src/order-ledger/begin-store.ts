@@ -1,11 +1,17 @@
-import { exhausted, exhaustedProblem, monthOf, type Budget, type BudgetUse } from '../control/budgets.ts';
-import { type MaintenanceWindow, stoppedProblem } from '../control/maintenance.ts';
+import {
+  exhausted,
+  exhaustedProblem,
+  monthOf,
+  type Budget,
+  type BudgetUse,
+} from '../budgets/state/budgets.ts';
+import { type MaintenanceWindow, stoppedProblem } from '../maintenance/state/maintenance.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
 import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type Details, enterprisesOf, released } from './ledger-record.ts';
-import { MAINTENANCE, WINDOW } from './window-store.ts';
+import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
 import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
 import { type Begin, type Begun, MAX_WRITES } from './write-steps.ts';
@@ -18,7 +24,7 @@ import {
   type UseRow,
   usesOf,
   useWrites,
-} from './use-store.ts';
+} from '../budgets/state/use-store.ts';
 import { placeOf, type WriteRow } from './write-rows.ts';
 
 /** After this time a caller is told that the database is away, and nothing is sent. */

@@ -16,7 +16,7 @@ import { countWrites, type OrderCount } from './order-counts-store.ts';
 import type { Move } from './write-steps.ts';
 import { SEARCH } from './search-store.ts';
 import { addTasks } from '../tasks/task-store.ts';
-import { type Taken, type Use, usesOf, useWrites } from './use-store.ts';
+import { type Taken, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
 
 /** The most leases that one sweep ends, and the most records that one transaction deletes. */

@@ -1,5 +1,6 @@
 import { type Columns, columnNames, type Query, rows, sql } from '../database/sql.ts';
 import { sha256 } from '../redis/key-names.ts';
+import { summed } from '../shared/summed.ts';
 
 /**
  * Where an order is counted and listed: in its channel, and in its group there. A group has the enterprises that the items name, so the
@@ -15,19 +16,6 @@ export function groupOf(enterprises: readonly string[]): string {
   return enterprises.length === 1
     ? `=${enterprises[0]}`
     : `+${sha256(JSON.stringify(enterprises)).slice(0, 32)}`;
-}
-
-/** Adds up the amounts of changes with one key, and leaves out those that change nothing. */
-export function summed<Change extends { readonly amount: number }>(
-  changes: readonly Change[],
-  keyOf: (change: Change) => readonly string[],
-): Change[] {
-  const sums = new Map<string, Change>();
-  for (const change of changes) {
-    const key = JSON.stringify(keyOf(change));
-    sums.set(key, { ...change, amount: change.amount + (sums.get(key)?.amount ?? 0) });
-  }
-  return [...sums.values()].filter(({ amount }) => amount !== 0);
 }
 
 /** A change of the number of orders in a state. */

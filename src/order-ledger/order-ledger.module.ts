@@ -1,14 +1,11 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
 import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
-import { BudgetWatch } from './budget-watch.ts';
 import { EventStore } from './event-store.ts';
 import { KeyedWrites } from './keyed-writes.ts';
 import { OrderLedgerKeeper } from './ledger-keeper.ts';
-import { MaintenanceWatch } from './maintenance-watch.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { OrderLedger } from './order-ledger.service.ts';
-import { WindowStore } from './window-store.ts';
 import { WriteRecorder } from './write-recorder.ts';
 import { WriteRecords } from './write-rows.ts';
 
@@ -19,22 +16,11 @@ import { WriteRecords } from './write-rows.ts';
     WriteRecords,
     ObservedOrderLedger,
     EventStore,
-    WindowStore,
-    MaintenanceWatch,
-    BudgetWatch,
     OrderLedgerKeeper,
     WriteRecorder,
     OrderLedger,
     KeyedWrites,
   ],
-  exports: [
-    WriteRecords,
-    EventStore,
-    BudgetWatch,
-    MaintenanceWatch,
-    ObservedOrderLedger,
-    OrderLedger,
-    KeyedWrites,
-  ],
+  exports: [WriteRecords, EventStore, ObservedOrderLedger, OrderLedger, KeyedWrites],
 })
 export class OrderLedgerModule {}

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from '
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseConfig } from '../config/app-config.ts';
-import type { BudgetUse } from '../control/budgets.ts';
+import type { BudgetUse } from '../budgets/state/budgets.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';

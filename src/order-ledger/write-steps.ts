@@ -1,4 +1,4 @@
-import type { BudgetUse } from '../control/budgets.ts';
+import type { BudgetUse } from '../budgets/state/budgets.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import type { Details, LedgerRecord, Mover, State } from './ledger-record.ts';
 

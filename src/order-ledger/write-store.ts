@@ -1,4 +1,4 @@
-import { keptMonths, type MonthlyUse } from '../control/budgets.ts';
+import { keptMonths } from '../budgets/state/budgets.ts';
 import type { OnModuleInit } from '@nestjs/common';
 import { ConfigError } from '../config/config-error.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
@@ -22,7 +22,7 @@ import {
 import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { enterpriseRows, OrderListStore } from './order-list-store.ts';
 import { WRITE_FIELDS } from './named-row-store.ts';
-import { forgottenUses, USED, type UseRow } from './use-store.ts';
+import { forgottenUses } from '../budgets/state/use-store.ts';
 import { WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
@@ -155,18 +155,6 @@ export class WriteStore implements OnModuleInit {
       return { count, oldestMs: count === 0 || oldest == null ? 0 : Math.max(0, now - oldest) };
     };
     return { inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted') };
-  }
-
-  /** What the caller has used of its budgets in these months. */
-  async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
-    const query = USED.with({ caller, months: months.map((period) => ({ period })) });
-    const found = await this.database.read<UseRow>(query);
-    return months.map((month) => {
-      const usedOf = (kind: string) =>
-        found.find((row) => row.period === month && row.kind === kind)?.used ?? 0;
-      const used = { orders: usedOf('orders'), licences: usedOf('licences'), deletions: usedOf('deletions') };
-      return { month, used };
-    });
   }
 
   #moved({ details, ...move }: Move) {

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { KnownReadings } from '../config/platform-profile.ts';
-import { exhausted, exhaustedProblem, monthOf } from '../control/budgets.ts';
-import { Maintenance } from '../control/maintenance.ts';
+import { exhausted, exhaustedProblem, monthOf } from '../budgets/state/budgets.ts';
+import { UseStore } from '../budgets/state/use-store.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import {
   type Bought,
   type Deletion,
@@ -11,7 +12,6 @@ import {
   orderName,
   type OrderSearch,
 } from '../order-ledger/ledger-record.ts';
-import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
@@ -47,7 +47,7 @@ export class LicenseOrderService {
     private readonly reservations: Reservations,
     private readonly readings: PlatformReadings,
     private readonly maintenance: Maintenance,
-    private readonly records: ObservedOrderLedger,
+    private readonly uses: UseStore,
   ) {}
 
   /** Returns `replayed` where the order was placed before, so that nothing was sent this time. */
@@ -132,7 +132,7 @@ export class LicenseOrderService {
   async #assertInBudget({ caller: { name, budgets } }: CallContext, order: PlaceOrderDto): Promise<void> {
     if (!budgets) return;
     const now = Date.now();
-    const [use] = await this.records.used(name, [monthOf(now)]);
+    const [use] = await this.uses.used(name, [monthOf(now)]);
     const spent = use && exhausted(budgetUses(order, budgets), use.used);
     if (spent) throw exhaustedProblem(spent, now);
   }

@@ -1,4 +1,4 @@
-import { type Budgets, type BudgetUse, limitsOf } from '../control/budgets.ts';
+import { type Budgets, type BudgetUse, limitsOf } from '../budgets/state/budgets.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';

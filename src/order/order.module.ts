@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BudgetsModule } from '../budgets/budgets.module.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
@@ -14,7 +15,7 @@ import { OrderService } from './order.service.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
-  imports: [CallerModule, UpstreamClientModule, OperationModule],
+  imports: [BudgetsModule, CallerModule, UpstreamClientModule, OperationModule],
   controllers: [EnterprisesController, LicenseOrdersController, LocksController],
   providers: [
     AssetContents,

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Maintenance } from '../control/maintenance.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { isSought, SOUGHT } from '../order-ledger/ledger-record.ts';

@@ -1,4 +1,4 @@
-import type { Budgets } from '../control/budgets.ts';
+import type { Budgets } from '../budgets/state/budgets.ts';
 import type { DryRun } from './dry-run.ts';
 import type { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Maintenance } from '../control/maintenance.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import type { Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from './call-context.ts';

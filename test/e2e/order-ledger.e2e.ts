@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type BudgetUse, monthOf } from '../../src/control/budgets.ts';
+import { type BudgetUse, monthOf } from '../../src/budgets/state/budgets.ts';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { type Query, sql } from '../../src/database/sql.ts';
@@ -17,8 +17,8 @@ import {
 import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
 import { type LoggedMove, MovesDropped } from '../../src/order-ledger/move-log.ts';
 import { type Begin, type Begun, MAX_WRITES, type OrderQuery } from '../../src/order-ledger/write-steps.ts';
-import { dayOf, MAX_ORDER_BYTES } from '../../src/order-ledger/use-store.ts';
-import { WindowStore } from '../../src/order-ledger/window-store.ts';
+import { dayOf, MAX_ORDER_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
+import { WindowStore } from '../../src/maintenance/state/window-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -154,7 +154,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
   describe('counts what an order takes of budgets', () => {
     const month = monthOf(Date.now());
-    const used = async () => (await store.used('billing', [month]))[0]?.used;
+    const used = async () => (await new UseStore(database).used('billing', [month]))[0]?.used;
     const uses = (orders: number, licences: number): BudgetUse[] => [
       { budget: 'orders', amount: orders, limit: 5 },
       { budget: 'licences', amount: licences, limit: 10 },
@@ -172,7 +172,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       expect(await used()).toEqual({ orders: 5, licences: 8, deletions: 0 });
       // What takes nothing of a budget that is used up goes on.
       expect(await store.begin(newOrder({ budgets: uses(0, 2) }))).toMatchObject({ kind: 'begun' });
-      expect(await store.used('other', [month, '2020-01'])).toEqual([
+      expect(await new UseStore(database).used('other', [month, '2020-01'])).toEqual([
         { month, used: { orders: 0, licences: 0, deletions: 0 } },
         { month: '2020-01', used: { orders: 0, licences: 0, deletions: 0 } },
       ]);
@@ -661,7 +661,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     );
     expect(begun.filter(({ kind }) => kind === 'begun')).toHaveLength(20);
     const month = monthOf(Date.now());
-    expect((await store.used('billing', [month]))[0]?.used.orders).toBe(20);
+    expect((await new UseStore(database).used('billing', [month]))[0]?.used.orders).toBe(20);
   });
 
   it('Two gateways that begin one order, or one second name, at once begin it once', async () => {

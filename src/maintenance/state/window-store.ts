@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { MaintenanceWindow } from '../control/maintenance.ts';
-import { Database } from '../database/database.ts';
-import { NOW, sql } from '../database/sql.ts';
-import { locked, type Step } from '../database/step.ts';
+import type { MaintenanceWindow } from './maintenance.ts';
+import { Database } from '../../database/database.ts';
+import { NOW, sql } from '../../database/sql.ts';
+import { locked, type Step } from '../../database/step.ts';
 
 /** Without `from` it begins now, by the clock of the database. */
 export type NewWindow = Omit<MaintenanceWindow, 'from'> & { readonly from: number | undefined };

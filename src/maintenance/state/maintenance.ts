@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { ProblemException } from '../problem/problem.exception.ts';
-import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
 export const stopWords = enumeration(
   'MaintenanceStops',

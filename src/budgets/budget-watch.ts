@@ -1,8 +1,9 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
-import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from '../control/budgets.ts';
+import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from './state/budgets.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { ObservedOrderLedger } from './observed-order-ledger.ts';
+import { edge } from '../shared/edge.ts';
+import { UseStore } from './state/use-store.ts';
 
 /** A caller with budgets, and what it has used, the newest month first. */
 export interface CallerUse {
@@ -18,6 +19,8 @@ export interface NearlyUsed {
   readonly ratio: number;
 }
 
+/** Alerts on budgets wait for the morning. */
+const MEASURE_MS = 5_000;
 /** The alert BudgetNearlyUsed has the same bound. */
 const NEARLY = 0.8;
 
@@ -25,21 +28,29 @@ type Ratio = [labels: { caller: string; budget: Budget }, ratio: number];
 
 /** What callers have used of their budgets, for the metric and for operators. */
 @Injectable()
-export class BudgetWatch implements OnModuleInit {
+export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
+  #timer: NodeJS.Timeout | undefined;
   #ratios: Ratio[] = [];
 
   constructor(
     private readonly callers: CallerRegistry,
-    private readonly ledger: ObservedOrderLedger,
+    private readonly uses: UseStore,
     private readonly metrics: Metrics,
   ) {}
 
   onModuleInit(): void {
     this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
+    const measure = edge('budgets', () => this.#measure().catch(() => undefined));
+    measure();
+    this.#timer = setInterval(measure, MEASURE_MS).unref();
   }
 
-  /** Called every few seconds. Rejects while the database is away. */
-  async measure(): Promise<void> {
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Rejects while the database is away: what was measured stays. */
+  async #measure(): Promise<void> {
     const all = await this.read(1);
     this.#ratios = all.flatMap(({ caller, budgets, months: [now] }) =>
       limitsOf(budgets).map(([budget, limit]): Ratio => [
@@ -63,7 +74,7 @@ export class BudgetWatch implements OnModuleInit {
       budgets ? [{ caller: name, budgets }] : [],
     );
     return Promise.all(
-      limited.map(async (one) => ({ ...one, months: await this.ledger.used(one.caller, wanted) })),
+      limited.map(async (one) => ({ ...one, months: await this.uses.used(one.caller, wanted) })),
     );
   }
 }

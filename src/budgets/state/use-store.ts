@@ -1,7 +1,9 @@
-import type { BudgetUse } from '../control/budgets.ts';
-import { type Columns, among, columnNames, type Query, rows, sql } from '../database/sql.ts';
-import { locked } from '../database/step.ts';
-import { summed } from './order-counts-store.ts';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database.ts';
+import type { BudgetUse, MonthlyUse } from './budgets.ts';
+import { type Columns, among, columnNames, type Query, rows, sql } from '../../database/sql.ts';
+import { locked } from '../../database/step.ts';
+import { summed } from '../../shared/summed.ts';
 
 /*
  * Counters of a caller, in the table `uses`: of each budget in a calendar month (`2026-11`), of the bytes of its orders on a day
@@ -82,7 +84,7 @@ export function useWrites(uses: readonly Use[]): Query[] {
   return changes.length === 0 ? [] : [ADD.with({ changes })];
 }
 
-export const USED = sql`
+const USED = sql`
   SELECT period, kind, used FROM uses WHERE platform = :platform AND caller = :caller
     AND ${among(sql`period`, sql`SELECT period FROM ${rows('months', { period: 'text' })}`)}`;
 const FORGET = sql`
@@ -92,4 +94,22 @@ const FORGET = sql`
 /** Months and days that count no more. */
 export function forgottenUses(now: number, oldestMonth: string): Query {
   return FORGET.with({ month: oldestMonth, day: firstDay(now) });
+}
+
+/** Reads what callers have used of their budgets. Orders change it in their own steps. */
+@Injectable()
+export class UseStore {
+  constructor(private readonly database: Database) {}
+
+  /** What the caller has used in these months. */
+  async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
+    const query = USED.with({ caller, months: months.map((period) => ({ period })) });
+    const found = await this.database.read<UseRow>(query);
+    return months.map((month) => {
+      const usedOf = (kind: string) =>
+        found.find((row) => row.period === month && row.kind === kind)?.used ?? 0;
+      const used = { orders: usedOf('orders'), licences: usedOf('licences'), deletions: usedOf('deletions') };
+      return { month, used };
+    });
+  }
 }

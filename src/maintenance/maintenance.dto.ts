@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import type { Maintenance, Stops } from '../control/maintenance.ts';
-import { stopWords } from '../control/maintenance.ts';
+import type { Maintenance, Stops } from './state/maintenance.ts';
+import { stopWords } from './state/maintenance.ts';
 import { OpenWord, Time } from '../operation/response-fields.ts';
 import { OneOf, Optional, Text } from '../validation/rules.ts';
 import { Timestamp } from '../validation/scalar-rules.ts';

@@ -1,5 +1,5 @@
-import { ProblemException } from '../problem/problem.exception.ts';
-import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import { ProblemException } from '../../problem/problem.exception.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
 export const budgetWords = enumeration(
   'Budget',

@@ -1,12 +1,16 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Maintenance, type MaintenanceWindow, stopWords } from '../control/maintenance.ts';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Maintenance, type MaintenanceWindow, stopWords } from './state/maintenance.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { type NewWindow, WindowStore } from './window-store.ts';
+import { edge } from '../shared/edge.ts';
+import { type NewWindow, WindowStore } from './state/window-store.ts';
 
-/** Sets and ends the maintenance, and follows what other replicas have set. */
+const LOOK_MS = 500;
+
+/** Sets and ends the maintenance, and learns twice a second what other replicas have set. */
 @Injectable()
-export class MaintenanceWatch implements OnModuleInit {
+export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
+  #timer: NodeJS.Timeout | undefined;
   #told = '';
 
   constructor(
@@ -16,13 +20,22 @@ export class MaintenanceWatch implements OnModuleInit {
     private readonly metrics: Metrics,
   ) {}
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     this.metrics.follow('gateway_maintenance', () =>
       stopWords.words.map((stops) => [
         { stops },
         Number(this.maintenance.isActive && this.maintenance.window?.stops === stops),
       ]),
     );
+    await this.#lookAgain();
+    this.#timer = setInterval(
+      edge('maintenance', () => this.#lookAgain()),
+      LOOK_MS,
+    ).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
   }
 
   /** The window that was set; undefined where it is over already. */
@@ -41,6 +54,11 @@ export class MaintenanceWatch implements OnModuleInit {
   async look(): Promise<void> {
     const stored = await this.store.read();
     this.#learn(stored.window, stored.now);
+  }
+
+  /** Never fails: where the database is away, the log has said so, and the next look tries again. */
+  async #lookAgain(): Promise<void> {
+    await this.look().catch(() => undefined);
   }
 
   #learn(window: MaintenanceWindow | undefined, now: number): void {

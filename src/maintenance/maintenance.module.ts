@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { OperationModule } from '../operation/operation.module.ts';
+import { MaintenanceController } from './maintenance.controller.ts';
+import { MaintenanceWatch } from './maintenance-watch.ts';
+import { MaintenanceStateModule } from './state/maintenance-state.module.ts';
+import { WindowStore } from './state/window-store.ts';
+
+/** What operators stop for a while. */
+@Module({
+  imports: [MaintenanceStateModule, OperationModule],
+  providers: [WindowStore, MaintenanceWatch],
+  controllers: [MaintenanceController],
+})
+export class MaintenanceModule {}

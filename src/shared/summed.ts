@@ -1,0 +1,12 @@
+/** Adds up the amounts of changes with one key, and leaves out those that change nothing. */
+export function summed<Change extends { readonly amount: number }>(
+  changes: readonly Change[],
+  keyOf: (change: Change) => readonly string[],
+): Change[] {
+  const sums = new Map<string, Change>();
+  for (const change of changes) {
+    const key = JSON.stringify(keyOf(change));
+    sums.set(key, { ...change, amount: change.amount + (sums.get(key)?.amount ?? 0) });
+  }
+  return [...sums.values()].filter(({ amount }) => amount !== 0);
+}
