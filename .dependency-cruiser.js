@@ -21,7 +21,7 @@ const FLOORS = [
   ['redis', 'transport'],
   ['database'],
   ['token', 'tasks'],
-  ['maintenance/state', 'budgets/state'],
+  ['maintenance/state', 'budgets/state', 'events/log'],
   ['upstream'],
   ['caller', 'validation', 'read-cache'],
   ['order-ledger'],

@@ -6,7 +6,7 @@ import { SealedTexts } from '../src/database/sealed-texts.ts';
 import { either, type Query, sql } from '../src/database/sql.ts';
 import type { Step } from '../src/database/step.ts';
 import { createLog } from '../src/observability/log.ts';
-import { EventStore } from '../src/order-ledger/event-store.ts';
+import { EventStore } from '../src/events/log/event-store.ts';
 import type { OrderQuery } from '../src/order-ledger/write-steps.ts';
 import { WriteRecords } from '../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../src/order-ledger/write-store.ts';

@@ -1,6 +1,6 @@
 import type { JobState } from '../jobs/store/job-record.ts';
 import type { State } from '../order-ledger/ledger-record.ts';
-import type { WantedMove } from '../order-ledger/move-log.ts';
+import type { WantedMove } from './log/move-log.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 
 export const eventTypes = enumeration(

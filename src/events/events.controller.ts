@@ -5,7 +5,7 @@ import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { Call, HeaderValue } from '../operation/request-stages.ts';
 import { Watchers } from '../operation/watchers.ts';
-import { CURSOR } from '../order-ledger/move-log.ts';
+import { CURSOR } from './log/move-log.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../upstream/call-context.ts';
 import { EventDto, EventPageDto, ListEventsQuery, WatchEventsQuery } from './dto/event.dto.ts';

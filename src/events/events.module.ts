@@ -2,15 +2,17 @@ import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { EventStore } from './log/event-store.ts';
 import { EventStream } from './event-stream.ts';
 import { EventsController } from './events.controller.ts';
 import { EventsService } from './events.service.ts';
 
 /** What became of orders and jobs, as one feed. */
 @Module({
-  imports: [CallerModule, JobsModule, OperationModule],
+  imports: [CallerModule, JobsModule, OperationModule, OrderLedgerModule],
   controllers: [EventsController],
-  providers: [EventStream, EventsService],
+  providers: [EventStore, EventStream, EventsService],
   exports: [EventsService],
 })
 export class EventsModule {}

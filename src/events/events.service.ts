@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import type { JobRecord } from '../jobs/store/job-record.ts';
@@ -7,16 +7,19 @@ import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
 import { enterprisesOf, type LedgerRecord, subjectOf } from '../order-ledger/ledger-record.ts';
-import { EventStore } from '../order-ledger/event-store.ts';
-import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from '../order-ledger/move-log.ts';
+import { EventStore } from './log/event-store.ts';
+import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from './log/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { edge } from '../shared/edge.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Standing } from '../caller/standing.ts';
 import { type Grants, isGranted } from '../upstream/call-context.ts';
 import type { EventDto, EventPageDto, ListEventsQuery } from './dto/event.dto.ts';
 import { type EventType, eventTypeOf, movesOf } from './event-types.ts';
 
+/** Events are kept for days, so a minute more does not matter. */
+const TRIM_MS = 60_000;
 /** One page looks at this number of moves at most: a caller who may see few of them goes on with `next`. */
 const MAX_LOOKED_AT = 2_000;
 /** The most moves of one read. */
@@ -41,7 +44,8 @@ export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
 
 /** Events as a caller may see them: moves of orders and ends of jobs. */
 @Injectable()
-export class EventsService {
+export class EventsService implements OnModuleInit, OnApplicationShutdown {
+  #timer: NodeJS.Timeout | undefined;
   readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MOST_SHARED, ttl: SHARED_MS });
   /** Of what is shared, so that each is opened once. */
   readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord>();
@@ -52,6 +56,17 @@ export class EventsService {
     private readonly jobs: JobStore,
     private readonly log: Log,
   ) {}
+
+  onModuleInit(): void {
+    // It fails while the database is away: the log has said so, and the next run tries again.
+    const trim = edge('events', () => this.moves.trim().catch(() => undefined));
+    trim();
+    this.#timer = setInterval(trim, TRIM_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
 
   /** The cursor of the newest event, whoever may see it. */
   newest(): Promise<string> {

@@ -5,7 +5,9 @@ import { CallerModule } from '../caller/caller.module.ts';
 import { ReadHandling } from '../operation/read-handling.ts';
 import { UpstreamErrorInterceptor } from '../operation/upstream-error.interceptor.ts';
 import { WriteHandling } from '../operation/write-handling.ts';
-import { OperationModule } from '../operation/operation.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { TenancyModule } from '../tenancy/tenancy.module.ts';
 import { ActingUserGuard } from '../session/acting-user.guard.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
@@ -22,7 +24,15 @@ import { RequestHooks } from './request-hooks.ts';
 
 /** What every request passes in Nest, in this order (the stages are in `operation/request-stages.ts`). */
 @Module({
-  imports: [CallerModule, OperationModule, ValidationModule, SessionModule, UpstreamClientModule],
+  imports: [
+    CallerModule,
+    OrderLedgerModule,
+    ReadCacheModule,
+    SessionModule,
+    TenancyModule,
+    UpstreamClientModule,
+    ValidationModule,
+  ],
   providers: [
     Admission,
     AllowedMethods,

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { OperationModule } from '../operation/operation.module.ts';
 import { MaintenanceController } from './maintenance.controller.ts';
 import { MaintenanceWatch } from './maintenance-watch.ts';
 import { MaintenanceStateModule } from './state/maintenance-state.module.ts';
@@ -7,7 +6,7 @@ import { WindowStore } from './state/window-store.ts';
 
 /** What operators stop for a while. */
 @Module({
-  imports: [MaintenanceStateModule, OperationModule],
+  imports: [MaintenanceStateModule],
   providers: [WindowStore, MaintenanceWatch],
   controllers: [MaintenanceController],
 })

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { OperationModule } from '../operation/operation.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AccountSuffixes } from './account-suffix.ts';
 import { AddMembersService } from './add-members.service.ts';
@@ -13,7 +13,7 @@ import { OverviewService } from './overview.service.ts';
 
 /** Public area 2: members, what is assigned and lent to them, and the overview of an enterprise. */
 @Module({
-  imports: [UpstreamClientModule, OperationModule],
+  imports: [ReadCacheModule, UpstreamClientModule],
   controllers: [EnterpriseMembersController, MemberAssetsController],
   providers: [
     AccountSuffixes,

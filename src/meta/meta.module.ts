@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { HttpModule } from '../http/http.module.ts';
-import { OperationModule } from '../operation/operation.module.ts';
 import { BudgetsModule } from '../budgets/budgets.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
@@ -13,7 +12,7 @@ import { ProblemsController } from './problems.controller.ts';
 
 /** What the gateway says about itself: its health, its problems, what a caller may do, the gaps of the platform, and what operators have stopped. */
 @Module({
-  imports: [DiscoveryModule, OperationModule, HttpModule, BudgetsModule, TokenModule, UpstreamClientModule],
+  imports: [DiscoveryModule, HttpModule, BudgetsModule, TokenModule, UpstreamClientModule],
   providers: [DeclaredProblems],
   controllers: [...[CallersController, GapsController, HealthController, ProblemsController]],
 })

@@ -1,25 +1,20 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
-import { EventStore } from './event-store.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { WriteRecords } from './write-rows.ts';
 
 /** A write whose lease ended becomes in doubt within a second, also without a request for it. */
 const SWEEP_MS = 500;
-/** Moves are kept for days. */
-const TRIM_MS = 60_000;
 
 /** Twice a second ends leases that have run out, and deletes records that are no longer kept. */
 @Injectable()
 export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
-  #trimmedAt = -Infinity;
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
     private readonly records: WriteRecords,
-    private readonly moves: EventStore,
     private readonly metrics: Metrics,
   ) {}
 
@@ -47,9 +42,5 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
     this.metrics.set('gateway_orders_in_doubt_oldest_seconds', {}, inDoubt.oldestMs / 1_000);
     this.metrics.set('gateway_orders_accepted', {}, accepted.count);
     this.metrics.set('gateway_orders_accepted_oldest_seconds', {}, accepted.oldestMs / 1_000);
-    if (performance.now() - this.#trimmedAt > TRIM_MS) {
-      this.#trimmedAt = performance.now();
-      await this.moves.trim();
-    }
   }
 }

@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
 import { among, either, rows, sql, type Sql } from '../database/sql.ts';
-import { MAX_READ_BYTES } from './event-store.ts';
+import { MAX_READ_BYTES } from '../events/log/event-store.ts';
 import { states } from './ledger-record.ts';
 import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import type { OrderQuery } from './write-steps.ts';

@@ -8,7 +8,7 @@ import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites } from './begin-store.ts';
 import { keptDetails, type LedgerRecord, unsettled } from './ledger-record.ts';
-import type { LoggedMove } from './move-log.ts';
+import type { LoggedMove } from '../events/log/move-log.ts';
 import {
   endLeases,
   forgetWrites,

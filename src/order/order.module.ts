@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
 import { BudgetsModule } from '../budgets/budgets.module.ts';
 import { CallerModule } from '../caller/caller.module.ts';
-import { OperationModule } from '../operation/operation.module.ts';
+import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
+import { TenancyModule } from '../tenancy/tenancy.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AssetContents } from './asset-contents.ts';
 import { DeletionEffects } from './deletion-effects.ts';
@@ -15,7 +17,14 @@ import { OrderService } from './order.service.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
-  imports: [BudgetsModule, CallerModule, UpstreamClientModule, OperationModule],
+  imports: [
+    BudgetsModule,
+    CallerModule,
+    OrderLedgerModule,
+    ReadCacheModule,
+    TenancyModule,
+    UpstreamClientModule,
+  ],
   controllers: [EnterprisesController, LicenseOrdersController, LocksController],
   providers: [
     AssetContents,

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { OperationModule } from '../operation/operation.module.ts';
 import { TokenModule } from '../token/token.module.ts';
 import { SessionService } from './session.service.ts';
 import { SessionStore } from './session.store.ts';
@@ -7,7 +6,7 @@ import { SessionsController } from './sessions.controller.ts';
 
 /** Sessions and configured users of the platform, which determine the acting user. */
 @Module({
-  imports: [TokenModule, OperationModule],
+  imports: [TokenModule],
   controllers: [SessionsController],
   providers: [SessionStore, SessionService],
   exports: [SessionService],

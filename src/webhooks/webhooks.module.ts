@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
 import { EventsModule } from '../events/events.module.ts';
-import { OperationModule } from '../operation/operation.module.ts';
 import { Destinations } from './delivery/destinations.ts';
 import { DueWebhooks } from './delivery/due-webhooks.ts';
 import { Receivers } from './delivery/receivers.ts';
@@ -13,7 +12,7 @@ import { WebhooksService } from './webhooks.service.ts';
 
 /** Events sent to the receivers that callers name. */
 @Module({
-  imports: [CallerModule, EventsModule, OperationModule],
+  imports: [CallerModule, EventsModule],
   controllers: [WebhooksController],
   providers: [
     Destinations,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { MAX_MOVES } from '../../src/order-ledger/move-log.ts';
+import { MAX_MOVES } from '../../src/events/log/move-log.ts';
 import { askDatabase } from '../support/postgres.ts';
 import { Fleet } from '../support/fleet.ts';
 import { orderOf } from '../support/order-body.ts';

@@ -12,7 +12,7 @@ import {
   type WaitingRow,
 } from '../../src/jobs/store/job-record.ts';
 import { KEPT_MS, MAX_OF_CALLER, type StoredChunk, WAITING_MS } from '../../src/jobs/store/stored-job.ts';
-import { EventStore } from '../../src/order-ledger/event-store.ts';
+import { EventStore } from '../../src/events/log/event-store.ts';
 import { end } from '../../src/tasks/task-store.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { engines } from '../support/database.ts';

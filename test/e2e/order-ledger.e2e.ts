@@ -5,7 +5,7 @@ import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { type Query, sql } from '../../src/database/sql.ts';
 import { FEED } from '../../src/database/step.ts';
-import { EventStore } from '../../src/order-ledger/event-store.ts';
+import { EventStore } from '../../src/events/log/event-store.ts';
 import {
   type Details,
   type Mover,
@@ -15,7 +15,7 @@ import {
   transitions,
 } from '../../src/order-ledger/ledger-record.ts';
 import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
-import { type LoggedMove, MovesDropped } from '../../src/order-ledger/move-log.ts';
+import { type LoggedMove, MovesDropped } from '../../src/events/log/move-log.ts';
 import { type Begin, type Begun, MAX_WRITES, type OrderQuery } from '../../src/order-ledger/write-steps.ts';
 import { dayOf, MAX_ORDER_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
 import { WindowStore } from '../../src/maintenance/state/window-store.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
-import { MOVES_KEPT_MS } from '../../src/order-ledger/move-log.ts';
+import { MOVES_KEPT_MS } from '../../src/events/log/move-log.ts';
 import { end, type TakenTask } from '../../src/tasks/task-store.ts';
 import { newDelivery } from '../../src/webhooks/delivery/delivery-rules.ts';
 import type { Delivery, Webhook } from '../../src/webhooks/store/webhook-record.ts';

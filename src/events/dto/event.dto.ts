@@ -2,7 +2,7 @@ import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/s
 import { JobDto } from '../../jobs/dto/job.dto.ts';
 import { OpenWord, Time } from '../../operation/response-fields.ts';
 import { OrderRecordDto } from '../../order/dto/order-record.dto.ts';
-import { CURSOR } from '../../order-ledger/move-log.ts';
+import { CURSOR } from '../log/move-log.ts';
 import { Names } from '../../tenancy/names.ts';
 import { ListParameter, WholeNumberParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, Optional, Word } from '../../validation/rules.ts';

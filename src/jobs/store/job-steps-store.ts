@@ -1,7 +1,7 @@
 import { among, type Query, rows, sql } from '../../database/sql.ts';
 import type { Rows } from '../../database/engine.ts';
 import type { Step } from '../../database/step.ts';
-import { eventWrites, type NewEvent } from '../../order-ledger/event-store.ts';
+import { eventWrites, type NewEvent } from '../../events/log/event-store.ts';
 import { heldTasks, holdIn } from '../../tasks/task-store.ts';
 import { type Counts, countList, type JobState } from './job-record.ts';
 import { IMPORT } from './job-rooms-store.ts';

@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, NOW, rows, sql } from '../../database/sql.ts';
-import type { LoggedMove } from '../../order-ledger/move-log.ts';
+import type { LoggedMove } from '../../events/log/move-log.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { isEnded, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import * as rooms from './job-rooms-store.ts';

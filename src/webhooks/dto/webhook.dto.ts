@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { CURSOR } from '../../order-ledger/move-log.ts';
+import { CURSOR } from '../../events/log/move-log.ts';
 import { eventTypes } from '../../events/event-types.ts';
 import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';

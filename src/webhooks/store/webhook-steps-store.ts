@@ -1,6 +1,6 @@
 import { among, NOW, rows, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
-import { MOVES_KEPT_MS } from '../../order-ledger/move-log.ts';
+import { MOVES_KEPT_MS } from '../../events/log/move-log.ts';
 import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
 import type { Delivery, StoredWebhook, Webhook, WebhookProgress } from './webhook-record.ts';
 import {

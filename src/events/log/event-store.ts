@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.ts';
-import { rowsAs } from '../database/engine.ts';
-import { type Columns, among, columnNames, type Query, rows, sql } from '../database/sql.ts';
-import { NUMBER, raise, type Step } from '../database/step.ts';
+import { Database } from '../../database/database.ts';
+import { rowsAs } from '../../database/engine.ts';
+import { type Columns, among, columnNames, type Query, rows, sql } from '../../database/sql.ts';
+import { NUMBER, raise, type Step } from '../../database/step.ts';
 import {
   type LoggedMove,
   MAX_MOVES,
