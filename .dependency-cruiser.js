@@ -22,6 +22,7 @@ const FLOORS = [
   ['database'],
   ['token', 'tasks'],
   ['maintenance/state', 'budgets/state', 'events/log'],
+  ['request'],
   ['upstream'],
   ['caller', 'validation', 'read-cache'],
   ['order-ledger'],
@@ -224,7 +225,7 @@ export default {
         path: '.',
         pathNot: [
           '^sandbox(-package/src)?/',
-          '^src/caller/scopes\\.ts$',
+          '^src/request/scopes\\.ts$',
           '^scripts/api-key\\.ts$',
           '^(node:)?(child_process|crypto|events|fs|net|os|path|stream|url|util)$',
         ],

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newApiKey } from './api-key.ts';
-import { scopes } from '../src/caller/scopes.ts';
+import { scopes } from '../src/request/scopes.ts';
 
 const { key, hash } = newApiKey();
 const adminPassword = randomBytes(9).toString('base64url');

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { jobEnded, prepareDemo } from './demo-state.ts';
 import { newApiKey } from './api-key.ts';
 import { fetchOnceServed } from './fetch-once-served.ts';
-import { scopes } from '../src/caller/scopes.ts';
+import { scopes } from '../src/request/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';
 
 /** When all requests are sent, within an hour. */

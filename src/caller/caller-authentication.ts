@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { Grants } from '../upstream/call-context.ts';
+import type { Grants } from '../request/call-context.ts';
 import { CallerRegistry } from './caller.registry.ts';
-import type { Caller } from './callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { ClientCertificates } from './client-certificates.ts';
 import { JwtCallers, type TokenFault } from './jwt-callers.ts';
-import type { Scope } from './scopes.ts';
+import type { Scope } from '../request/scopes.ts';
 import { grantsWith } from './standing.ts';
 import { CALLER_CLAIMS_TEXT } from './token-claims.ts';
 

@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { CallerLimits, MAX_IN_FLIGHT_OF_ONE } from './caller-limits.ts';
-import type { Caller } from './callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 
 const grants = { enterprises: new Set<string>(), channels: new Set<string>(), users: new Set<string>() };
 const callerNamed = (name: string): Caller => ({

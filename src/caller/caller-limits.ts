@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import type { Caller, RateLimit } from './callers-file.ts';
+import type { Caller, RateLimit } from '../request/caller.ts';
 import { type RateStatus, RateWindow } from './rate-window.ts';
 
 /**

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { OPERATION_POLICY, type OperationPolicy } from './operation-policy.ts';
+import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
 
 /**
  * Authorises every request by the policy that its route declares, never by its path; a route without a policy is refused. The caller must be

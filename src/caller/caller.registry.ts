@@ -3,7 +3,8 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { CallersConfig } from '../config/app-config.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
-import { type Caller, readCallersFile } from './callers-file.ts';
+import { readCallersFile } from './callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { grantsWith, hasSameRights, type OnBehalf, type Standing } from './standing.ts';
 
 interface KnownKey {

@@ -1,31 +1,8 @@
 import { z } from 'zod';
 import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
-import type { Budgets } from '../budgets/state/budgets.ts';
-import type { Grants } from '../upstream/call-context.ts';
+import type { Caller } from '../request/caller.ts';
 import { CERTIFICATE_NAME_FORMS, isCertificateName } from './certificate-names.ts';
-import { isScope, scopes, type Scope } from './scopes.ts';
-
-export interface Caller {
-  readonly name: string;
-  /** SHA-256 of each key; two allow rotation. */
-  readonly keyHashes: readonly Buffer[];
-  /** Names of client certificates, each of which is a credential as a key is. */
-  readonly certificates: readonly string[];
-  readonly scopes: ReadonlySet<Scope>;
-  /** Why a token gives no scopes, where it gives none. */
-  readonly whyNone?: string;
-  readonly grants: Grants;
-  readonly appKey?: string;
-  /** Undefined: the caller's rate is not limited. */
-  readonly rateLimit?: RateLimit;
-  readonly budgets?: Budgets;
-}
-
-/** The number of requests in a window, and the window's length in seconds. */
-export interface RateLimit {
-  readonly requests: number;
-  readonly perSeconds: number;
-}
+import { isScope, scopes, type Scope } from '../request/scopes.ts';
 
 /** Far below the numbers that Redis' scripts would round. */
 const MAX_REQUESTS = 1_000_000_000;

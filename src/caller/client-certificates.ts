@@ -6,7 +6,7 @@ import { ListenConfig } from '../config/app-config.ts';
 import { type Certificates, certificatesIn } from '../config/certificate-files.ts';
 import { Log } from '../observability/log.ts';
 import { CallerRegistry } from './caller.registry.ts';
-import type { Caller } from './callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { certificateNames } from './certificate-names.ts';
 
 /** The certificate that a client has shown on its connection. */

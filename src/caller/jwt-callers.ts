@@ -6,7 +6,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { CallerRegistry } from './caller.registry.ts';
-import type { Caller } from './callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
 import { nameInToken, scopesInToken, type TokenScopes } from './token-claims.ts';
 

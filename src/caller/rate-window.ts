@@ -1,7 +1,7 @@
 import { Batcher } from '../kit/batcher/batcher.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
-import type { RateLimit } from './callers-file.ts';
+import type { RateLimit } from '../request/caller.ts';
 
 /**
  * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas

@@ -1,6 +1,6 @@
-import type { Grants } from '../upstream/call-context.ts';
-import type { Caller } from './callers-file.ts';
-import type { Scope } from './scopes.ts';
+import type { Grants } from '../request/call-context.ts';
+import type { Caller } from '../request/caller.ts';
+import type { Scope } from '../request/scopes.ts';
 
 /** On whose behalf work goes on after its request, and the scope that it needs for as long as it goes on. */
 export interface OnBehalf {

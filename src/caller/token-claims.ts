@@ -1,4 +1,4 @@
-import { isScope, type Scope } from './scopes.ts';
+import { isScope, type Scope } from '../request/scopes.ts';
 
 /**
  * Reads the claims of a verified token. Issuers use different names: `azp` and `scope` (Keycloak, Auth0), `client_id` and `scope` (RFC 9068,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Watchers } from '../operation/watchers.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { Grants } from '../upstream/call-context.ts';
+import type { Grants } from '../request/call-context.ts';
 import type { EventDto, WatchEventsQuery } from './dto/event.dto.ts';
 import { EventsService } from './events.service.ts';
 

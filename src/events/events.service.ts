@@ -14,7 +14,7 @@ import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { edge } from '../shared/edge.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Standing } from '../caller/standing.ts';
-import { type Grants, isGranted } from '../upstream/call-context.ts';
+import { type Grants, isGranted } from '../request/call-context.ts';
 import type { EventDto, EventPageDto, ListEventsQuery } from './dto/event.dto.ts';
 import { type EventType, eventTypeOf, movesOf } from './event-types.ts';
 

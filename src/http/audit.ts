@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ObjectField } from '../caller/operation-policy.ts';
-import type { ActingUser } from '../upstream/call-context.ts';
+import type { ObjectField } from '../request/operation-policy.ts';
+import type { ActingUser } from '../request/call-context.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Log } from '../observability/log.ts';
 

@@ -2,7 +2,7 @@ import { type ArgumentsHost, NotFoundException } from '@nestjs/common';
 import { expect, it } from '@jest/globals';
 import { Log } from '../observability/log.ts';
 import { newTrace } from '../observability/tracing.ts';
-import { RequestStages } from '../operation/request-stages.ts';
+import { RequestStages } from '../request/request-stages.ts';
 import { operations } from '../upstream/operations.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AllowedMethods } from './allowed-methods.ts';

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../caller/callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ImportConfig } from '../config/app-config.ts';
-import type { RequestFile } from '../operation/request-stages.ts';
+import type { RequestFile } from '../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { memoryLimit } from './admission.ts';
 import { utf8Type } from './media-type.ts';
@@ -37,13 +37,6 @@ interface Share {
   isHandedOver: boolean;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** What its body takes of the budget, while it counts. */
-    bodyShare?: Share | undefined;
-  }
-}
-
 /**
  * Reads the bodies of requests of known callers. All bodies share one budget of bytes, of which one caller may use half. A body counts
  * from the headers of its request until the request is done.
@@ -52,6 +45,8 @@ declare module 'fastify' {
 export class RequestBodies {
   readonly #budget = Math.max(MIN_BUDGET, Math.min(MAX_BUDGET, memoryLimit() / PART_OF_MEMORY));
   readonly #ofCaller = new Map<string, number>();
+  /** What the body of a request takes of the budget, while it counts. */
+  readonly #shares = new WeakMap<FastifyRequest, Share>();
   #underWay = 0;
 
   constructor(
@@ -69,7 +64,7 @@ export class RequestBodies {
     if (length > (isFile ? maxBytes : MAX_BODY_BYTES)) return new ProblemException('payload-too-large');
     const share = { caller: name, bytes: 0, isHandedOver: false };
     if (!this.#grow(share, isFile ? Math.ceil(length / PART_OF_FILE) : length)) return this.#tooMany();
-    request.bodyShare = share;
+    this.#shares.set(request, share);
     return undefined;
   }
 
@@ -79,7 +74,7 @@ export class RequestBodies {
     payload: Readable,
     done: (problem: Error | null, body?: Buffer) => void,
   ): void {
-    const share = request.bodyShare;
+    const share = this.#shares.get(request);
     // There is no share where the caller hung up.
     if (!share) return;
     const chunks: Buffer[] = [];
@@ -108,7 +103,8 @@ export class RequestBodies {
   }
 
   file(request: FastifyRequest, payload: Readable, kind: RequestFile['kind']): RequestFile {
-    if (request.bodyShare) request.bodyShare.isHandedOver = true;
+    const share = this.#shares.get(request);
+    if (share) share.isHandedOver = true;
     const length = request.headers['content-length'];
     return {
       kind,
@@ -123,9 +119,9 @@ export class RequestBodies {
 
   /** The response is ready: the body is not needed any more. */
   done(request: FastifyRequest): void {
-    const share = request.bodyShare;
+    const share = this.#shares.get(request);
     if (!share) return;
-    request.bodyShare = undefined;
+    this.#shares.delete(request);
     this.#underWay -= share.bytes;
     const left = (this.#ofCaller.get(share.caller) ?? 0) - share.bytes;
     if (left > 0) this.#ofCaller.set(share.caller, left);
@@ -134,7 +130,7 @@ export class RequestBodies {
 
   /** The connection is closed: releases a body that no handler has. */
   closed(request: FastifyRequest): void {
-    if (request.bodyShare?.isHandedOver === false) this.done(request);
+    if (this.#shares.get(request)?.isHandedOver === false) this.done(request);
   }
 
   #grow(share: Share, bytes: number): boolean {

@@ -4,9 +4,9 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { CallerAuthentication } from '../caller/caller-authentication.ts';
 import { CallerLimits } from '../caller/caller-limits.ts';
 import { ClientCertificates } from '../caller/client-certificates.ts';
-import type { Caller } from '../caller/callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { tellDeprecation } from '../operation/deprecation.ts';
-import { beginStages, type RequestStages } from '../operation/request-stages.ts';
+import { beginStages, type RequestStages } from '../request/request-stages.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
@@ -69,7 +69,6 @@ export class RequestHooks {
     });
     connectSpans(fastify);
     fastify.decorateRequest('stages');
-    fastify.decorateRequest('bodyShare');
     fastify.addHook('onRequest', (request, reply, done) => this.#arrived(request, reply, done));
     fastify.addHook('onRequest', (request, reply, done) => this.#identified(request, reply, done));
     fastify.removeAllContentTypeParsers();

@@ -1,7 +1,7 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callerTrace, firstSpan, isCollecting, within } from '../observability/tracing.ts';
-import type { RequestStages } from '../operation/request-stages.ts';
+import type { RequestStages } from '../request/request-stages.ts';
 import { edge } from '../shared/edge.ts';
 
 /** A span for each request, from its arrival to the end of its response. Without a collector there is no hook. */

@@ -10,9 +10,9 @@ import {
   IdempotencyKey,
   type RequestFile,
   UploadedFile,
-} from '../operation/request-stages.ts';
+} from '../request/request-stages.ts';
 import { Watchers } from '../operation/watchers.ts';
-import { type CallContext, isGranted } from '../upstream/call-context.ts';
+import { type CallContext, isGranted } from '../request/call-context.ts';
 import {
   JobDto,
   jobLocation,

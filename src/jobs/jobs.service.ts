@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
+import { type CallContext, type Grants, isGranted } from '../request/call-context.ts';
 import { type JobDto, type JobPageDto, type JobRowDto, type ListJobsQuery, toJob } from './dto/job.dto.ts';
 import {
   type JobRecord,

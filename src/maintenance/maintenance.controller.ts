@@ -2,10 +2,10 @@ import { Body, Controller, Delete, Get, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Maintenance } from './state/maintenance.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { Call } from '../operation/request-stages.ts';
+import { Call } from '../request/request-stages.ts';
 import { MaintenanceWatch } from './maintenance-watch.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { MaintenanceDto, SetMaintenanceDto, toMaintenance } from './maintenance.dto.ts';
 
 const MOST_MS = 7 * 24 * 3_600_000;

@@ -6,7 +6,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { Redactor } from '../observability/redactor.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { cleanText } from '../shared/clean-text.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { operations } from '../upstream/operations.ts';
 import { inOurWords } from '../upstream/problems/wire-names.ts';

@@ -1,10 +1,10 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Call } from '../operation/request-stages.ts';
+import { Call } from '../request/request-stages.ts';
 import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { AddMembersService } from './add-members.service.ts';
 import {
   AddMembersDto,

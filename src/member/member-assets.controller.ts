@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Param, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiExtension, ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Call, HeaderValue } from '../operation/request-stages.ts';
+import { Call, HeaderValue } from '../request/request-stages.ts';
 import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
 import { EnterpriseMemberPath } from './dto/member.dto.ts';
 import {

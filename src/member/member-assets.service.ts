@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { ifShown } from '../upstream/if-shown.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';

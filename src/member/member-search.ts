@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, Progress } from '../upstream/call-context.ts';
+import { type CallContext, Progress } from '../request/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import { type AskPage, violation } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';

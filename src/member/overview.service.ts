@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { assetShape } from '../upstream/wire/order.ts';

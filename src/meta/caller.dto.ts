@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
-import { scopes } from '../caller/scopes.ts';
+import { scopes } from '../request/scopes.ts';
 import { enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { BudgetDto } from '../budgets/budget.dto.ts';
 import { Count } from '../operation/response-fields.ts';

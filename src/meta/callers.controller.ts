@@ -1,12 +1,12 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { Caller } from '../caller/callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { type BudgetDto, toBudgets } from '../budgets/budget.dto.ts';
 import { type Budgets, monthOf } from '../budgets/state/budgets.ts';
 import { UseStore } from '../budgets/state/use-store.ts';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { CurrentCaller } from '../operation/request-stages.ts';
+import { CurrentCaller } from '../request/request-stages.ts';
 import { CallerDto } from './caller.dto.ts';
 import { toMaintenance } from '../maintenance/maintenance.dto.ts';
 

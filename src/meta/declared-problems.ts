@@ -1,6 +1,6 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
+import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
 import { ownProblemsOf } from '../operation/openapi/problem-responses.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { lazily } from '../shared/shipped-file.ts';

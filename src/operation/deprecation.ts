@@ -1,4 +1,5 @@
 import type { FastifyInstance, onSendHookHandler, RouteOptions } from 'fastify';
+import type { DeprecationHeaders } from '../request/request-stages.ts';
 
 type Day = `${number}-${number}-${number}`;
 
@@ -9,12 +10,6 @@ export interface Deprecated {
   readonly sunset?: Day;
   /** The id of the operation that takes its place. */
   readonly instead?: string;
-}
-
-/** RFC 9745 and RFC 8594. */
-export interface DeprecationHeaders {
-  readonly deprecation: string;
-  readonly sunset?: string;
 }
 
 /** Throws where a day is none, or the end comes before the beginning: the process then does not start. */

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import type { DryRunEffect, ImportPlan, WouldSend } from '../upstream/dry-run.ts';
-import { effectKinds } from '../upstream/dry-run.ts';
+import type { DryRunEffect, ImportPlan, WouldSend } from '../request/dry-run.ts';
+import { effectKinds } from '../request/dry-run.ts';
 import { Count, OpenWord } from './response-fields.ts';
 
 @ApiSchema({ description: 'A call of the platform that a write would make' })

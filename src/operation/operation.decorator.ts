@@ -1,8 +1,8 @@
 import { applyDecorators, HttpCode, SetMetadata, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiOperation } from '@nestjs/swagger';
-import { OPERATION_POLICY, type OperationPolicy } from '../caller/operation-policy.ts';
-import type { Scope } from '../caller/scopes.ts';
+import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
+import type { Scope } from '../request/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { namedObjects } from '../tenancy/named-objects.ts';
 import { operations, type UpstreamOperation } from '../upstream/operations.ts';

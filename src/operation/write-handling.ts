@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { KeyedWrites } from '../order-ledger/keyed-writes.ts';
 import { Generations } from '../read-cache/read-keys.ts';
-import type { DryRun } from '../upstream/dry-run.ts';
+import type { DryRun } from '../request/dry-run.ts';
 import type { DryRunDto } from './dry-run.dto.ts';
 
 type Handle = () => Promise<unknown>;

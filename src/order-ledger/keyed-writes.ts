@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { keyName, type LedgerRecord } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { endOf, problemFor } from './write-outcome.ts';

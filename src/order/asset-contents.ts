@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { type AssetContent, toAssetContent } from '../upstream/wire/instances.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 

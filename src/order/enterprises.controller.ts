@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Call } from '../operation/request-stages.ts';
+import { Call } from '../request/request-stages.ts';
 import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { AssetDto, AssetPageDto, SoughtAssetPath, ListAssetsQuery } from './dto/asset.dto.ts';
 import {
   BindCustomerDto,

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Call, IdempotencyKey } from '../operation/request-stages.ts';
-import type { Scope } from '../caller/scopes.ts';
+import { Call, IdempotencyKey } from '../request/request-stages.ts';
+import type { Scope } from '../request/scopes.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { PageQuery } from '../operation/page.dto.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { OrderAssetPageDto } from './dto/order-assets.dto.ts';
 import {

@@ -1,10 +1,10 @@
 import { Body, Controller, Param, Post, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Call } from '../operation/request-stages.ts';
+import { Call } from '../request/request-stages.ts';
 import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import { OrderService } from './order.service.ts';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { type OrderDetails, type OrderedItem, released } from '../order-ledger/ledger-record.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
 import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts';

@@ -14,7 +14,7 @@ import {
 } from '../order-ledger/ledger-record.ts';
 import type { OrderQuery } from '../order-ledger/write-steps.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, type Grants, isGranted } from '../upstream/call-context.ts';
+import { type CallContext, type Grants, isGranted } from '../request/call-context.ts';
 import type {
   ListOrdersQuery,
   OrderPageDto,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { Reservations } from '../tenancy/reservations.ts';
-import { type CallContext, isBound, isGranted } from '../upstream/call-context.ts';
-import { type DryRun, DryRunStop } from '../upstream/dry-run.ts';
+import { type CallContext, isBound, isGranted } from '../request/call-context.ts';
+import { type DryRun, DryRunStop } from '../request/dry-run.ts';
 import { ifShown } from '../upstream/if-shown.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';

@@ -10,7 +10,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { newTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import { type CallContext, Progress } from '../upstream/call-context.ts';
+import { type CallContext, Progress } from '../request/call-context.ts';
 import type { UpstreamClient } from '../upstream/upstream.client.ts';
 import { ListStore, type TextForm } from './list-store.ts';
 import { redisStore } from './redis-store.ts';

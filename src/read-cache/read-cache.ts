@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { CachedPart, CallContext } from '../upstream/call-context.ts';
+import type { CachedPart, CallContext } from '../request/call-context.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';

@@ -8,7 +8,7 @@ import { Batcher } from '../kit/batcher/batcher.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { edge } from '../shared/edge.ts';
-import type { AskedGeneration, CallContext, Grants } from '../upstream/call-context.ts';
+import type { AskedGeneration, CallContext, Grants } from '../request/call-context.ts';
 
 /** Longer than the life of any cached response. The end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Metrics } from '../observability/metrics.ts';
-import type { CachedPart, CallContext } from '../upstream/call-context.ts';
+import type { CachedPart, CallContext } from '../request/call-context.ts';
 import { ListStore, MAX_LENGTH } from './list-store.ts';
 import { ReadKeys } from './read-keys.ts';
 

@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../caller/callers-file.ts';
+import type { Caller } from '../request/caller.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { ALIAS, ALIAS_RULE, AliasUsers, DEFAULT_ALIAS } from '../upstream/alias-users.ts';
-import { type ActingUser, isGranted } from '../upstream/call-context.ts';
+import { type ActingUser, isGranted } from '../request/call-context.ts';
 import { SessionService } from './session.service.ts';
 
 /**

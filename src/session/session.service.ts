@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import { TokenManager } from '../token/token.manager.ts';
-import type { ActingUser, CallContext } from '../upstream/call-context.ts';
+import type { ActingUser, CallContext } from '../request/call-context.ts';
 import { type SessionRecord, SessionStore, type StoredSession } from './session.store.ts';
 
 const ID_BYTES = 16;

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Call, HeaderValue } from '../operation/request-stages.ts';
+import { Call, HeaderValue } from '../request/request-stages.ts';
 import { Operation } from '../operation/operation.decorator.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { CreateSessionDto, SessionCreatedDto, SessionDto } from './session.dto.ts';
 import { SessionService } from './session.service.ts';
 

@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import type { TextForm } from '../read-cache/list-store.ts';
 import { type Cached, ReadCache } from '../read-cache/read-cache.ts';
-import type { CallContext, IdKind } from '../upstream/call-context.ts';
+import type { CallContext, IdKind } from '../request/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { ObjectField } from '../caller/operation-policy.ts';
+import type { ObjectField } from '../request/operation-policy.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 

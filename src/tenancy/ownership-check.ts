@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { CallContext, IdKind } from '../upstream/call-context.ts';
+import type { CallContext, IdKind } from '../request/call-context.ts';
 import { type IdList, type IdListRequest, IdLists } from './id-lists.ts';
 
 /** How long the gateway remembers that an id belongs to an enterprise. */

@@ -1,9 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OperationPolicy } from '../caller/operation-policy.ts';
+import type { OperationPolicy } from '../request/operation-policy.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { edge } from '../shared/edge.ts';
 import {
   type CallContext,
   isBound,
@@ -11,9 +10,9 @@ import {
   type IdKind,
   Progress,
   AuthorisedIds,
-} from '../upstream/call-context.ts';
+} from '../request/call-context.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
-import { DryRun } from '../upstream/dry-run.ts';
+import { callOf } from '../request/make-call.ts';
 import { OwnershipCheck, type OwnershipLookup } from './ownership-check.ts';
 import { type IdLocation, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
 import type { Name } from './names.ts';
@@ -243,38 +242,3 @@ function problemOf(
 }
 
 const MAX_ERRORS = 100;
-
-/** What the handler gets, before the check of its ids. */
-function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
-  const { requestId, trace } = stages.arrived;
-  const { caller, generation } = stages.get('identified');
-  const { handling, isDryRun } = stages.get('authorised').policy;
-  const isRead = handling === 'read';
-  return {
-    requestId,
-    trace,
-    caller,
-    user: stages.get('acting').user,
-    generation,
-    fresh: isRead && asksForFresh(headers['cache-control']),
-    // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
-    abandon: isRead && !generation ? hangUp(reply) : undefined,
-    progress: new Progress(),
-    dryRun: isDryRun ? new DryRun() : undefined,
-  };
-}
-
-/** Aborted when the caller hangs up before it has its response. */
-function hangUp({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  raw.once(
-    'close',
-    edge('abandoned read', () => raw.writableFinished || controller.abort()),
-  );
-  return controller.signal;
-}
-
-/** Whether a request's `Cache-Control` (RFC 9111 5.2.1) asks to bypass the cache. */
-export function asksForFresh(cacheControl: string | undefined): boolean {
-  return (cacheControl ?? '').split(',').some((directive) => directive.trim().toLowerCase() === 'no-cache');
-}

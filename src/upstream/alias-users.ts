@@ -8,7 +8,7 @@ import { FollowedFiles } from '../observability/followed-files.ts';
 import { Log } from '../observability/log.ts';
 import type { UserPrincipal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
-import type { ActingUser } from './call-context.ts';
+import type { ActingUser } from '../request/call-context.ts';
 
 export const ALIAS = /^[A-Za-z0-9_.-]{1,64}$/;
 export const ALIAS_RULE = 'must be 1 to 64 of A-Z a-z 0-9 _ . -';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newTrace } from '../observability/tracing.ts';
-import { type CallContext, type Grants, Progress, AuthorisedIds } from './call-context.ts';
+import { type CallContext, type Grants, Progress, AuthorisedIds } from '../request/call-context.ts';
 import { operationList, operations } from './operations.ts';
 import { assertOwnTenants, ForeignTenant } from './own-tenants.ts';
 import { UpstreamClient } from './upstream.client.ts';

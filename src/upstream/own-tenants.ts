@@ -1,4 +1,4 @@
-import { type CallContext, isBound, isGranted, type IdKind } from './call-context.ts';
+import { type CallContext, isBound, isGranted, type IdKind } from '../request/call-context.ts';
 import type { UpstreamOperation, OperationName } from './operations.ts';
 import type { UpstreamRequest } from './upstream.exchange.ts';
 

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { newTrace } from '../observability/tracing.ts';
 import { AliasUsers } from './alias-users.ts';
-import { type CallContext, Progress } from './call-context.ts';
+import { type CallContext, Progress } from '../request/call-context.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';

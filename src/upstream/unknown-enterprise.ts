@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { freshBytes } from '../shared/random-bytes.ts';
-import type { CallContext } from './call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamClient } from './upstream.client.ts';

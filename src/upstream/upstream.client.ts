@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import type { Principal } from '../token/principal.ts';
 import { TokenManager } from '../token/token.manager.ts';
-import type { ActingUser, CallContext } from './call-context.ts';
+import type { ActingUser, CallContext } from '../request/call-context.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { type OperationGroup, OperationGroups } from './resilience/operation-groups.ts';
 import { type UpstreamOperation, type OperationName, operations } from './operations.ts';

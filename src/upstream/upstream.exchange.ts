@@ -10,7 +10,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { contextOf, inSpan, type TraceContext, traceHeaders } from '../observability/tracing.ts';
 import type { AccessToken, Principal } from '../token/principal.ts';
-import type { CallContext } from './call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { freshNonce, tokenHeader } from './credential-forms.ts';
 import {
   type Classified,

@@ -2,8 +2,8 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestj
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { PageQuery } from '../operation/page.dto.ts';
 import { Operation } from '../operation/operation.decorator.ts';
-import { Call } from '../operation/request-stages.ts';
-import type { CallContext } from '../upstream/call-context.ts';
+import { Call } from '../request/request-stages.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { WEBHOOK_SCOPE } from './delivery/delivery-rules.ts';
 import {
   CreateWebhookDto,

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { CallContext } from '../upstream/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { EventsService } from '../events/events.service.ts';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';

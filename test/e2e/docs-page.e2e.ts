@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { prepareDemo } from '../../scripts/demo-state.ts';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { DESKTOP, findings, PHONE, useVisits } from '../support/browser.ts';
 import { newApiKey } from '../support/canary.ts';
 import { document as api, routes } from '../support/contract.ts';

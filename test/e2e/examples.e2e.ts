@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { document, type DocumentedRoute, routes } from '../support/contract.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { useSandbox } from '../support/stack.ts';

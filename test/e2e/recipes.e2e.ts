@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { newApiKey } from '../support/canary.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { NODE_PATH } from '../support/gateway-process.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Scope, scopes } from '../../src/caller/scopes.ts';
+import { type Scope, scopes } from '../../src/request/scopes.ts';
 import { newApiKey, newEncryptionKey } from '../support/canary.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';

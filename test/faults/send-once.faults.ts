@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { UpstreamPools } from '../../src/transport/upstream-pools.ts';
 import { newTrace } from '../../src/observability/tracing.ts';
-import { type CallContext, Progress } from '../../src/upstream/call-context.ts';
+import { type CallContext, Progress } from '../../src/request/call-context.ts';
 import { UpstreamClient } from '../../src/upstream/upstream.client.ts';
 import { UpstreamFailure } from '../../src/upstream/upstream-failure.ts';
 import type { LateOutcome, SendOnce } from '../../src/upstream/upstream.exchange.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { prepareDemo } from '../../scripts/demo-state.ts';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { document } from '../support/contract.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { useSandbox } from '../support/stack.ts';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { CallerLimits } from '../../src/caller/caller-limits.ts';
 import { CallerRegistry } from '../../src/caller/caller.registry.ts';
 import { JwtCallers } from '../../src/caller/jwt-callers.ts';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
 import { AliasUsers } from '../../src/upstream/alias-users.ts';
 import { ValidationGuard } from '../../src/validation/validation.guard.ts';

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from '@jest/globals';
 import { MAX_ORDER_BYTES } from '../../src/budgets/state/use-store.ts';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { useStack } from '../support/stack.ts';

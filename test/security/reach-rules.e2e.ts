@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { operations, type OperationName } from '../../src/upstream/operations.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { routes } from '../support/contract.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { type OperationCase, operationCases } from '../support/operations.ts';

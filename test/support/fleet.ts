@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { newApiKey, newEncryptionKey } from './canary.ts';
 import type { CallerEntry } from './gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';

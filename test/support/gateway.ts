@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { scopes } from '../../src/caller/scopes.ts';
+import { scopes } from '../../src/request/scopes.ts';
 import { keep, newApiKey } from './canary.ts';
 import { assertDeclared } from './contract.ts';
 import { textOf } from './endless.ts';

@@ -42,6 +42,13 @@ it('no name is exported by two files of src: one word means one thing', () => {
   expect(twice).toEqual([]);
 });
 
+it('one file declares what the requests of Fastify have in addition: no import would show who uses another', () => {
+  const declaring = globSync('{src,sandbox}/**/*.ts').filter((path) =>
+    readFileSync(path, 'utf8').includes("declare module 'fastify'"),
+  );
+  expect(declaring).toEqual(['src/request/request-stages.ts']);
+});
+
 describe('a document', () => {
   const pages = globSync('**/*.md', { exclude: ['**/node_modules/**', '**/dist/**'] }).map((page) => ({
     page,

@@ -4,7 +4,7 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getMetadataStorage } from 'class-validator';
-import { OPERATION_POLICY, type OperationPolicy } from '../../src/caller/operation-policy.ts';
+import { OPERATION_POLICY, type OperationPolicy } from '../../src/request/operation-policy.ts';
 import { type Name, namesOf } from '../../src/tenancy/names.ts';
 import { declaredFields } from '../../src/validation/declared-fields.ts';
 import { itemKindsOf } from '../../src/validation/list-rules.ts';

@@ -1,7 +1,7 @@
 import type { ImportConfig } from '../../config/app-config.ts';
 import { sameCase } from '../../member/account-suffix.ts';
 import { ImportedMemberDto, type MemberDto } from '../../member/dto/member.dto.ts';
-import type { RequestFile } from '../../operation/request-stages.ts';
+import type { RequestFile } from '../../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
 import { MAX_FAULTS, validated } from '../../validation/compiled-validation.ts';

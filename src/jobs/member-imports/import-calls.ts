@@ -13,7 +13,7 @@ import {
   type CallContext,
   isGranted,
   Progress,
-} from '../../upstream/call-context.ts';
+} from '../../request/call-context.ts';
 import type { JobDefinition, JobUser, WaitingMember } from '../store/job-record.ts';
 import type { KnownMembers } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';

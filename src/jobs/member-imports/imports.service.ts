@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ImportConfig } from '../../config/app-config.ts';
 import { sameCase } from '../../member/account-suffix.ts';
-import type { RequestFile } from '../../operation/request-stages.ts';
+import type { RequestFile } from '../../request/request-stages.ts';
 import { ProblemException, type RequestFault } from '../../problem/problem.exception.ts';
 import { Slices } from '../../shared/slices.ts';
-import type { CallContext } from '../../upstream/call-context.ts';
-import type { DryRun, ImportPlan } from '../../upstream/dry-run.ts';
+import type { CallContext } from '../../request/call-context.ts';
+import type { DryRun, ImportPlan } from '../../request/dry-run.ts';
 import { type ImportQuery, type JobDto, jobLocation, type JobRowDto, toJob } from '../dto/job.dto.ts';
 import {
   type ImportOptions,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AccountSuffixes } from '../../member/account-suffix.ts';
 import type { ListedMember } from '../../member/member.mapper.ts';
 import { MemberSearch } from '../../member/member-search.ts';
-import type { CallContext } from '../../upstream/call-context.ts';
+import type { CallContext } from '../../request/call-context.ts';
 import { PlatformReadings } from '../../upstream/platform-readings.ts';
 import { KnownMembers } from './known-members.ts';
 import { callProblem, refusesRows } from './row-outcomes.ts';

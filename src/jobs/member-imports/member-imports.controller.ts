@@ -9,8 +9,8 @@ import {
   IdempotencyKey,
   type RequestFile,
   UploadedFile,
-} from '../../operation/request-stages.ts';
-import type { CallContext } from '../../upstream/call-context.ts';
+} from '../../request/request-stages.ts';
+import type { CallContext } from '../../request/call-context.ts';
 import { ExportQuery, ImportPath, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
 import { ROW_TYPES, rowStream } from './line-format.ts';

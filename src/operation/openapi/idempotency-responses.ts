@@ -1,5 +1,5 @@
 import { ApiHeader } from '@nestjs/swagger';
-import type { OperationPolicy } from '../../caller/operation-policy.ts';
+import type { OperationPolicy } from '../../request/operation-policy.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 
 /** The OpenAPI parts of writes that must not run twice: the key's header, the responses to a repeated request, and their header. */

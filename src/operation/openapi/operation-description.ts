@@ -10,7 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { type Deprecated, deprecationText } from '../deprecation.ts';
 import { dryRunOf } from '../dry-run-route.ts';
-import type { OperationPolicy } from '../../caller/operation-policy.ts';
+import type { OperationPolicy } from '../../request/operation-policy.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import {
   modulePrefix,

@@ -7,7 +7,7 @@ import { EventsService, type SeenMove } from '../../events/events.service.ts';
 import { Log } from '../../observability/log.ts';
 import { Metrics } from '../../observability/metrics.ts';
 import type { TaskHold } from '../../tasks/task-worker.ts';
-import type { Grants } from '../../upstream/call-context.ts';
+import type { Grants } from '../../request/call-context.ts';
 import type {
   Deliveries,
   Delivery,

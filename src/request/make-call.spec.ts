@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { asksForFresh } from './tenancy.guard.ts';
+import { asksForFresh } from './make-call.ts';
 
 describe('a request asks for a fresh response', () => {
   it.each(['no-cache', 'No-Cache', 'max-age=0, no-cache', ' no-cache '])('with %j', (header) => {

@@ -5,10 +5,9 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Span } from '@opentelemetry/api';
 import { contextOf, traceContext, type TraceContext } from '../observability/tracing.ts';
-import type { ActingUser, CallContext } from '../upstream/call-context.ts';
-import type { Caller } from '../caller/callers-file.ts';
-import type { OperationPolicy } from '../caller/operation-policy.ts';
-import type { DeprecationHeaders } from './deprecation.ts';
+import type { ActingUser, CallContext } from './call-context.ts';
+import type { Caller } from './caller.ts';
+import type { OperationPolicy } from './operation-policy.ts';
 
 /**
  * The way of a request as one list: what each stage adds to what the gateway knows. A stage is passed once, and nobody changes what it has
@@ -88,6 +87,13 @@ export interface RequestFile {
   open(): Readable;
 }
 
+/** RFC 9745 and RFC 8594. */
+export interface DeprecationHeaders {
+  readonly deprecation: string;
+  readonly sunset?: string;
+}
+
+/** The one declaration of what requests and routes of Fastify have in addition. */
 declare module 'fastify' {
   interface FastifyRequest {
     stages: RequestStages;

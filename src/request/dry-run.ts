@@ -1,11 +1,11 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { withoutSecrets } from '../shared/secret-fields.ts';
-import type { OperationName } from './operations.ts';
 
 /** A call of the platform that a write would make. */
 export interface WouldSend {
-  readonly operation: OperationName;
+  /** Its name in the gateway. */
+  readonly operation: string;
   /** With its secrets masked; null where it has none, or too many to show. */
   readonly body: unknown;
 }
@@ -75,7 +75,7 @@ export class DryRun {
   }
 
   /** The one place where a call of the platform is stopped: `UpstreamClient`. */
-  stopBefore(operation: OperationName, body: object | undefined): never {
+  stopBefore(operation: string, body: object | undefined): never {
     this.wouldSend.push({ operation, body: withoutSecrets(body ?? null) });
     return this.stop();
   }

@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { edge } from '../shared/edge.ts';
+import { type CallContext, Progress } from './call-context.ts';
+import { DryRun } from './dry-run.ts';
+
+/** What the handler gets, before the check of its ids. */
+export function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
+  const { requestId, trace } = stages.arrived;
+  const { caller, generation } = stages.get('identified');
+  const { handling, isDryRun } = stages.get('authorised').policy;
+  const isRead = handling === 'read';
+  return {
+    requestId,
+    trace,
+    caller,
+    user: stages.get('acting').user,
+    generation,
+    fresh: isRead && asksForFresh(headers['cache-control']),
+    // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
+    abandon: isRead && !generation ? hangUp(reply) : undefined,
+    progress: new Progress(),
+    dryRun: isDryRun ? new DryRun() : undefined,
+  };
+}
+
+/** Aborted when the caller hangs up before it has its response. */
+function hangUp({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once(
+    'close',
+    edge('abandoned read', () => raw.writableFinished || controller.abort()),
+  );
+  return controller.signal;
+}
+
+/** Whether a request's `Cache-Control` (RFC 9111 5.2.1) asks to bypass the cache. */
+export function asksForFresh(cacheControl: string | undefined): boolean {
+  return (cacheControl ?? '').split(',').some((directive) => directive.trim().toLowerCase() === 'no-cache');
+}
