@@ -29,12 +29,12 @@ const FLOORS = [
   ['tenancy'],
   ['operation'],
   ['maintenance', 'budgets'],
-  ['order', 'member', 'session'],
+  ['caller/rights', 'upstream/gap-list', 'order', 'member', 'session'],
   ['reconciliation', 'jobs'],
   ['events'],
   ['webhooks'],
   ['http'],
-  ['meta', 'console', 'conformance'],
+  ['health', 'documentation', 'console', 'conformance'],
 ];
 const ROOMS = FLOORS.flat();
 const ROOT = '^src/(main|app|app\\.module)\\.ts$';

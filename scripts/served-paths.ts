@@ -5,7 +5,7 @@ const withoutIndex = (folder: string) => readdirSync(folder).filter((file) => fi
 
 /** Files of the package swagger-ui-dist. */
 export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-export const API_PAGE = 'src/meta/api-page';
+export const API_PAGE = 'src/documentation/api-page';
 export const CONSOLE_PAGE = 'src/console/console-page';
 
 /** With `DOCS=on`. */

@@ -13,7 +13,7 @@ import { withoutPublicPath } from './http/public-path.ts';
 import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
-import { serveDocumentation } from './meta/documentation.ts';
+import { serveDocumentation } from './documentation/documentation.ts';
 import { reportFaults } from './shared/edge.ts';
 
 /**

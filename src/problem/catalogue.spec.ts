@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { outcomes, problemDefinition, type ProblemSlug, problemSlugs, problemType } from './catalogue.ts';
 import { ProblemException } from './problem.exception.ts';
-import { catalogueHtml, problemHtml } from '../meta/problem-pages.ts';
+import { catalogueHtml, problemHtml } from '../documentation/problem-pages.ts';
 
 describe('the catalogue', () => {
   it('explains every problem to people', () => {

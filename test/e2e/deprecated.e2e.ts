@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { AppModule } from '../../src/app.module.ts';
 import { loadConfig } from '../../src/config/app-config.ts';
 import { RequestHooks } from '../../src/http/request-hooks.ts';
-import { serveDocumentation } from '../../src/meta/documentation.ts';
+import { serveDocumentation } from '../../src/documentation/documentation.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { openApiDocument } from '../../src/operation/openapi/document.ts';
 import { Operation, type OperationSpec } from '../../src/operation/operation.decorator.ts';

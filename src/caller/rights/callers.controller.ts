@@ -1,14 +1,14 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { Caller } from '../request/caller.ts';
-import { type BudgetDto, toBudgets } from '../budgets/budget.dto.ts';
-import { type Budgets, monthOf } from '../budgets/state/budgets.ts';
-import { UseStore } from '../budgets/state/use-store.ts';
-import { Maintenance } from '../maintenance/state/maintenance.ts';
-import { Operation } from '../operation/operation.decorator.ts';
-import { CurrentCaller } from '../request/request-stages.ts';
+import type { Caller } from '../../request/caller.ts';
+import { type BudgetDto, toBudgets } from '../../budgets/budget.dto.ts';
+import { type Budgets, monthOf } from '../../budgets/state/budgets.ts';
+import { UseStore } from '../../budgets/state/use-store.ts';
+import { Maintenance } from '../../maintenance/state/maintenance.ts';
+import { Operation } from '../../operation/operation.decorator.ts';
+import { CurrentCaller } from '../../request/request-stages.ts';
 import { CallerDto } from './caller.dto.ts';
-import { toMaintenance } from '../maintenance/maintenance.dto.ts';
+import { toMaintenance } from '../../maintenance/maintenance.dto.ts';
 
 @ApiTags('Gateway')
 @Controller('v1/callers')

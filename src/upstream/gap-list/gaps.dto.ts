@@ -1,8 +1,8 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { enumeration } from '../shared/enumeration.ts';
-import { Count, OpenWord, Time } from '../operation/response-fields.ts';
-import { PageDto } from '../operation/page.dto.ts';
-import { gapKinds } from '../upstream/gaps.ts';
+import { enumeration } from '../../shared/enumeration.ts';
+import { Count, OpenWord, Time } from '../../operation/response-fields.ts';
+import { PageDto } from '../../operation/page.dto.ts';
+import { gapKinds } from '../gaps.ts';
 
 const kinds = enumeration(
   'GapKind',

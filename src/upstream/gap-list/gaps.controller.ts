@@ -1,8 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Operation } from '../operation/operation.decorator.ts';
-import { pageOf, PageQuery } from '../operation/page.dto.ts';
-import { UpstreamGaps } from '../upstream/gaps.ts';
+import { Operation } from '../../operation/operation.decorator.ts';
+import { pageOf, PageQuery } from '../../operation/page.dto.ts';
+import { UpstreamGaps } from '../gaps.ts';
 import { GapPageDto } from './gaps.dto.ts';
 
 @ApiTags('Gateway')

@@ -1,9 +1,9 @@
 import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
-import { scopes } from '../request/scopes.ts';
-import { enumeration, enumerationSchema } from '../shared/enumeration.ts';
-import { BudgetDto } from '../budgets/budget.dto.ts';
-import { Count } from '../operation/response-fields.ts';
-import { MaintenanceDto } from '../maintenance/maintenance.dto.ts';
+import { scopes } from '../../request/scopes.ts';
+import { enumeration, enumerationSchema } from '../../shared/enumeration.ts';
+import { BudgetDto } from '../../budgets/budget.dto.ts';
+import { Count } from '../../operation/response-fields.ts';
+import { MaintenanceDto } from '../../maintenance/maintenance.dto.ts';
 
 const scopeWords = enumeration(
   'Scope',

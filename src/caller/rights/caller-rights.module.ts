@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { BudgetsModule } from '../../budgets/budgets.module.ts';
+import { CallersController } from './callers.controller.ts';
+
+/** What a key or token may do. */
+@Module({ imports: [BudgetsModule], controllers: [CallersController] })
+export class CallerRightsModule {}
