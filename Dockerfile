@@ -17,7 +17,7 @@ FROM build AS package
 COPY CHANGELOG.md ./
 COPY docs/operating.md docs/other-languages.md docs/platform.md docs/readings.md docs/recipes.md ./docs/
 COPY config/response-examples.json config/openapi-3.0.json config/postman-collection.json ./config/
-COPY scripts/needs-build.sh scripts/sandbox-package.ts scripts/api-key.ts ./scripts/
+COPY scripts/needs-build.sh scripts/sandbox-package.ts ./scripts/
 COPY sandbox ./sandbox
 COPY sandbox-package ./sandbox-package
 RUN npm run build:sandbox

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { newApiKey } from './api-key.ts';
+import { newApiKey } from '../src/caller/api-key.ts';
 import { scopes } from '../src/request/scopes.ts';
 
 const { key, hash } = newApiKey();

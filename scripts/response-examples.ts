@@ -8,7 +8,7 @@ import { mock } from 'node:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jobEnded, prepareDemo } from './demo-state.ts';
-import { newApiKey } from './api-key.ts';
+import { newApiKey } from '../src/caller/api-key.ts';
 import { fetchOnceServed } from './fetch-once-served.ts';
 import { scopes } from '../src/request/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';

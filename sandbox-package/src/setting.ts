@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { scopes } from '../../src/request/scopes.ts';
-import { newApiKey } from '../../scripts/api-key.ts';
+import { newApiKey } from '../../src/caller/api-key.ts';
 import { Refusal } from './refusal.ts';
 
 /** How the gateway gets to the platform. */

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { RecordedLog } from '../../test/support/settings.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
-import { newApiKey } from '../../scripts/api-key.ts';
+import { newApiKey } from './api-key.ts';
 import { CallerRegistry } from './caller.registry.ts';
 import { readCallersFile } from './callers-file.ts';
 
