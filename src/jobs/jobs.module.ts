@@ -5,6 +5,7 @@ import { SealedTexts } from '../database/sealed-texts.ts';
 import { CallerModule } from '../caller/caller.module.ts';
 import { MemberModule } from '../member/member.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
+import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { SessionModule } from '../session/session.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { JobDispatcher } from './job-dispatcher.ts';
@@ -23,7 +24,14 @@ const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
 
 /** Long work on members: imports as jobs, with their progress and results, and exports. */
 @Module({
-  imports: [CallerModule, MemberModule, OperationModule, SessionModule, UpstreamClientModule],
+  imports: [
+    CallerModule,
+    MemberModule,
+    OperationModule,
+    ReadCacheModule,
+    SessionModule,
+    UpstreamClientModule,
+  ],
   controllers: [JobsController, MemberImportsController],
   providers: [
     ImportCallServices,
