@@ -79,6 +79,29 @@ export async function openFleet(
   return { fleet, postgres, stop };
 }
 
+/** A program with the duties of the gateway and without its framework, beside the servers of a fleet. */
+async function floor(platform: Platform): Promise<Contender> {
+  const { fleet, postgres, stop } = await openFleet(platform);
+  try {
+    const running = await startPeer('floor', { ...fleet.environment, ...SHIPPED });
+    const serverPids = () => serversOf(fleet, postgres);
+    const stopAll = async () => {
+      await running.stop();
+      await stop();
+    };
+    const asked = gatewayAsked([fleet.key, ...Object.values(fleet.keys)]);
+    return { running: { ...running, serverPids, stop: stopAll }, asked };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const serversOf = (fleet: Fleet, postgres: RunningPostgres) => [
+  pidOf(fleet.redis.process),
+  ...family(pidOf(postgres.process)),
+];
+
 interface Gateways {
   readonly count?: number;
   readonly how?: HowToStart;
@@ -116,7 +139,7 @@ async function gateways(
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
-      serverPids: () => (isAlone ? [] : [pidOf(fleet.redis.process), ...family(pidOf(postgres.process))]),
+      serverPids: () => (isAlone ? [] : serversOf(fleet, postgres)),
       stop: async () => {
         await stop();
         container?.remove();
@@ -206,6 +229,8 @@ export const contenders = {
   'gateway, 512 MiB': (platform, how) =>
     gateways(platform, SHIPPED, { how, container: newContainer(SMALL_MIB) }),
   'two gateways': (platform) => gateways(platform, SHIPPED, { count: 2 }),
+  /** The duties of the gateway, written by hand: what it may be compared with. */
+  floor: (platform) => floor(platform),
   'naive Nest': (platform) => peer('naive', platform, gatewayAsked([''])),
   /** With keys, request log and metrics too. */
   'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked([KEY]), { API_KEY_HASH: KEY_HASH }),

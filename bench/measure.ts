@@ -44,7 +44,8 @@ const MAX_MISSES = 0.05;
 const MAX_REFUSED = 0.2;
 
 let requests = 0;
-const next = () => requests++;
+/** The number of the next request of this run: orders never have one twice. */
+export const next = () => requests++;
 
 /** Puts a contender under load. Throws when a response is wrong, or was not made as the task says. */
 export async function underLoad(
@@ -82,7 +83,7 @@ export async function underLoad(
         task,
         latencies.length + count,
         (await platform.asked()) - askedBefore,
-        name.includes('gateway'),
+        /gateway|floor/.test(name),
       );
     return {
       cpuMicros: (cpu * 1e6) / latencies.length,

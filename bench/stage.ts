@@ -1,7 +1,8 @@
+import { assertAlike } from './alike.ts';
 import { type Contender, type ContenderName, contenders, Platform } from './contenders.ts';
 import type { Extent } from './extent.ts';
 import type { Result } from './lines.ts';
-import { type Measured, startOfBareNest, startOfGateway, underLoad } from './measure.ts';
+import { type Measured, next, startOfBareNest, startOfGateway, underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
 import type { Run, Scenario } from './scenarios.ts';
 import type { Tree } from './tree.ts';
@@ -72,6 +73,7 @@ export class Stage {
     const measured: Copies[] = [];
     for (const run of runs)
       measured.push({ run, processes: await this.#contender(run.contender, extent.processes), rounds: [] });
+    await assertEqual(measured);
     if (extent.warmup > 0)
       for (const [{ run }, contender, at] of inTurns(measured, extent.processes)) {
         tell(`warming up ${run.label}, process ${at + 1}`);
@@ -156,6 +158,15 @@ export class Stage {
     this.#everyone.clear();
     for (const starting of everyone) await stopAll(await starting);
   }
+}
+
+/** The floor does the gateway's work only if it answers as the gateway does. */
+async function assertEqual(measured: readonly Copies[]): Promise<void> {
+  const of = (name: ContenderName) => measured.find(({ run }) => run.contender === name);
+  const [gateway, floor] = [of('gateway'), of('floor')];
+  if (!gateway?.processes[0] || !floor) return;
+  for (const process of floor.processes)
+    await assertAlike(gateway.processes[0], process, floor.run.task, next);
 }
 
 /** One run after the other, and back: who is first, or last, would have an advantage of some percent. Each time with the next process. */
