@@ -4,7 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
+import { assertAlike } from '../../bench/alike.ts';
+import { type ContenderName, contenders, Platform } from '../../bench/contenders.ts';
+import { WrongAnswer } from '../../bench/generator.ts';
+import { next } from '../../bench/measure.ts';
+import { compilePeers } from '../../bench/processes.ts';
 import { named } from '../../bench/scenarios.ts';
+import type { Task } from '../../bench/tasks.ts';
+import { endings } from '../support/endings.ts';
 
 interface Figures {
   readonly scenarios: { name: string; runs: { label: string; perSecond?: { min: number } }[] }[];
@@ -37,5 +44,29 @@ it('the short bench: the gateway and all of its peers respond correctly, and no 
     expect(lines.length).toBeGreaterThan(20);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const { atEnd } = endings();
+
+it('the floor answers each of its tasks as the gateway does, and a peer that answers otherwise is found', async () => {
+  await compilePeers();
+  const platform = await Platform.start();
+  atEnd(() => platform.running.stop());
+  const start = async (name: ContenderName) => {
+    const contender = await contenders[name](platform, {}, undefined);
+    atEnd(() => contender.running.stop());
+    return contender;
+  };
+  const [gateway, floor, naive] = [await start('gateway'), await start('floor'), await start('naive Nest')];
+  const tasks = named('').flatMap(({ runs }) =>
+    runs.flatMap(({ contender, task }) => (contender === 'floor' ? [task] : [])),
+  );
+  const kinds = (some: readonly Task[]) =>
+    new Set(some.map((task) => (task.kind === 'read' ? task.how : 'order')));
+  expect(kinds(tasks)).toEqual(new Set(['fresh', 'miss', 'cached', 'order']));
+  for (const task of tasks) {
+    await assertAlike(gateway, floor, task, next);
+    await expect(assertAlike(gateway, naive, task, next)).rejects.toThrow(WrongAnswer);
   }
 });
