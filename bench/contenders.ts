@@ -1,12 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { Fleet } from '../test/support/fleet.ts';
+import type { Fleet } from '../test/support/fleet.ts';
 import type { startGatewayProcess } from '../test/support/gateway-process.ts';
 import { type Container, newContainer } from '../test/support/container.ts';
-import { type RunningPostgres, startPostgres } from '../test/support/postgres.ts';
+import { openFleet, type Platform, SCOPES, secret } from './fleet.ts';
 import { startNginx } from './nginx.ts';
-import { family, pidOf, type Running, startPeer } from './processes.ts';
+import { pidOf, type Running, startPeer } from './processes.ts';
 import { type Asked, type Dialect, gatewayAsked, platformAsked } from './tasks.ts';
 import type { Tree } from './tree.ts';
 
@@ -16,31 +15,6 @@ export interface Contender {
   readonly running: Running;
   readonly asked: Asked;
 }
-
-/** The platform with fixed responses, the same for all contenders. */
-export class Platform {
-  readonly running: Running;
-
-  private constructor(running: Running) {
-    this.running = running;
-  }
-
-  static async start(): Promise<Platform> {
-    return new Platform(await startPeer('upstream'));
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.running.ports[0]}`;
-  }
-
-  /** How many reads and orders it has received. */
-  async asked(): Promise<number> {
-    return ((await (await fetch(`${this.url}/asked`)).json()) as { asked: number }).asked;
-  }
-}
-
-/** Scopes that older gateways know, too. */
-const SCOPES = ['orders:read', 'orders:write', 'members:read'];
 
 /** As commits before the database kept their orders: a log on disk of every order before it is sent, and no eviction. */
 const ORDER_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
@@ -55,36 +29,12 @@ export const BEFORE = { ...SHIPPED, ORDER_STORE_INIT: 'auto' };
 /** One process with a database of its own, and everything else in memory. */
 const ALONE = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '' };
 const IN_MEMORY = { ...ALONE, DATABASE_URL: 'sqlite::memory:', ENCRYPTION_KEYS: '' };
-/** Their orders may have 256 MiB for each caller. */
-const CALLERS = 20;
-
-/** The parts of a fleet before its processes: PostgreSQL with its files on a disk, a Redis, and callers whose limits are out of reach. */
-export async function openFleet(
-  { url }: Platform,
-  { scopes = SCOPES, redis = [] }: { scopes?: readonly string[]; redis?: readonly string[] } = {},
-): Promise<{ fleet: Fleet; postgres: RunningPostgres; stop: () => Promise<void> }> {
-  const platform = { url, tokenUrl: `${url}/oauth/token`, appKey: 'bench', appSecret: secret() };
-  const postgres = await startPostgres([], undefined, tmpdir());
-  const caller = { rateLimit: { requests: 1_000_000_000, perSeconds: 1 }, scopes: [...scopes] };
-  const fleet = await Fleet.start({ ...platform, seedPassword: secret() }, 0, {
-    redis,
-    caller,
-    callers: Array.from({ length: CALLERS - 1 }, (_, index) => ({ name: `caller-${index}`, ...caller })),
-    databaseUrl: await postgres.newUrl(),
-  });
-  const stop = async () => {
-    await fleet.stop();
-    await postgres.stop();
-  };
-  return { fleet, postgres, stop };
-}
 
 /** A program with the duties of the gateway and without its framework, beside the servers of a fleet. */
 async function floor(platform: Platform): Promise<Contender> {
-  const { fleet, postgres, stop } = await openFleet(platform);
+  const { fleet, serverPids, stop } = await openFleet(platform);
   try {
     const running = await startPeer('floor', { ...fleet.environment, ...SHIPPED });
-    const serverPids = () => serversOf(fleet, postgres);
     const stopAll = async () => {
       await running.stop();
       await stop();
@@ -96,11 +46,6 @@ async function floor(platform: Platform): Promise<Contender> {
     throw error;
   }
 }
-
-const serversOf = (fleet: Fleet, postgres: RunningPostgres) => [
-  pidOf(fleet.redis.process),
-  ...family(pidOf(postgres.process)),
-];
 
 interface Gateways {
   readonly count?: number;
@@ -116,7 +61,7 @@ async function gateways(
   environment: Record<string, string>,
   { count = 1, how = {}, container, dialect, isWatched = false }: Gateways = {},
 ): Promise<Contender> {
-  const { fleet, postgres, stop } = await openFleet(platform, {
+  const { fleet, serverPids, stop } = await openFleet(platform, {
     ...(isWatched && { scopes: [...SCOPES, 'events:read', 'webhooks:write'] }),
     ...(environment === BEFORE && { redis: ORDER_REDIS }),
   });
@@ -139,7 +84,7 @@ async function gateways(
     const running = {
       ports: fleet.gateways.map(({ url }) => Number(new URL(url).port)),
       pids: fleet.gateways.map(({ child }) => pidOf(child)),
-      serverPids: () => (isAlone ? [] : serversOf(fleet, postgres)),
+      serverPids: isAlone ? () => [] : serverPids,
       stop: async () => {
         await stop();
         container?.remove();
@@ -249,7 +194,3 @@ export const contenders = {
 } satisfies Record<string, Contend>;
 
 export type ContenderName = keyof typeof contenders;
-
-function secret(): string {
-  return randomBytes(16).toString('base64url');
-}

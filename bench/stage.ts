@@ -1,6 +1,7 @@
 import { assertAlike } from './alike.ts';
-import { type Contender, type ContenderName, contenders, Platform } from './contenders.ts';
+import { type Contender, type ContenderName, contenders } from './contenders.ts';
 import type { Extent } from './extent.ts';
+import { Platform } from './fleet.ts';
 import type { Result } from './lines.ts';
 import { type Measured, next, startOfBareNest, startOfGateway, underLoad } from './measure.ts';
 import { compilePeers } from './processes.ts';
