@@ -23,7 +23,8 @@ import { serve } from './serve.ts';
 
 /**
  * What a gateway with these duties costs without a framework: keys, rates and generations of a fleet, strict JSON, the mapping, pages, `ETag`,
- * a cache of two levels, orders with two commits, one line of the log and metrics for each request. It does them for the requests of the bench.
+ * a cache of two levels, orders with two commits, one line of the log and metrics for each request. It does them for the requests of the bench,
+ * and bench/alike.ts compares its answers. It has no spans, breakers or repeated calls, and its store neither counts nor looks at budgets.
  */
 
 const { UPSTREAM_BASE_URL = '', UPSTREAM_APP_KEY = '' } = process.env;

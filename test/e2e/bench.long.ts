@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { assertAlike } from '../../bench/alike.ts';
-import { type ContenderName, contenders, Platform } from '../../bench/contenders.ts';
+import { type ContenderName, contenders } from '../../bench/contenders.ts';
+import { Platform } from '../../bench/fleet.ts';
 import { WrongAnswer } from '../../bench/generator.ts';
 import { next } from '../../bench/measure.ts';
 import { compilePeers } from '../../bench/processes.ts';
@@ -48,6 +49,13 @@ it('the short bench: the gateway and all of its peers respond correctly, and no 
 });
 
 const { atEnd } = endings();
+
+it('the floor runs the scripts of the gateway', () => {
+  const sources = globSync('src/**/*.ts').map((path) => readFileSync(path, 'utf8'));
+  const scripts = readFileSync('bench/peers/floor/redis.ts', 'utf8').match(/^redis\.set_repl[^`]+/gm) ?? [];
+  expect(scripts).toHaveLength(2);
+  for (const script of scripts) expect(sources.filter((source) => source.includes(script))).toHaveLength(1);
+});
 
 it('the floor answers each of its tasks as the gateway does, and a peer that answers otherwise is found', async () => {
   await compilePeers();
