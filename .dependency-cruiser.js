@@ -197,7 +197,10 @@ export default {
         'The gateway and the emulator of the platform share nothing but the questions that the interface leaves open: a misreading of it must not be made once and be right twice.',
       severity: 'error',
       from: { path: '^(src|sandbox)/' },
-      to: { path: '^(src|sandbox)/', pathNot: ['^$1/', '^src/config/(reading|readings|taught-codes|token-readings)\\.ts$'] },
+      to: {
+        path: '^(src|sandbox)/',
+        pathNot: ['^$1/', '^src/config/(reading|readings|taught-codes|token-readings)\\.ts$'],
+      },
     },
     {
       name: 'client-apart',
