@@ -23,6 +23,6 @@ function pageOf(operating: string): string {
 
 /** The `runbook_url` of an alert leads to the anchor of the heading. Each item of the section's list is a paragraph. */
 function sectionHtml(markdown: string): string {
-  const [title = '', ...paragraphs] = markdown.split(/\n+(?:- )?/);
+  const [title = '', ...paragraphs] = markdown.split(/\n+- |\n{2,}/);
   return `<section class="panel"><h2 id="${title.toLowerCase()}">${title}</h2>${markdownHtml(paragraphs.join('\n\n'))}</section>`;
 }

@@ -90,5 +90,5 @@ async function play(scene: Scene, site: Site): Promise<readonly string[]> {
 function sectionOf(alert: string): string {
   const runbook = readFileSync('docs/operating.md', 'utf8');
   const [, section = ''] = new RegExp(`\\n### ${alert}\\n([\\s\\S]*?)\\n##`).exec(runbook) ?? [];
-  return section;
+  return section.replaceAll(/\n +/g, ' ');
 }
