@@ -228,7 +228,7 @@ describe('the recipes', () => {
     const shapes = sections.map(({ title, text, blocks }) => ({
       title,
       has: [...new Set(blocks.map(({ language }) => language))].sort(),
-      traps: text.split('\nMind:\n')[1]?.match(/^- /gm)?.length,
+      traps: text.split('\nNote:\n')[1]?.match(/^- /gm)?.length,
       isShort: text.split('\n').filter(isContent).length <= MAX_LINES,
     }));
     expect(shapes).toEqual(
