@@ -132,6 +132,18 @@ describe('a document', () => {
     expect(dead).toEqual([]);
   });
 
+  it('has table cells of at most 150 characters, which a laptop shows', () => {
+    const byHand = pages.filter(({ page }) => /^(?:README|SECURITY|CONTRIBUTING)\.md$|^docs\//.test(page));
+    const tables = byHand.filter(({ page }) => page !== 'docs/metrics.md');
+    const cells = tables.flatMap(({ page, text }) =>
+      (text.match(/^\|.*$/gm) ?? [])
+        .flatMap((line) => line.split(' | '))
+        .map((cell) => ({ page, cell: cell.replaceAll(/^\| | +\|?$/g, '') })),
+    );
+    expect(cells.length).toBeGreaterThan(500);
+    expect(cells.filter(({ cell }) => cell.length > 150 && !cell.startsWith('-'))).toEqual([]);
+  });
+
   it('has sequence diagrams without a semicolon, which ends a statement of mermaid', () => {
     const diagrams = found(/```mermaid\n(sequenceDiagram[^`]*)```/g);
     expect(diagrams.length).toBeGreaterThan(2);
