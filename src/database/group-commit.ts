@@ -155,15 +155,16 @@ export class GroupCommit {
     const look = step.look?.(inputs) ?? [];
     // What the gateway knows before the transaction begins, the database has to know.
     const watched = step.guarded ? this.guard.watch() : undefined;
-    const looks = look.length === 0 ? [] : [LOOK_AT_CLOCK, ...look, ...(watched ? [watched.query] : [])];
+    // The clock comes after the look, which may have waited for a lock: what happened meanwhile is not in the future.
+    const looks = look.length === 0 ? [] : [...look, LOOK_AT_CLOCK, ...(watched ? [watched.query] : [])];
     let decision: Decision<unknown> | undefined;
     let wakes: readonly string[] = [];
     let doubt: DatabaseFault | undefined;
     const decide = (found: readonly Rows[]) => {
       doubt = watched?.check(found.at(-1) ?? []);
       if (doubt) return undefined;
-      const now = Number(found[0]?.[0]?.['now'] ?? 0);
-      decision = step.decide(inputs, found.slice(1, 1 + look.length), now);
+      const now = Number(found[look.length]?.[0]?.['now'] ?? 0);
+      decision = step.decide(inputs, found.slice(0, look.length), now);
       const { writes = [] } = decision;
       wakes = [...new Set(writes.flatMap((write) => write.wakes ?? []))];
       return [...writes, ...wakes.flatMap((channel) => this.engine.notice(channel) ?? [])];

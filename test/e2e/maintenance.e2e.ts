@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { newEncryptionKey } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
+import type { TestAnswer } from '../support/gateway.ts';
 import { playRounds } from '../support/maintenance-rounds.ts';
+import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
+import { askDatabase, postgresUrl } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox, useStack } from '../support/stack.ts';
 
@@ -13,6 +18,8 @@ const HARBOUR = '/v1/enterprises/ent-harbour';
 const NOTHING = { active: false, stops: null, from: null, until: null, reason: null, by: null };
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+
+const postgres = await postgresUrl();
 
 let numbers = 0;
 const newOrder = () => orderOf(`SO-${++numbers}`);
@@ -185,6 +192,42 @@ describe('maintenance', () => {
   it('needs the scope operate', async () => {
     const key = { key: gateway.keys['reader'] as string };
     expect((await gateway.request('DELETE', MAINTENANCE, key)).status).toBe(403);
+  });
+});
+
+describe('an order and an operator at the same moment', () => {
+  const { gateway } = useStack({
+    environment: { DATABASE_URL: postgres, ENCRYPTION_KEYS: newEncryptionKey() },
+  });
+  const SET = `INSERT INTO maintenance (platform, stops, starts_at, ends_at, reason, set_by)
+    SELECT platform, 'orders', now, now + 3600000, 'the platform is updated', 'operator'
+    FROM (SELECT platform, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now FROM numbers LIMIT 1) AS one`;
+  const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(platform || ' maintenance', 0)) FROM numbers LIMIT 1`;
+  const WAITS = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+
+  /** The response to an order that begins while the operator sets the maintenance, and waits for it. */
+  async function orderMeanwhile(operator: Client): Promise<TestAnswer> {
+    await operator.query('BEGIN');
+    await operator.query(LOCK);
+    const answer = gateway.post(ORDERS, newOrder());
+    await until('the order waits', async () => (await askDatabase(postgres, WAITS)).length > 0);
+    await operator.query(SET);
+    await operator.query('COMMIT');
+    return answer;
+  }
+
+  it('D44 an order that waits for the lock of the operator decides by the time at which it has it, and does not begin', async () => {
+    expect((await onceServed(() => gateway.post(ORDERS, newOrder()))).status).toBe(201);
+    const operator = new Client(postgres);
+    await operator.connect();
+    let answer = await orderMeanwhile(operator);
+    // An order waits for 250 ms at most, and a slow machine needs longer.
+    while (answer.body['code'] === 'dependency-unavailable') {
+      await operator.query('DELETE FROM maintenance');
+      answer = await orderMeanwhile(operator);
+    }
+    expect([answer.status, answer.body['code']]).toEqual([503, 'maintenance']);
+    await operator.end();
   });
 });
 
