@@ -42,12 +42,12 @@ type Failure = Problem | GatewayUnreachable;
 
 const DEADLINE_MS = 60_000;
 /** A timer of more would end at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_ATTEMPTS = 3;
 const KEPT_CHARACTERS = 4_000_000;
 /** Full jitter: a wait is drawn from nothing to this, doubled with each attempt. */
 const FIRST_WAIT_MS = 200;
-const LONGEST_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 
 /** What came with the results, as it came: most callers never ask. */
 const came = new WeakMap<object, { response: Response; requestId: string; attempts: number }>();
@@ -107,7 +107,7 @@ export class Exchange {
   ): Promise<unknown> {
     const prepared = prepare(this.#base, { id, operation, input, options, acting, payload });
     const { signal } = options;
-    const timeoutMs = Math.min(options.timeoutMs ?? this.#options.timeoutMs ?? DEADLINE_MS, LONGEST_TIMER_MS);
+    const timeoutMs = Math.min(options.timeoutMs ?? this.#options.timeoutMs ?? DEADLINE_MS, MAX_TIMER_MS);
     signal?.throwIfAborted();
     const end = new AbortController();
     const abort = () => end.abort(signal?.reason);
@@ -239,7 +239,7 @@ export class Exchange {
 
   #waitBefore(attempt: number, retryAfterMs = 0): number {
     const { random = Math.random } = this.#options;
-    const most = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), LONGEST_WAIT_MS);
+    const most = Math.min(FIRST_WAIT_MS * 2 ** (attempt - 1), MAX_WAIT_MS);
     return retryAfterMs + random() * most;
   }
 }

@@ -33,7 +33,7 @@ const WAIT_MS = 2_000;
 /** A stream without an answer for so long is told once, where nobody listens to its retries: something in between may hold it back. */
 const QUIET_MS = 30_000;
 /** Far more than the gateway writes: a row has its account and a message, an event one job. */
-const LONGEST_LINE = 1_000_000;
+const MAX_LINE = 1_000_000;
 const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 
@@ -224,7 +224,7 @@ function isLost(error: unknown): boolean {
   return (error as { name?: unknown } | null)?.name === 'TypeError';
 }
 
-/** The lines of a text, each of at most {@link LONGEST_LINE} characters. What was read before is not read again with each chunk. */
+/** The lines of a text, each of at most {@link MAX_LINE} characters. What was read before is not read again with each chunk. */
 async function* lines(
   body: ReadableStream<Uint8Array>,
   signal?: AbortSignal,
@@ -247,8 +247,8 @@ async function* lines(
       }
       begun.push(rest);
       length += rest.length;
-      if (length > LONGEST_LINE)
-        throw new Error(`A line of more than ${LONGEST_LINE} characters is not the gateway's`);
+      if (length > MAX_LINE)
+        throw new Error(`A line of more than ${MAX_LINE} characters is not the gateway's`);
       if (done) {
         if (length > 0) yield begun.join('');
         return;

@@ -26,7 +26,7 @@ const MAX_LOOKED_AT = 2_000;
 const AT_ONCE = 200;
 /** For so long streams and webhooks share what was read: shorter than the time between two looks. */
 const SHARED_MS = 100;
-const MOST_SHARED = 20;
+const MAX_SHARED = 20;
 
 /**
  * Who reads, and whether only events of some enterprises and types are of interest. What happened before a change of the reader's rights is seen
@@ -46,7 +46,7 @@ export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
 @Injectable()
 export class EventsService implements OnModuleInit, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
-  readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MOST_SHARED, ttl: SHARED_MS });
+  readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MAX_SHARED, ttl: SHARED_MS });
   /** Of what is shared, so that each is opened once. */
   readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord>();
 

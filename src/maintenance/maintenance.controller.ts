@@ -8,7 +8,7 @@ import { ProblemException, type RequestFault } from '../problem/problem.exceptio
 import type { CallContext } from '../request/call-context.ts';
 import { MaintenanceDto, SetMaintenanceDto, toMaintenance } from './maintenance.dto.ts';
 
-const MOST_MS = 7 * 24 * 3_600_000;
+const MAX_MS = 7 * 24 * 3_600_000;
 
 @ApiTags('Gateway')
 @Controller('v1/maintenance')
@@ -76,7 +76,7 @@ export class MaintenanceController {
 function faultsOf(from: number | undefined, until: number, now: number): RequestFault[] {
   const errors: RequestFault[] = [];
   if (until <= now) errors.push({ pointer: '/until', detail: 'must be in the future' });
-  else if (until > now + MOST_MS)
+  else if (until > now + MAX_MS)
     errors.push({ pointer: '/until', detail: 'must be at most 7 days from now' });
   if (from !== undefined && from >= until)
     errors.push({ pointer: '/from', detail: 'must be before `until`' });

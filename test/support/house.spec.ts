@@ -49,6 +49,18 @@ it('one file declares what the requests of Fastify have in addition: no import w
   expect(declaring).toEqual(['src/request/request-stages.ts']);
 });
 
+it('a bound is called MAX_ or MIN_', () => {
+  const code = '{src,sandbox,sandbox-package/src,client/src,bench,scripts,test}/**/*.{ts,js}';
+  const files = globSync(code, { exclude: ['**/node_modules/**', '**/dist/**'] });
+  const others = files.flatMap((path) =>
+    [
+      ...readFileSync(path, 'utf8').matchAll(/\b(?:MOST|LEAST|LARGEST|SMALLEST|LONGEST|SHORTEST)_[A-Z]\w*/g),
+    ].map(([name]) => `${path}: ${name}`),
+  );
+  expect(files.length).toBeGreaterThan(500);
+  expect(others).toEqual([]);
+});
+
 describe('a document', () => {
   const pages = globSync('**/*.md', { exclude: ['**/node_modules/**', '**/dist/**'] }).map((page) => ({
     page,

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { WebhookConfig } from '../../config/app-config.ts';
 import { addressesWithin } from './addresses-within.ts';
 
-const LONGEST_URL = 2_048;
+export const MAX_URL_LENGTH = 2_048;
 
 /** Refused whatever is listed: the addresses where clouds give out credentials, and link-local ones. */
 const NEVER = blockList([
@@ -71,8 +71,8 @@ export class Destinations {
   /** Why this URL may not be called, in words for a caller; undefined: it may. A name is not resolved for that. */
   refusalOf(text: string): string | undefined {
     const url = URL.parse(text);
-    if (!url || text.length > LONGEST_URL || !/^https?:$/.test(url.protocol))
-      return `must be an https URL of at most ${LONGEST_URL} characters`;
+    if (!url || text.length > MAX_URL_LENGTH || !/^https?:$/.test(url.protocol))
+      return `must be an https URL of at most ${MAX_URL_LENGTH} characters`;
     if (url.username !== '' || url.password !== '') return 'must not have a user or a password';
     if (url.hash !== '') return 'must not have a fragment';
     if (url.port === '0') return 'must have a port from 1 to 65535';

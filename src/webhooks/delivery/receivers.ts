@@ -11,7 +11,7 @@ import { signedHeaders, signingSecretsOf } from './signature.ts';
 
 const ANSWER_MS = 10_000;
 /** A receiver may ask for this much patience. */
-const LONGEST_WAIT_S = 3_600;
+const MAX_WAIT_S = 3_600;
 const READ_BYTES = 1_024;
 /** The most deliveries of this process at the same time, tests of webhooks included: in all, of one caller, and to one webhook. */
 const MAX_AT_ONCE = 64;
@@ -88,7 +88,7 @@ export class Receivers implements OnApplicationShutdown {
     const retryAfterS = retryAfterSeconds(
       [response.headers['retry-after']].flat()[0],
       Date.now(),
-      LONGEST_WAIT_S,
+      MAX_WAIT_S,
     );
     return { status: response.statusCode, failure: null, retryAfterS };
   }

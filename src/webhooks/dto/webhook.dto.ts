@@ -18,6 +18,7 @@ import {
   Word,
 } from '../../validation/rules.ts';
 import { ALL_TYPES, errorOf, failingSinceOf, stateOf } from '../delivery/delivery-rules.ts';
+import { MAX_URL_LENGTH } from '../delivery/destinations.ts';
 import type { Sent } from '../delivery/receivers.ts';
 import {
   type Delivery,
@@ -36,8 +37,7 @@ const EXAMPLE_WEBHOOK = 'example-webhook';
 /** In base64: "not a secret, only an example". scripts/response-examples.ts shows it too. */
 const EXAMPLE_SECRET = 'whsec_bm90IGEgc2VjcmV0LCBvbmx5IGFuIGV4YW1wbGU=';
 const EXAMPLE_URL = 'http://127.0.0.1:8080/hook';
-const LONGEST_URL = 2_048;
-const MOST_ENTERPRISES = 200;
+const MAX_ENTERPRISES = 200;
 
 export class WebhookPath {
   @PathId({ example: EXAMPLE_WEBHOOK })
@@ -95,7 +95,7 @@ function ReceiverUrl(): PropertyDecorator {
   };
   const isUnbroken = (value: unknown) => typeof value !== 'string' || !/\s/.test(value);
   return applyDecorators(
-    Text(doc, { max: LONGEST_URL }),
+    Text(doc, { max: MAX_URL_LENGTH }),
     rule('unbroken', isUnbroken, 'must not have blanks or line ends'),
   );
 }
@@ -103,7 +103,7 @@ function ReceiverUrl(): PropertyDecorator {
 class WebhookTerms {
   @Optional()
   @IdentifierList(
-    { min: 1, max: MOST_ENTERPRISES },
+    { min: 1, max: MAX_ENTERPRISES },
     {
       example: ['ent-harbour'],
       description: 'Only events of orders and jobs of these enterprises; left out: of all that are granted',
