@@ -1,8 +1,7 @@
+import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
 
 /**
  * The platform appends the code of the enterprise to every account, and its interface does not say whether something stands between: so
@@ -11,7 +10,6 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 
 /** A suffix that the platform has shown counts for a day, because an enterprise may get another code. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-const MAX_REMEMBERED = 10_000;
 /** So many members do not end in the same letters by chance. */
 const MIN_MEMBERS = 10;
 const ODD = /[^a-z0-9]/;
@@ -22,29 +20,24 @@ export function sameCase(account: string): string {
   return account.toLowerCase();
 }
 
-/** The suffixes that answers of `addMembers` have shown, by enterprise. All replicas share them in Redis. */
+/** The suffixes that answers of `addMembers` have shown, by enterprise. All replicas share them. */
 @Injectable()
 export class AccountSuffixes {
-  readonly #known = new LRUCache<string, string>({ max: MAX_REMEMBERED, ttl: KEPT_MS });
   readonly #prefix: string;
 
   constructor(
     config: UpstreamConfig,
-    private readonly redis: SharedRedis,
+    private readonly cache: Cache,
   ) {
     this.#prefix = `${environmentName(config.baseUrl)}:account-suffix:`;
   }
 
-  async of(enterpriseGlobalId: string): Promise<string | undefined> {
-    const key = this.#keyOf(enterpriseGlobalId);
-    const shared = await this.redis.run((client) => client.get(key)).catch(() => null);
-    return shared ?? this.#known.get(key);
+  of(enterpriseGlobalId: string): Promise<string | undefined> {
+    return this.cache.get(this.#keyOf(enterpriseGlobalId));
   }
 
   async learn(enterpriseGlobalId: string, suffix: string): Promise<void> {
-    const key = this.#keyOf(enterpriseGlobalId);
-    this.#known.set(key, suffix);
-    await this.redis.run((client) => client.set(key, suffix, 'PX', KEPT_MS)).catch(() => undefined);
+    await this.cache.set(this.#keyOf(enterpriseGlobalId), suffix, KEPT_MS);
   }
 
   #keyOf(enterpriseGlobalId: string): string {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { createCache } from 'cache-manager';
 import { RecordedLog, settings } from '../../test/support/settings.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
+import { sharedTexts } from '../redis/shared-texts.ts';
 import fc from 'fast-check';
 import { parseJson } from '../shared/json.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
@@ -265,16 +267,15 @@ describe('added rows', () => {
 });
 
 describe('unsettled deletes', () => {
-  it('are remembered until they are settled, the latest ten thousand of them', async () => {
+  it('are remembered, each for itself, until they are settled or forgotten', async () => {
     const { upstream, redis } = settings();
-    const deletes = new UnsettledDeletes(
-      upstream,
-      new SharedRedis(redis, new RecordedLog().log, new Metrics()),
-    );
-    for (let member = 0; member <= 10_000; member++) await deletes.add('e', String(member));
-    expect(await deletes.settle('e', '0')).toBe(false);
+    const stores = sharedTexts(new SharedRedis(redis, new RecordedLog().log, new Metrics()));
+    const deletes = new UnsettledDeletes(upstream, createCache({ stores }));
+    await deletes.add('e', '1');
+    await deletes.add('e', '2');
     expect(await deletes.settle('f', '1')).toBe(false);
     expect([await deletes.settle('e', '1'), await deletes.settle('e', '1')]).toEqual([true, false]);
-    expect(await deletes.settle('e', '10000')).toBe(true);
+    await deletes.forget('e', '2');
+    expect(await deletes.settle('e', '2')).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
+import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
@@ -24,43 +24,36 @@ import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 import { isMasked, isWhole, MASKED } from './mobile-number.ts';
 
-/** They take about 2 MB. A day has only a few deletes with an unknown outcome. */
-const MAX_REMEMBERED = 10_000;
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Remembers deletes with an unknown outcome, so that a caller who repeats one gets 204 and not 404 (which also says that the member is gone):
- * for a day, in Redis for all replicas, or the latest of them in this process, where there is no Redis or it is away.
+ * Remembers deletes with an unknown outcome for a day, so that a caller who repeats one gets 204 and not 404 (which also says that the member
+ * is gone). All replicas share them.
  */
 @Injectable()
 export class UnsettledDeletes {
-  readonly #local = new Set<string>();
   readonly #prefix: string;
 
   constructor(
     config: UpstreamConfig,
-    private readonly redis: SharedRedis,
+    private readonly cache: Cache,
   ) {
     this.#prefix = `${environmentName(config.baseUrl)}:del:`;
   }
 
   async add(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
-    const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
-    const shared = await this.redis
-      .run((client) => client.set(key, '1', 'PX', KEPT_MS))
-      .catch(() => undefined);
-    if (shared) return;
-    this.#local.delete(key);
-    this.#local.add(key);
-    const [oldest] = this.#local;
-    if (this.#local.size > MAX_REMEMBERED && oldest !== undefined) this.#local.delete(oldest);
+    await this.cache.set(this.#keyOf(enterpriseGlobalId, memberGlobalId), '1', KEPT_MS);
   }
 
-  /** Forgets the delete. Returns true where it was remembered. */
+  async forget(enterpriseGlobalId: string, memberGlobalId: string): Promise<void> {
+    await this.cache.del(this.#keyOf(enterpriseGlobalId, memberGlobalId));
+  }
+
+  /** Forgets the delete. Resolves to whether it was remembered. */
   async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
-    const key = this.#keyOf(enterpriseGlobalId, memberGlobalId);
-    const removed = await this.redis.run((client) => client.del(key)).catch(() => 0);
-    return this.#local.delete(key) || removed === 1;
+    const found = await this.cache.get(this.#keyOf(enterpriseGlobalId, memberGlobalId));
+    if (found !== undefined) await this.forget(enterpriseGlobalId, memberGlobalId);
+    return found !== undefined;
   }
 
   #keyOf(enterpriseGlobalId: string, memberGlobalId: string): string {
@@ -129,7 +122,7 @@ export class MemberService {
     if (call.dryRun) await this.#showLeaving(call.dryRun, call, ids);
     try {
       await this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
-      await this.unsettled.settle(enterpriseGlobalId, memberGlobalId);
+      await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
     } catch (error) {
       const problem = asProblem(error);
       if (!(problem instanceof ProblemException)) throw error;

@@ -1,7 +1,18 @@
+import { CacheModule } from '@nestjs/cache-manager';
 import { Global, Module } from '@nestjs/common';
 import { SharedRedis } from './shared-redis.ts';
+import { sharedTexts } from './shared-texts.ts';
 
-/** The Redis connection for every module. Orders have a separate connection. */
+/** The Redis connection for every module, and Nest's `Cache` for what all replicas may learn from each other. */
 @Global()
-@Module({ providers: [SharedRedis], exports: [SharedRedis] })
+@Module({
+  imports: [
+    CacheModule.registerAsync({
+      inject: [SharedRedis],
+      useFactory: (redis: SharedRedis) => ({ stores: sharedTexts(redis) }),
+    }),
+  ],
+  providers: [SharedRedis],
+  exports: [SharedRedis, CacheModule],
+})
 export class RedisModule {}

@@ -1,8 +1,8 @@
+import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { Readings } from '../config/readings.ts';
 import { environmentName } from '../redis/key-names.ts';
-import { SharedRedis } from '../redis/shared-redis.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { operations } from './operations.ts';
 import { PlatformReadings } from './platform-readings.ts';
@@ -14,27 +14,34 @@ const KEPT_MS = 60 * 60 * 1000;
 /** How long a replica does not see what another one has learned. It learns the same by one call more. */
 const ASK_EVERY_MS = 60 * 1000;
 
+/** What replicas learn from each other. */
+interface Learned {
+  readonly size: number | undefined;
+  readonly listsDeleted: boolean;
+}
+
 /** The number of the first page. */
 export type FirstPage = 0 | 1;
 
 /**
  * Keeps what the platform has shown of its list of members: how many members it gives at once, which number the first page has, and whether it
- * lists deleted employees. All replicas share the size and the last one in Redis.
+ * lists deleted employees. All replicas share the size and the last one.
  */
 @Injectable()
 export class PageLimit {
   readonly #key: string;
   readonly #deletedKey: string;
-  #size: Promise<number> | undefined;
-  #until = 0;
+  /** What the cache had a short time ago: with a question for each list, Redis would be asked for each. */
+  #learned: Promise<Learned> | undefined;
+  #askAgainAt = 0;
   /** The largest size in which the platform has given a page. */
   #given = 0;
   #first: { readonly page: FirstPage; readonly until: number } | undefined;
-  #listsDeleted = { value: false, until: 0 };
+  #sawDeleted = false;
 
   constructor(
     config: UpstreamConfig,
-    private readonly redis: SharedRedis,
+    private readonly cache: Cache,
     private readonly gaps: UpstreamGaps,
     private readonly readings: PlatformReadings,
   ) {
@@ -42,9 +49,9 @@ export class PageLimit {
     this.#deletedKey = `${environmentName(config.baseUrl)}:member-list-deleted`;
   }
 
-  size(): Promise<number> {
-    if (this.#size && performance.now() < this.#until) return this.#size;
-    return this.#keep(this.#shared(), ASK_EVERY_MS);
+  async size(): Promise<number> {
+    const { size = MAX_PAGE_SIZE } = await this.#ask();
+    return Math.min(size, MAX_PAGE_SIZE, this.readings.of('maxPageSize') ?? MAX_PAGE_SIZE);
   }
 
   /** The platform has shown that its pages have no more members than that. */
@@ -52,10 +59,8 @@ export class PageLimit {
     this.note('data.pageSize');
     this.#given = Math.min(this.#given, size);
     if (size >= (await this.size())) return;
-    await this.#keep(Promise.resolve(size), this.redis.configured ? ASK_EVERY_MS : KEPT_MS);
-    await this.redis
-      .run((client) => client.set(this.#key, String(size), 'PX', KEPT_MS))
-      .catch(() => undefined);
+    this.#learned = Promise.resolve({ ...(await this.#ask()), size });
+    await this.cache.set(this.#key, String(size), KEPT_MS);
   }
 
   /** The platform has given a page of this size, so one refusal does not mean the size. */
@@ -86,20 +91,14 @@ export class PageLimit {
 
   /** Whether the platform is known to list deleted employees too. */
   async listsDeleted(): Promise<boolean> {
-    const known = this.readings.of('deletedMembers');
-    if (known !== undefined) return known === 'listed' || this.#listsDeleted.value;
-    if (!this.redis.configured || performance.now() < this.#listsDeleted.until)
-      return this.#listsDeleted.value;
-    const { value } = this.#listsDeleted;
-    this.#listsDeleted = { value, until: performance.now() + ASK_EVERY_MS };
-    const shared = await this.redis.run((client) => client.exists(this.#deletedKey)).catch(() => 0);
-    return (this.#listsDeleted.value ||= shared === 1);
+    if (this.#sawDeleted || this.readings.of('deletedMembers') === 'listed') return true;
+    return this.readings.of('deletedMembers') === undefined && (await this.#ask()).listsDeleted;
   }
 
   async sawDeleted(): Promise<void> {
-    if (this.#listsDeleted.value) return;
-    this.#listsDeleted = { value: true, until: performance.now() + ASK_EVERY_MS };
-    await this.redis.run((client) => client.set(this.#deletedKey, '1', 'PX', KEPT_MS)).catch(() => undefined);
+    if (this.#sawDeleted) return;
+    this.#sawDeleted = true;
+    await this.cache.set(this.#deletedKey, '1', KEPT_MS);
   }
 
   /** A limit of the platform that its interface does not have. */
@@ -109,21 +108,17 @@ export class PageLimit {
     this.gaps.add(operations.listMembers, notes);
   }
 
-  #keep(size: Promise<number>, forMs: number): Promise<number> {
-    this.#until = performance.now() + forMs;
-    return (this.#size = size);
+  #ask(): Promise<Learned> {
+    if (this.#learned && performance.now() < this.#askAgainAt) return this.#learned;
+    this.#askAgainAt = performance.now() + ASK_EVERY_MS;
+    return (this.#learned = this.#shared());
   }
 
-  /** Where Redis is away, this replica goes on with what it knows. */
-  async #shared(): Promise<number> {
-    const known = this.#size;
-    const largest = Math.min(MAX_PAGE_SIZE, this.readings.of('maxPageSize') ?? MAX_PAGE_SIZE);
-    if (!this.redis.configured) return largest;
-    try {
-      const size = await this.redis.run((client) => client.get(this.#key));
-      return /^[1-9]\d{0,2}$/.test(size ?? '') ? Math.min(largest, Number(size)) : largest;
-    } catch {
-      return (await known) ?? largest;
-    }
+  async #shared(): Promise<Learned> {
+    const [size = '', deleted] = await this.cache.mget<string>([this.#key, this.#deletedKey]);
+    return {
+      size: /^[1-9]\d{0,2}$/.test(size) ? Number(size) : undefined,
+      listsDeleted: deleted !== undefined,
+    };
   }
 }
