@@ -37,7 +37,7 @@ const STAGES: readonly (readonly [place: RegExp, stage: string])[] = [
     'strict JSON, reading, mapping',
   ],
   [
-    /^(keyv|cache-manager|dist\/read-cache\/|dist\/operation\/(read|page))/,
+    /^(dist\/read-cache\/|dist\/operation\/(read|page))/,
     'read cache, ETag, text of the page',
   ],
   [/^dist\/(http|caller|validation|tenancy|operation)\//, 'hooks, callers, rates, validation'],

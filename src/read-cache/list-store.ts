@@ -1,10 +1,9 @@
-import { Cache } from '@nestjs/cache-manager';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CacheConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
-import type { SharedList } from './redis-store.ts';
+import { redisStore, type RedisStore, type SharedList } from './redis-store.ts';
 import type { LastResponse } from '../upstream/classify.ts';
 
 /** A list of the platform, or another result of a read. Readers share it, so they must not change it. */
@@ -49,7 +48,7 @@ const RENEWED = 0.1;
 /** Before the keys in Redis. */
 const FORMAT = 'r4:';
 
-/** Stores lists in the process and, behind Nest's cache, in Redis. A failure of Redis is a miss. */
+/** Stores lists in the process and in Redis. A failure of Redis is a miss. */
 @Injectable()
 export class ListStore {
   readonly #first = new LRUCache<string, LocalList>({
@@ -58,7 +57,7 @@ export class ListStore {
     sizeCalculation: ({ length }, key) => BYTES_FOR_EACH * length + 2 * key.length,
     ttlResolution: 0,
   });
-  readonly #second: Cache | undefined;
+  readonly #second: RedisStore | undefined;
   /** Lists that Redis is asked for. */
   readonly #asked = new SingleFlight<List<unknown> | undefined>();
   /** Lists that are being written to Redis, each with the one that follows it. */
@@ -67,8 +66,8 @@ export class ListStore {
   readonly lifeMs: number;
   #versions = 0;
 
-  constructor(cache: Cache, redis: SharedRedis, { ttlMs }: CacheConfig) {
-    if (redis.configured) this.#second = cache;
+  constructor(redis: SharedRedis, { ttlMs }: CacheConfig) {
+    this.#second = redisStore(redis);
     this.lifeMs = ttlMs;
   }
 
@@ -87,7 +86,7 @@ export class ListStore {
   }
 
   async #find<T>(key: string, { lifeMs, form }: Storing<T>): Promise<List<T> | undefined> {
-    const found = await this.#second?.get<SharedList>(FORMAT + key).catch(() => undefined);
+    const found = await this.#second?.get(FORMAT + key).catch(() => undefined);
     if (!found) return undefined;
     const { text, askedAt, generation } = found;
     const held = this.#first.get(key);
@@ -118,7 +117,7 @@ export class ListStore {
   }
 
   /** Writes one list at a time for each key. Where refreshes are faster than Redis, only the last has to be made text and stored. */
-  async #share<T>(second: Cache, key: string, list: List<T>, { lifeMs, form }: Storing<T>): Promise<void> {
+  async #share<T>(second: RedisStore, key: string, list: List<T>, { lifeMs, form }: Storing<T>) {
     if (this.#sharing.has(key)) {
       this.#sharing.set(key, list);
       return;

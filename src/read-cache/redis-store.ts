@@ -1,5 +1,4 @@
 import { Cluster } from 'ioredis';
-import { Keyv } from 'keyv';
 import { Batcher } from '../kit/batcher/batcher.ts';
 import { emptyIfForeign } from '../kit/sealed-store/sealed-store.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
@@ -32,14 +31,20 @@ end
 /** Redis serves no other client while a command runs. In characters. */
 const MAX_COMMAND = 256 * 1024;
 
+/** Fails where Redis is away. */
+export interface RedisStore {
+  get(key: string): Promise<SharedList | undefined>;
+  /** Stores nothing that has no end of its life. */
+  set(key: string, list: SharedList, lifeMs: number): Promise<void>;
+}
+
 /**
- * The second level of the cache, in Redis. Lists are sealed, because they have personal data. Only the expiry in Redis counts: the end that
- * Keyv writes is by the writer's clock, which other replicas do not share. Nest's cache takes a Keyv; what Keyv does around each value
- * (hooks, events, namespaces, a second envelope) costs more than the value, so `get` and `set` go to Redis themselves.
+ * The second level of the cache, in Redis; undefined where none is configured. Lists are sealed, because they have personal data. Nest's
+ * `Cache` is not on the way of a read: what it and Keyv do around each value costs more than the value (decision 8).
  */
-export function redisStore(redis: SharedRedis): Keyv[] {
+export function redisStore(redis: SharedRedis): RedisStore | undefined {
   const entries = redis.sealed('cache');
-  if (!entries) return [];
+  if (!entries) return undefined;
   const stores = new Batcher<Entry, void>(
     'cache',
     (all) =>
@@ -62,16 +67,16 @@ export function redisStore(redis: SharedRedis): Keyv[] {
       ),
     (send) => redis.atEndOfTurn(send),
   );
-  const get = async (key: string): Promise<SharedList | undefined> => {
-    const stored = entries.open(await lookups.add(key), key);
-    return stored === undefined ? undefined : fromText(stored);
+  return {
+    async get(key) {
+      const stored = entries.open(await lookups.add(key), key);
+      return stored === undefined ? undefined : fromText(stored);
+    },
+    async set(key, list, lifeMs) {
+      if (lifeMs < 1) return;
+      await stores.add({ key, sealed: entries.seal(toText(list), key), lifeMs: Math.floor(lifeMs) });
+    },
   };
-  const set = async (key: string, list: SharedList, lifeMs?: number): Promise<boolean> => {
-    if (lifeMs === undefined || lifeMs < 1) return false;
-    await stores.add({ key, sealed: entries.seal(toText(list), key), lifeMs: Math.floor(lifeMs) });
-    return true;
-  };
-  return [Object.assign(new Keyv(), { get, set })];
 }
 
 function grouped(entries: readonly Entry[]): Entry[][] {
