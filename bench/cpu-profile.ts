@@ -36,10 +36,7 @@ const STAGES: readonly (readonly [place: RegExp, stage: string])[] = [
     /^dist\/(shared\/json|upstream\/(wire\/|classify|gaps)|order\/order\.mapper)/,
     'strict JSON, reading, mapping',
   ],
-  [
-    /^(dist\/read-cache\/|dist\/operation\/(read|page))/,
-    'read cache, ETag, text of the page',
-  ],
+  [/^(dist\/read-cache\/|dist\/operation\/(read|page))/, 'read cache, ETag, text of the page'],
   [/^dist\/(http|caller|validation|tenancy|operation)\//, 'hooks, callers, rates, validation'],
   [/^dist\/order-(ledger|store)\//, 'order ledger'],
   [/^dist\/(transport|upstream|token)\//, 'call of the platform'],

@@ -2,10 +2,10 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { errorSummary } from '../observability/error-summary.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { edge } from '../shared/edge.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
 import { HeldJob, HoldLost } from './store/held-job.ts';
@@ -23,8 +23,7 @@ const SWEEP_MS = 10_000;
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
-  #timer: NodeJS.Timeout | undefined;
-  #looking = false;
+  #endPoll: (() => void) | undefined;
   #sweptAt = -Infinity;
 
   constructor(
@@ -45,15 +44,12 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
 
   onApplicationBootstrap(): void {
     this.#worker.start();
-    this.#timer = setInterval(
-      edge('jobs', () => this.#look()),
-      LOOK_MS,
-    ).unref();
+    this.#endPoll = poll('jobs', LOOK_MS, () => this.#look());
   }
 
   /** Begins nothing further. The response to what was sent may come until its deadline, so that the result is recorded. */
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
     await this.#worker.close();
   }
 
@@ -80,16 +76,12 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
-  /** One look at a time. A failure means that the store is away, which the log says already. */
+  /** A failure means that the store is away, which the log says already. */
   async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
     const unfinished = await this.store.unfinished().catch(() => undefined);
-    if (unfinished) {
-      this.#measure(unfinished);
-      await this.#sweep().catch(() => undefined);
-    }
-    this.#looking = false;
+    if (!unfinished) return;
+    this.#measure(unfinished);
+    await this.#sweep().catch(() => undefined);
   }
 
   async #sweep(): Promise<void> {

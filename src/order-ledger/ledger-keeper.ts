@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { poll } from '../kit/poll/poll.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { edge } from '../shared/edge.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { WriteRecords } from './write-rows.ts';
 
@@ -10,7 +10,7 @@ const SWEEP_MS = 500;
 /** Twice a second ends leases that have run out, and deletes records that are no longer kept. */
 @Injectable()
 export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
@@ -20,14 +20,11 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.metrics.follow('gateway_order_records_unreadable', () => [[{}, this.records.unreadable]]);
-    this.#timer = setInterval(
-      edge('order ledger', () => this.tick()),
-      SWEEP_MS,
-    ).unref();
+    this.#endPoll = poll('order ledger', SWEEP_MS, () => this.tick());
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
   }
 
   /** Never fails: where the database is away or stopped, the log has said so, and the next run tries again. */

@@ -2,10 +2,10 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { isSought, SOUGHT } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { ordersWithoutSearch, SEARCH } from '../order-ledger/search-store.ts';
-import { edge } from '../shared/edge.ts';
 import { add } from '../tasks/task-store.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 import { OrderReconciler } from './reconcile-order.ts';
@@ -21,9 +21,8 @@ const UNREAD_MS = 60_000;
 @Injectable()
 export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
   #scannedAt = -Infinity;
-  #isScanning = false;
 
   constructor(
     private readonly database: Database,
@@ -42,14 +41,11 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
 
   onApplicationBootstrap(): void {
     this.#worker.start();
-    this.#timer = setInterval(
-      edge('reconciliation', () => this.#tick()),
-      this.times.scan,
-    ).unref();
+    this.#endPoll = poll('reconciliation', this.times.scan, () => this.#tick());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
     await this.#worker.close();
   }
 
@@ -70,12 +66,10 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
     }
   }
 
-  /** One scan at a time. A failure means that the database is away, which the log says already, and the next tick scans. */
+  /** A failure means that the database is away, which the log says already, and the next tick scans. */
   async #tick(): Promise<void> {
-    if (this.#isScanning || performance.now() - this.#scannedAt < this.times.scanOfAll) return;
-    this.#isScanning = true;
+    if (performance.now() - this.#scannedAt < this.times.scanOfAll) return;
     await this.#scan().catch(() => undefined);
-    this.#isScanning = false;
   }
 
   /** Adds the tasks that are missing, as after a restored backup or a mistake by hand. */

@@ -1,9 +1,9 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { poll } from '../kit/poll/poll.ts';
 import { Log } from '../observability/log.ts';
 import type { LedgerRecord } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { endOfDoubt } from '../order-ledger/write-outcome.ts';
-import { edge } from '../shared/edge.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { AttemptStore } from './attempt-store.ts';
 import { ReconciliationSchedule } from './schedule.ts';
@@ -20,8 +20,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
   /** The codes with which all orders in doubt were looked at, and when. */
   #lookedWith: unknown;
   #lookedAt = -Infinity;
-  #isLooking = false;
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
 
   constructor(
     private readonly ledger: ObservedOrderLedger,
@@ -32,14 +31,11 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
   ) {}
 
   onApplicationBootstrap(): void {
-    this.#timer = setInterval(
-      edge('taught codes', () => this.#tick()),
-      this.times.scan,
-    ).unref();
+    this.#endPoll = poll('taught codes', this.times.scan, () => this.#tick());
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
   }
 
   /** A store that cannot be read stands in the log already, and the next tick looks again. */
@@ -48,16 +44,13 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     const at = performance.now();
     // A replica that has not read the profile yet may still leave an order in doubt.
     const isDue = codes !== this.#lookedWith || at - this.#lookedAt >= this.times.scanOfAll;
-    if (this.#isLooking || !isDue || Object.keys(codes.order ?? {}).length === 0) return;
-    this.#isLooking = true;
+    if (!isDue || Object.keys(codes.order ?? {}).length === 0) return;
     try {
       for (const record of await this.#doubted()) await this.#settle(record);
       this.#lookedWith = codes;
       this.#lookedAt = at;
     } catch {
       // See above.
-    } finally {
-      this.#isLooking = false;
     }
   }
 
