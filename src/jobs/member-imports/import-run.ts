@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { ProblemException } from '../../problem/problem.exception.ts';
 import type { HeldJob } from '../store/held-job.ts';
 import { type EndState, type RowResult, sumOf } from '../store/job-record.ts';
@@ -44,18 +45,22 @@ export class ImportRun {
     return held.finish('failed', new ProblemException('outcome-unknown', { detail: LOST }));
   }
 
-  /** Waits also after a failure, so that no chunk is still at work, and throws the first one. */
+  /** Begins no chunk after a failure, waits so that none is still at work, and throws the failure: it is one of the whole job. */
   async #runChunks(): Promise<void> {
-    const next = Array.from({ length: this.#chunks }).keys();
-    const work = async () => {
-      for (const chunk of next) {
+    const limit = pLimit({ concurrency: CHUNKS_AT_A_TIME, rejectOnClear: true });
+    const work = async (chunk: number) => {
+      try {
         const open = await this.#open(chunk);
         if (open) this.#begun.set(chunk, open);
         await open?.run();
         this.#begun.delete(chunk);
+      } catch (error) {
+        limit.clearQueue();
+        throw error;
       }
     };
-    for (const result of await Promise.allSettled(Array.from({ length: CHUNKS_AT_A_TIME }, work)))
+    const chunks = Array.from({ length: this.#chunks }, (_, chunk) => limit(work, chunk));
+    for (const result of await Promise.allSettled(chunks))
       if (result.status === 'rejected') throw result.reason;
   }
 
