@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Watchers } from '../operation/watchers.ts';
+import { type Look, Watchers } from '../operation/watchers.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Grants } from '../request/call-context.ts';
 import type { EventDto, WatchEventsQuery } from './dto/event.dto.ts';
@@ -11,7 +10,7 @@ const COMMENT_MS = 15_000;
 /** A slow reader holds so many events in the process at most. */
 const PAGE = 100;
 
-/** Gives events as server-sent events (of the HTML standard). */
+/** Gives events as server-sent events. */
 @Injectable()
 export class EventStream {
   #askedAt = -Infinity;
@@ -31,29 +30,22 @@ export class EventStream {
     wanted: WatchEventsQuery,
     grantsNow: () => Promise<Grants | undefined>,
   ): AsyncGenerator<string> {
-    const { over } = this.watchers;
     let next = after;
-    let quietSince = performance.now();
     // At once, so that a reader that loses its stream before the first event misses none.
     yield placeOf(next);
-    while (!over.aborted) {
+    const look = async (): Promise<Look> => {
       const grants = await grantsNow();
-      if (!grants) return;
+      if (!grants) return { next: 'end' };
       const newest = await this.#ask();
-      if (newest !== undefined && newest > next) {
-        const page = await this.#page({ ...wanted, after: next, limit: PAGE }, grants, newest);
-        if (page === 'dropped') return;
-        for (const event of page?.items ?? []) yield textOf(event);
-        if ((page?.items ?? []).length > 0) quietSince = performance.now();
-        next = page?.next ?? next;
-        if (page) continue;
-      }
-      if (performance.now() - quietSince > COMMENT_MS) {
-        quietSince = performance.now();
-        yield `: no event\n${placeOf(next)}`;
-      }
-      await sleep(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
-    }
+      if (newest === undefined || newest <= next) return {};
+      const page = await this.#page({ ...wanted, after: next, limit: PAGE }, grants, newest);
+      if (page === 'dropped') return { next: 'end' };
+      if (!page) return {};
+      next = page.next;
+      return { texts: page.items.map(textOf), next: 'again' };
+    };
+    const comment = () => `: no event\n${placeOf(next)}`;
+    yield* this.watchers.follow(look, { pauseMs: LOOK_MS, quietMs: COMMENT_MS, comment });
   }
 
   /** One question for all streams of the process. While the store is away there is no newest event, and readers keep what they have. */

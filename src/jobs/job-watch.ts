@@ -1,15 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Watchers } from '../operation/watchers.ts';
 import { toJob } from './dto/job.dto.ts';
 import { isEnded, type JobRecord } from './store/job-record.ts';
 import { JobStore } from './store/job-store.ts';
 
-const LOOK_MS = 500;
-/** Shorter than the time after which a connection without traffic counts as stalled. */
-const COMMENT_MS = 5_000;
+/** A quiet stream has a comment before a connection without traffic counts as stalled. */
+const PACE = { pauseMs: 500, quietMs: 5_000, comment: () => ': no change\n\n' };
 
-/** Gives the progress of jobs as server-sent events (of the HTML standard). */
+/** Gives the progress of jobs as server-sent events. */
 @Injectable()
 export class JobWatch {
   constructor(
@@ -18,26 +16,19 @@ export class JobWatch {
   ) {}
 
   /** `seen`: the version that the client has had already. The events also end when the caller may not see the job any more. */
-  async *events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
-    const { over } = this.watchers;
+  events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
+    let current = job;
     let known = seen;
-    let quietSince = performance.now();
-    for (let current = job; !over.aborted;) {
-      if (isEnded(current.state)) return yield eventOf('done', current);
-      if (current.version > known) {
-        known = current.version;
-        quietSince = performance.now();
-        yield eventOf('progress', current);
-      } else if (performance.now() - quietSince > COMMENT_MS) {
-        quietSince = performance.now();
-        yield ': no change\n\n';
-      }
-      await sleep(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+    return this.watchers.follow(async () => {
       // While the store is away the client keeps what it has.
-      const next = await this.store.read(job.definition.jobId).catch(() => current);
-      if (!next || !(await maySee())) return;
-      current = next;
-    }
+      const found = await this.store.read(job.definition.jobId).catch(() => current);
+      if (!found || !(await maySee())) return { next: 'end' };
+      current = found;
+      if (isEnded(found.state)) return { texts: [eventOf('done', found)], next: 'end' };
+      if (found.version <= known) return {};
+      known = found.version;
+      return { texts: [eventOf('progress', found)] };
+    }, PACE);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { finished, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, StreamableFile } from '@nestjs/common';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
@@ -8,20 +9,50 @@ import { edge } from '../shared/edge.ts';
 const MAX_WATCHERS = 500;
 const MAX_WATCHERS_OF_CALLER = 100;
 
-/** Those who have a stream of server-sent events open. */
+/** What a look has found. */
+export interface Look {
+  readonly texts?: readonly string[];
+  /** `again`: there may be more to find at once. `end`: nothing follows. Else the next look is after a pause. */
+  readonly next?: 'again' | 'end';
+}
+
+interface Pace {
+  readonly pauseMs: number;
+  /** A comment follows where nothing was found for this time, so that the connection does not count as stalled. */
+  readonly quietMs: number;
+  readonly comment: () => string;
+}
+
+/** Those who have a stream of server-sent events (of the HTML standard) open. */
 @Injectable()
 export class Watchers implements BeforeApplicationShutdown {
   readonly #shutdown = new AbortController();
   /** How many each caller has. */
   readonly #open = new Map<string, number>();
 
-  /** The process ends: a client whose events end connects again, to another process. */
-  get over(): AbortSignal {
-    return this.#shutdown.signal;
-  }
-
   beforeApplicationShutdown(): void {
     this.#shutdown.abort();
+  }
+
+  /** What one look after the other finds. It also ends when the process does: a client connects again, to another process. */
+  async *follow(
+    look: () => Promise<Look>,
+    { pauseMs, quietMs, comment }: Pace,
+  ): AsyncGenerator<string, void> {
+    const { signal } = this.#shutdown;
+    let quietSince = performance.now();
+    while (!signal.aborted) {
+      const { texts = [], next } = await look();
+      yield* texts;
+      if (next === 'end') return;
+      if (texts.length > 0) quietSince = performance.now();
+      if (next === 'again') continue;
+      if (performance.now() - quietSince > quietMs) {
+        quietSince = performance.now();
+        yield comment();
+      }
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 
   /** The response that streams these events. It counts as one of the caller until it has ended, and then nothing more is asked for it. */
