@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
+import { contentTypeOf, PAGE_HEADERS, StaticContent } from '../http/static-content.ts';
 import { ManagementListener } from '../observability/management.listener.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 import { RedisAway } from '../redis/shared-redis.ts';
-import { shippedFile } from '../shared/shipped-file.ts';
+import { lazily, shippedFile } from '../shared/shipped-file.ts';
 import { ConsoleData } from './console-data.ts';
 import { runbook } from './runbook.ts';
 
@@ -15,21 +16,12 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 const HEADERS = {
+  ...PAGE_HEADERS,
   'content-security-policy': POLICY,
   'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 };
 
-const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
-};
 const FILES = [
   ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
   ...[
@@ -62,7 +54,7 @@ const OPERATIONS: readonly RegExp[] = [
 @Injectable()
 export class Console implements OnModuleInit {
   readonly #files = pageFiles();
-  readonly #runbook = runbook();
+  readonly #runbook = runbookPage();
 
   constructor(
     private readonly listener: ManagementListener,
@@ -80,9 +72,12 @@ export class Console implements OnModuleInit {
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
-    if (path === '/runbook') return send(response, 200, TYPES['html'] ?? '', this.#runbook());
-    const file = this.#files.get(path === '' ? '/' : path);
-    if (file) return send(response, 200, file.type, file.bytes);
+    const file = path === '/runbook' ? this.#runbook() : this.#files.get(path === '' ? '/' : path);
+    if (file) {
+      const { status, headers, body } = await file.response(request.headers);
+      const length = body && { 'content-length': body.length };
+      return void response.writeHead(status, { ...headers, ...length }).end(body);
+    }
     const read = this.data.read(path, new URLSearchParams(query));
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');
     const json = (status: number, data: object): void =>
@@ -103,12 +98,17 @@ export class Console implements OnModuleInit {
   }
 }
 
+function runbookPage(): () => StaticContent {
+  const html = runbook();
+  return lazily(() => new StaticContent(contentTypeOf('runbook.html'), html(), HEADERS));
+}
+
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */
 function pageFiles() {
   const files = FILES.map((name) => {
     const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
-    const type = TYPES[name.split('.')[1] ?? ''] ?? '';
-    return [name === 'index.html' ? '/' : `/${name}`, { type, bytes }] as const;
+    const content = new StaticContent(contentTypeOf(name), bytes, HEADERS);
+    return [name === 'index.html' ? '/' : `/${name}`, content] as const;
   });
   return new Map(files);
 }

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
-import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { JwtCallers } from '../caller/jwt-callers.ts';
 import { ListenConfig } from '../config/app-config.ts';
+import { contentTypeOf } from '../http/static-content.ts';
 import { openApiDocument, type ResponseExamples } from '../operation/openapi/document.ts';
 import { BEARER } from '../operation/openapi/operation-description.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -41,14 +41,6 @@ const OWN = [
   'credential.js',
 ];
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.json': 'application/json; charset=utf-8',
-};
-
 /** Allows scripts, styles and requests of this origin only, and data URLs for the icons of Swagger UI. */
 const UI_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -64,7 +56,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const own = (name: string) => new URL(`api-page/${name}`, import.meta.url);
   const packaged = pathToFileURL(require.resolve('swagger-ui-dist/package.json'));
   const index = new FixedContent(
-    TYPES['.html'] as string,
+    contentTypeOf('index.html'),
     linked(shippedFile(own('index.html')).toString(), publicPath),
     UI_POLICY,
   );
@@ -73,7 +65,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
       const markdown = shippedFile(file).toString();
       const content = () =>
         new FixedContent(
-          TYPES['.html'] as string,
+          contentTypeOf(`${name}.html`),
           linked(documentHtml(title, markdown), publicPath),
           PAGE_POLICY,
         );
@@ -91,7 +83,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
     lazily(() => {
       const api = withAccepted(app, make());
       if (publicPath !== '') api.servers = [{ url: publicPath }];
-      return new FixedContent(TYPES['.json'] as string, linked(JSON.stringify(api), publicPath));
+      return new FixedContent(contentTypeOf('openapi.json'), linked(JSON.stringify(api), publicPath));
     });
   const document = json(() => openApiDocument(app, JSON.parse(examples) as ResponseExamples));
   const document30 = json(() => JSON.parse(copy.toString()) as OpenAPIObject);
@@ -127,7 +119,7 @@ function withAccepted(app: NestFastifyApplication, document: OpenAPIObject): Ope
 }
 
 function fileContent(file: URL): FixedContent {
-  return new FixedContent(TYPES[extname(file.pathname)] as string, shippedFile(file));
+  return new FixedContent(contentTypeOf(file.pathname), shippedFile(file));
 }
 
 async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
