@@ -9,7 +9,7 @@ import { freePort } from '../../test/support/redis.ts';
 import { credential, settings } from '../../test/support/settings.ts';
 import { whenClosed } from '../../test/support/socket.ts';
 import { PassingSet } from '../kit/passing-set/passing-set.ts';
-import { type Exchange, TransportError } from './exchange.ts';
+import { type Exchange, ResponseBudget, TransportError } from './exchange.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { type Route, undiciAdapter, UpstreamPools } from './upstream-pools.ts';
 
@@ -46,6 +46,8 @@ interface Call {
   readonly headers?: Record<string, string>;
   readonly abandon?: AbortSignal;
   readonly underWay?: PassingSet<Exchange>;
+  readonly budget?: ResponseBudget;
+  readonly maxBytes?: number;
 }
 
 /** Makes one call as the upstream client does. */
@@ -57,14 +59,16 @@ function send({
   headers,
   abandon,
   underWay,
+  budget,
+  maxBytes = MAX_BYTES,
 }: Call = {}) {
   return axios
     .create({
-      adapter: undiciAdapter(() => via, underWay),
+      adapter: undiciAdapter(() => via, underWay, budget),
       allowAbsoluteUrls: false,
       maxRedirects: 0,
       proxy: false,
-      maxContentLength: MAX_BYTES,
+      maxContentLength: maxBytes,
       validateStatus: null,
       transformRequest: [],
       transformResponse: [],
@@ -156,6 +160,22 @@ describe('a whole response', () => {
   it('may be exactly as large as allowed', async () => {
     server.respond = (socket) => socket.write(ok('x'.repeat(MAX_BYTES)));
     expect((await send()).data).toHaveLength(MAX_BYTES);
+  });
+});
+
+describe('a budget of large responses that is used up', () => {
+  const large = { budget: new ResponseBudget(0), maxBytes: 1_000_000 };
+
+  it('ends a large read, also through axios, which writes methods in lower case', async () => {
+    server.respond = (socket) => socket.write(ok('x'.repeat(300_000)));
+    expect(await failureOf(send(large))).toMatchObject({ kind: 'abandoned', sent: true });
+  });
+
+  it('ends no small read, and no write, whose response says what it did', async () => {
+    server.respond = (socket) => socket.write(ok('x'.repeat(1_000)));
+    expect((await send(large)).data).toHaveLength(1_000);
+    server.respond = (socket) => socket.write(ok('x'.repeat(300_000)));
+    expect((await send({ ...large, body: '{}' })).data).toHaveLength(300_000);
   });
 });
 

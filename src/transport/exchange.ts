@@ -134,7 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#size += chunk.length;
     if (this.#size > (this.config.maxContentLength ?? Infinity)) return this.#fail('too-large');
     // The response to a write says what the write did, so it is never given up.
-    if (this.budget && this.config.method === 'GET') {
+    if (this.budget && this.config.method?.toUpperCase() === 'GET') {
       const held = this.budget.grow(this.#held, this.#size);
       if (held === undefined) return this.#fail('abandoned', new Error('large responses fill the budget'));
       this.#held = held;

@@ -148,7 +148,7 @@ export function undiciAdapter(
     new Promise<AxiosResponse<Buffer>>((resolve, reject) => {
       routeFor(config).dispatch(
         {
-          path: config.url ?? '/',
+          path: pathOf(config),
           method: (config.method ?? 'get').toUpperCase() as Dispatcher.HttpMethod,
           headers: config.headers as Readonly<Record<string, string>>,
           body: (config.data as string | undefined) ?? null,
@@ -158,6 +158,11 @@ export function undiciAdapter(
         new Exchange(config, underWay, resolve, reject, budget),
       );
     });
+}
+
+/** The gateway puts the query into the URL. An interceptor may add to it in the way of axios. */
+function pathOf({ url = '/', params, paramsSerializer }: InternalAxiosRequestConfig): string {
+  return params === undefined ? url : axios.getUri({ url, params: params as unknown, paramsSerializer });
 }
 
 /**

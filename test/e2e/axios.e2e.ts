@@ -16,6 +16,8 @@ afterAll(() => gateway.stop());
 const read = () => gateway.get('/v1/enterprises/ent-harbour/assets');
 const headersOf = async (operation: string) =>
   (await sandbox.journal(operation)).map(({ headers }) => (headers as Record<string, unknown>)['x-team']);
+const queriesOf = async (operation: string) =>
+  (await sandbox.journal(operation)).map(({ query }) => (query as Record<string, unknown>)['asked_by']);
 
 it('interceptors see each call and its response, may change it, and are gone when they are ejected', async () => {
   await sandbox.reset();
@@ -23,6 +25,7 @@ it('interceptors see each call and its response, may change it, and are gone whe
   const seen: unknown[] = [];
   const request = interceptors.request.use((config) => {
     config.headers.set('x-team', 'billing');
+    config.params = { asked_by: 'a team' };
     return config;
   });
   const response = interceptors.response.use((answer) => {
@@ -38,6 +41,7 @@ it('interceptors see each call and its response, may change it, and are gone whe
   ]);
   expect(await headersOf('listAssets')).toEqual(['billing']);
   expect(await headersOf('batchOrder')).toEqual(['billing']);
+  expect(await queriesOf('listAssets')).toEqual(['a team']);
   // A refusal of the platform is a response, and no error of axios.
   await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
   expect((await gateway.post('/v1/license-orders', orderOf('AX-2'))).status).toBe(422);
