@@ -3,7 +3,7 @@
  * run of the whole collection works too: what a link of the document says is handed from response to request in a variable.
  */
 
-interface Parameter {
+export interface DescribedParameter {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
@@ -25,7 +25,7 @@ interface Operation {
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly security?: readonly object[];
-  readonly parameters?: readonly Parameter[];
+  readonly parameters?: readonly DescribedParameter[];
   readonly requestBody?: RequestBody | undefined;
   /** The write that it tries. */
   readonly 'x-dry-run-of'?: string;
@@ -137,13 +137,13 @@ function itemOf(route: Route, handovers: Handovers): object {
   const isSource = [...handovers.values()].some((each) =>
     [...each.values()].some(({ source }) => source === route),
   );
-  const valueOf = ({ in: place, name, example = '' }: Parameter) => {
+  const valueOf = ({ in: place, name, example = '' }: DescribedParameter) => {
     // With the key of the last run the gateway would show again what that run made and removed.
     if (name === 'Idempotency-Key' && isSource) return '{{$guid}}';
     const handover = handovers.get(route)?.get(`${place}.${name}`);
     return handover ? `{{${handover.variable}}}` : String(example);
   };
-  const isSent = ({ required, name, example }: Parameter) =>
+  const isSent = ({ required, name, example }: DescribedParameter) =>
     required === true || (name === 'Idempotency-Key' && (isSource || example !== undefined));
   const entriesOf = (place: string) =>
     parameters

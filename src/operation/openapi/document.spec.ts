@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import type { DescribedParameter } from '../../../scripts/postman-collection.ts';
 import { routes } from '../../../test/support/contract.ts';
 import { refusalCodes } from '../../../test/support/upstream-codes.ts';
 import { problemSlugs } from '../../problem/catalogue.ts';
@@ -22,12 +23,7 @@ interface Schema {
   readonly 'x-upstream'?: string;
   readonly 'x-extensible-enum'?: readonly string[];
 }
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly example?: unknown;
+interface Parameter extends DescribedParameter {
   readonly schema?: Schema & { example?: unknown };
 }
 interface Operation {
