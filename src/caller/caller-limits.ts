@@ -21,7 +21,7 @@ interface Usage {
 
 /**
  * The limits of one caller: requests in flight in this process, and requests in a time window on all replicas. They count by the
- * caller's name, so that all credentials of an entry share them.
+ * caller's name, so that all credentials of an entry share them. They are not `@nestjs/throttler`'s (decision 14).
  */
 @Injectable()
 export class CallerLimits {

@@ -14,7 +14,7 @@ import {
   WebhookConfig,
 } from './app-config.ts';
 
-/** Provides each part of the configuration under its class, so that no code asks for a setting by a string. */
+/** Provides each part of the configuration under its class, so that no code asks for a setting by a string, and without `@nestjs/config` (decision 6). */
 @Global()
 @Module({})
 export class ConfigModule {

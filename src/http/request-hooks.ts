@@ -39,7 +39,8 @@ const LARGE_BODY = 64 * 1024;
 
 /**
  * What happens to every request before and after Nest, each stage a hook of Fastify: arrived, identified, then its body parsed; after the
- * guards, the pipe, the interceptor and the handler: headed, answered.
+ * guards, the interceptor and the handler: headed, answered. Nest's guards run after the body is read, so hooks ask who calls (decision 4), and
+ * whether the caller has requests left (decision 14).
  */
 @Injectable()
 export class RequestHooks {

@@ -27,7 +27,7 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
 
 /**
  * JSON lines on standard output. Fields are chosen one by one and are plain values. An object, a request or an error cannot be
- * logged whole, so a line has no unexpected data.
+ * logged whole, so a line has no unexpected data. It is pino without nestjs-pino (decision 2).
  */
 export abstract class Log {
   abstract debug(fields: Fields, message: string): void;

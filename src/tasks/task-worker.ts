@@ -35,7 +35,7 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
-/** Works on the tasks of one kind, each of which one process has at a time, until they are done. */
+/** Works on the tasks of one kind, each of which one process has at a time, until they are done. It is in place of `@nestjs/bullmq` (decision 21). */
 export class TaskWorker {
   readonly #runs = new Map<string, Run>();
   #closed = false;

@@ -51,7 +51,8 @@ interface Lookup extends OwnershipLookup {
 /**
  * The one check of what a request names (docs/api.md, section 2): every enterprise and channel must be granted to the caller, and every other id
  * of a bound caller's request must be found in that enterprise. An id of another enterprise gets the same response as one that does not exist.
- * Callers that may reach every enterprise need no lookup. The upstream client sends no id of a bound caller that was not looked up here.
+ * Callers that may reach every enterprise need no lookup. The upstream client sends no id of a bound caller that was not looked up here. The
+ * guard decides what it can without the platform; the interceptor calls the lookup, after a repeated write has got its first response (decision 16).
  */
 @Injectable()
 export class TenancyGuard implements CanActivate {

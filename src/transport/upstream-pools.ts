@@ -99,7 +99,7 @@ export class UpstreamPools implements OnApplicationShutdown {
 /**
  * Nest's `HttpService` on these connections. While nobody has registered an interceptor with `axiosRef`, `request` passes its configuration
  * to the adapter unchanged: merging it with axios' defaults and transforms takes longer than the exchange itself, every status is a
- * response, and the body stays bytes. The other methods go through axios to the same adapter.
+ * response, and the body stays bytes (decisions 5 and 16). The other methods go through axios to the same adapter.
  */
 @Injectable()
 export class UndiciHttpService extends HttpService {

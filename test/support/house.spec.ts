@@ -29,6 +29,35 @@ describe('the map of the repository', () => {
   });
 });
 
+describe('where the way of Nest is left', () => {
+  const sources = globSync('src/**/*.ts').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+  const named = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\(decisions? (\d+)(?: and (\d+))?\)/g)].flatMap(([, ...numbers]) =>
+      numbers.flatMap((number) => (number === undefined ? [] : [`${basename(path)} ${number}`])),
+    ),
+  );
+
+  it.each([
+    ['hooks before guards', ['request-hooks.ts 4', 'request-hooks.ts 14', 'caller.guard.ts 4']],
+    ['a limit of our own', ['caller-limits.ts 14']],
+    ['a guard in place of a pipe', ['validation.guard.ts 13']],
+    ['a guard whose lookup the interceptor calls', ['tenancy.guard.ts 16']],
+    ['an interceptor of promises', ['upstream-error.interceptor.ts 16']],
+    ['a slim HttpService', ['upstream-pools.ts 5', 'upstream-pools.ts 16']],
+    ['a cache of our own on the way of a read', ['redis-store.ts 8']],
+    ['no Terminus, no nestjs-pino', ['health.controller.ts 3', 'log.ts 2']],
+    ['no @nestjs/config, no @nestjs/bullmq', ['config.module.ts 6', 'task-worker.ts 21']],
+  ])('the comment names the decision: %s', (_, places) => {
+    expect(places.filter((place) => !named.includes(place))).toEqual([]);
+  });
+
+  it('each decision that a comment names is there', () => {
+    const numbers = globSync('docs/decisions/*.md').map((path) => Number(basename(path).slice(0, 4)));
+    const missing = named.filter((place) => !numbers.includes(Number(place.split(' ')[1])));
+    expect(missing).toEqual([]);
+  });
+});
+
 it('no name is exported by two files of src: one word means one thing', () => {
   const files = globSync('src/**/*.ts').filter((path) => !path.endsWith('.spec.ts'));
   const exported = files.flatMap((path) => {
