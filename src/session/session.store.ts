@@ -3,8 +3,8 @@ import type { RedisCommander } from 'ioredis';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
+import { replaceValue } from '../kit/compare-and-set/compare-and-set.ts';
 import { underLease } from '../kit/lease/lease.ts';
-import { Script } from '../kit/redis-script/redis-script.ts';
 import { emptyIfForeign, type SealedStore } from '../kit/sealed-store/sealed-store.ts';
 import { RedisAway, SharedRedis } from '../redis/shared-redis.ts';
 import type { AccessToken } from '../token/principal.ts';
@@ -35,11 +35,6 @@ const AWAY =
   'The store in which the gateway keeps sessions does not respond. Nothing was sent to the platform.';
 const BUSY =
   'Another request renews the token of this session and has not ended in time. Nothing was sent to the platform.';
-
-/** KEYS: session. ARGV: the text that was read, the text that replaces it. The key keeps its expiry. */
-const REPLACE = new Script(
-  `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') return 1`,
-);
 
 /**
  * Sessions, by the hash of their id, so that a reader of the store cannot use them. With Redis they are sealed there and read on
@@ -111,7 +106,7 @@ export class SessionStore {
       return true;
     }
     const sealed = this.#sealed.seal(JSON.stringify(record), key);
-    return (await this.#ask((client) => REPLACE.run<number>(client, [key], [read, sealed]))) === 1;
+    return replaceValue((command) => this.#ask(command), key, read, sealed);
   }
 
   async remove(key: string): Promise<void> {
