@@ -269,7 +269,7 @@ describe('added rows', () => {
 describe('unsettled deletes', () => {
   it('are remembered, each for itself, until they are settled or forgotten', async () => {
     const { upstream, redis } = settings();
-    const stores = sharedTexts(new SharedRedis(redis, new RecordedLog().log, new Metrics()));
+    const stores = [sharedTexts(new SharedRedis(redis, new RecordedLog().log, new Metrics()))];
     const deletes = new UnsettledDeletes(upstream, createCache({ stores }));
     await deletes.add('e', '1');
     await deletes.add('e', '2');

@@ -10,7 +10,7 @@ import { SharedRedis } from './shared-redis.ts';
 import { sharedTexts } from './shared-texts.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const cacheOn = (redis: SharedRedis): Cache => createCache({ stores: sharedTexts(redis) });
+const cacheOn = (redis: SharedRedis): Cache => createCache({ stores: [sharedTexts(redis)] });
 const redisAt = (url?: string) => {
   const { redis } = settings(url ? { REDIS_URL: url, ENCRYPTION_KEYS: newEncryptionKey() } : {});
   return new PatientRedis(redis, new RecordedLog().log, new Metrics());
@@ -78,6 +78,24 @@ describe('with Redis', () => {
     await mine.set('e:newer', 'mine', DAY_MS);
     await theirs.set('e:newer', 'theirs', DAY_MS);
     expect(await mine.get('e:newer')).toBe('theirs');
+  });
+
+  it('what another replica has deleted is gone, also where this one has stored it', async () => {
+    const [mine, theirs] = [cacheOn(one), cacheOn(other)];
+    await mine.set('e:deleted', 'mine', DAY_MS);
+    await theirs.del('e:deleted');
+    expect(await mine.get('e:deleted')).toBeUndefined();
+  });
+
+  it('what Redis did not take counts until it is deleted', async () => {
+    const cache = cacheOn(one);
+    await direct.acl('SETUSER', 'default', '-set');
+    await cache.set('e:refused', 'kept', DAY_MS);
+    await direct.acl('SETUSER', 'default', '+set');
+    expect(await direct.exists('e:refused')).toBe(0);
+    expect(await cache.get('e:refused')).toBe('kept');
+    await cache.del('e:refused');
+    expect(await cache.get('e:refused')).toBeUndefined();
   });
 
   it('a key of another type is none', async () => {
