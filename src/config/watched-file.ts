@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { edge } from '../shared/edge.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { ConfigError } from './config-error.ts';
 import { SettingsFileError } from './settings-file.ts';
 
@@ -65,8 +65,7 @@ export function followFiles(paths: readonly string[], first: () => void, again: 
     seen = now;
     again();
   };
-  const timer = setInterval(edge('watched file', lookAgain), POLL_MS).unref();
-  return () => clearInterval(timer);
+  return poll('watched file', POLL_MS, lookAgain);
 }
 
 /** A text that changes with the file, or with the reason why it cannot be looked at. */

@@ -4,6 +4,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { SpanKind, type SpanOptions } from '@opentelemetry/api';
 import { Cluster, type Redis } from 'ioredis';
 import { RedisConfig } from '../config/app-config.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { SealedStore, Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { Log } from '../observability/log.ts';
@@ -65,8 +66,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly #askNow = edge('redis', () => this.#ask());
   readonly #checkNow = edge('redis check', () => this.#checkWrites());
   #atEnd: (() => void)[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #checks: NodeJS.Timeout | undefined;
+  #endProbes: (() => void) | undefined;
+  #endChecks: (() => void) | undefined;
 
   constructor(
     config: RedisConfig,
@@ -118,7 +119,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     if (!this.#up) this.#away(this.#lastError);
     if (this.#stopped) return;
     await this.#checkWrites();
-    this.#checks = setInterval(this.#checkNow, CHECK_EVERY_MS).unref();
+    this.#endChecks = poll('redis check', CHECK_EVERY_MS, () => this.#checkWrites());
   }
 
   get configured(): boolean {
@@ -189,8 +190,8 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     this.#stopped = true;
-    clearInterval(this.#timer);
-    clearInterval(this.#checks);
+    this.#endProbes?.();
+    this.#endChecks?.();
     this.#client?.disconnect();
   }
 
@@ -202,13 +203,13 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#tell(error);
     // Also probes at once: where this process was blocked for a moment, the reply is already here.
     this.#askNow();
-    this.#timer = setInterval(this.#askNow, PROBE_EVERY_MS).unref();
+    this.#endProbes = poll('redis', PROBE_EVERY_MS, () => this.#ask());
   }
 
   #back(): void {
     if (this.#up === true || this.#stopped) return;
     this.#up = true;
-    clearInterval(this.#timer);
+    this.#endProbes?.();
     this.#lastError = undefined;
     this.metrics.redisUp(this.status === 'up');
     this.log.info({ event: 'redis-ready' }, 'Redis is connected');
