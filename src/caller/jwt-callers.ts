@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { JwtConfig } from '../config/app-config.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -55,7 +56,7 @@ interface Verified {
 export class JwtCallers implements OnApplicationShutdown {
   readonly #trust: JwtConfig['trust'];
   readonly #keys: IssuerKeys | undefined;
-  readonly #verified = new Map<string, Verified>();
+  readonly #verified = new LRUCache<string, Verified>({ max: MAX_VERIFIED });
 
   constructor(
     { trust }: JwtConfig,
@@ -106,10 +107,6 @@ export class JwtCallers implements OnApplicationShutdown {
     const given = scopesInToken(claims, this.#trust?.audience ?? '');
     const endsAt = ((claims.exp ?? 0) + CLOCK_TOLERANCE_S) * 1_000;
     const verified = { name, given, endsAt, keys, entry, caller: { ...entry, ...given } };
-    for (const oldest of this.#verified.keys()) {
-      if (this.#verified.size < MAX_VERIFIED) break;
-      this.#verified.delete(oldest);
-    }
     this.#verified.set(digest, verified);
     return verified.caller;
   }
