@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from './state/budgets.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 import { UseStore } from './state/use-store.ts';
@@ -29,7 +30,7 @@ type Ratio = [labels: { caller: string; budget: Budget }, ratio: number];
 /** What callers have used of their budgets, for the metric and for operators. */
 @Injectable()
 export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
   #ratios: Ratio[] = [];
 
   constructor(
@@ -40,13 +41,14 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
-    const measure = edge('budgets', () => this.#measure().catch(() => undefined));
-    measure();
-    this.#timer = setInterval(measure, MEASURE_MS).unref();
+    // It fails while the database is away: the log has said so, and what was measured stays.
+    const measure = () => this.#measure().catch(() => undefined);
+    edge('budgets', measure)();
+    this.#endPoll = poll('budgets', MEASURE_MS, measure);
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
   }
 
   /** Rejects while the database is away: what was measured stays. */

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import type { JobRecord } from '../jobs/store/job-record.ts';
 import { JobStore } from '../jobs/store/job-store.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { Log } from '../observability/log.ts';
 import { toOrderRecord } from '../order/license-order.mapper.ts';
 import { isVisible } from '../order/order-records.service.ts';
@@ -45,7 +46,7 @@ export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
 /** Events as a caller may see them: moves of orders and ends of jobs. */
 @Injectable()
 export class EventsService implements OnModuleInit, OnApplicationShutdown {
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
   readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MAX_SHARED, ttl: SHARED_MS });
   /** Of what is shared, so that each is opened once. */
   readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord>();
@@ -59,13 +60,13 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     // It fails while the database is away: the log has said so, and the next run tries again.
-    const trim = edge('events', () => this.moves.trim().catch(() => undefined));
-    trim();
-    this.#timer = setInterval(trim, TRIM_MS).unref();
+    const trim = () => this.moves.trim().catch(() => undefined);
+    edge('events', trim)();
+    this.#endPoll = poll('events', TRIM_MS, trim);
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
   }
 
   /** The cursor of the newest event, whoever may see it. */

@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Maintenance, type MaintenanceWindow, stopWords } from './state/maintenance.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { edge } from '../shared/edge.ts';
 import { type NewWindow, WindowStore } from './state/window-store.ts';
 
 const LOOK_MS = 500;
@@ -10,7 +10,7 @@ const LOOK_MS = 500;
 /** Sets and ends the maintenance, and learns twice a second what other replicas have set. */
 @Injectable()
 export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
   #told = '';
 
   constructor(
@@ -28,14 +28,11 @@ export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
       ]),
     );
     await this.#lookAgain();
-    this.#timer = setInterval(
-      edge('maintenance', () => this.#lookAgain()),
-      LOOK_MS,
-    ).unref();
+    this.#endPoll = poll('maintenance', LOOK_MS, () => this.#lookAgain());
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
   }
 
   /** The window that was set; undefined where it is over already. */
