@@ -100,9 +100,9 @@ const storedTrouble = (
   },
   troubledWebhooks > 0 && {
     level: 'watch',
-    title: `${counted(troubledWebhooks, 'webhook')} without deliveries`,
+    title: `${counted(troubledWebhooks, 'webhook')} ${troubledWebhooks === 1 ? 'is' : 'are'} failing`,
     detail:
-      'Their receivers take nothing, or they were switched off for it. What they miss is kept for 7 days',
+      'Their receivers accept nothing, or the gateway has switched them off for that. Missed events are kept for 7 days',
     section: 'webhooks',
     alert: 'WebhookFailing',
   },

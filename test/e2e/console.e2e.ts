@@ -343,7 +343,7 @@ it('G12 webhooks show failing ones first with their last error, and send an even
     const { body } = await fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
     const id = String(body['webhookId']);
     expect((await placed(orderOf('SO-5100'))).status).toBe(201);
-    await attention('1 webhook without deliveries').waitFor();
+    await attention('1 webhook is failing').waitFor();
     await section('webhooks');
     const row = page.getByRole('row').filter({ hasText: id });
     await row.filter({ hasText: 'failing' }).filter({ hasText: 'status-500' }).waitFor();

@@ -37,7 +37,7 @@ async function open(options?: Parameters<typeof visit.open>[1]): Promise<Page> {
 /** Fills the open dialog, and waits until the page says so. */
 async function give(credential: string, says: string): Promise<void> {
   await visit.page.locator('#credential').fill(credential);
-  await visit.page.getByRole('button', { name: 'Use it' }).click();
+  await visit.page.locator('#form').getByRole('button', { name: 'Authorize' }).click();
   await visit.page.getByText(says).waitFor();
 }
 

@@ -29,7 +29,7 @@ export const scenes: readonly Scene[] = [
     alert: 'WebhookFailing',
     breaks: async (site) => (site.receiverSays = 500),
     log: ['webhook-failed', /"status":500/],
-    console: /1 webhook without deliveries/,
+    console: /1 webhook is failing/,
     remedy: 'Tell the owner of the webhook',
     mends: async (site) => (site.receiverSays = 204),
   },

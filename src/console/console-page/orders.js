@@ -12,7 +12,7 @@ const RESULTS = {
   no_user: ['off', 'no configured user serves the enterprise'],
   incomplete: ['watch', 'found in part'],
   placed_twice: ['act', 'found more often than ordered'],
-  failed: ['watch', 'could not look'],
+  failed: ['watch', 'the search failed'],
 };
 
 /** What follows where none of its licence orders is there. */
@@ -74,7 +74,7 @@ function card(order, at, refresh) {
       items,
       ({ sequence }) => sequence,
     ),
-    h('h3', 'What each look found'),
+    h('h3', 'What each search found'),
     looks(order, at),
     h('h3', 'What to check at the platform'),
     checks(order),

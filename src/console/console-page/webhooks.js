@@ -6,9 +6,9 @@ import { ago, count, duration, plural } from './format.js';
 
 const KINDS = { ok: 'good', failing: 'act', off: 'watch' };
 const WHY_OFF = {
-  'by-request': 'its owner did it',
+  'by-request': 'switched off by its owner',
   gone: 'the receiver answered 410',
-  failing: 'nothing was taken for 3 days',
+  failing: 'no delivery was accepted for 3 days',
   'address-refused': 'its name led to an address that may not be called',
 };
 
