@@ -76,7 +76,8 @@ export class Console implements OnModuleInit {
     if (file) {
       const { status, headers, body } = await file.response(request.headers);
       const length = body && { 'content-length': body.length };
-      return void response.writeHead(status, { ...headers, ...length }).end(body);
+      response.writeHead(status, { ...headers, ...length }).end(body);
+      return;
     }
     const read = this.data.read(path, new URLSearchParams(query));
     if (!read) return send(response, 404, 'text/plain; charset=utf-8', 'No such page');

@@ -161,7 +161,11 @@ export function undiciAdapter(
 }
 
 /** The gateway puts the query into the URL. An interceptor may add to it in the way of axios. */
-function pathOf({ url = '/', params, paramsSerializer }: InternalAxiosRequestConfig): string {
+function pathOf(config: InternalAxiosRequestConfig): string {
+  const { url = '/' } = config;
+  // A prototype that was polluted must not add to what is sent.
+  if (!Object.hasOwn(config, 'params')) return url;
+  const { params, paramsSerializer } = config;
   return params === undefined ? url : axios.getUri({ url, params: params as unknown, paramsSerializer });
 }
 
