@@ -1,6 +1,6 @@
 /**
  * What the examples of the API page need beside the sandbox's seed: an order that the gateway placed, since the gateway reads records
- * of its own orders only, one that an operator settled, the password of a user who logs in, an import, and a webhook with a delivery.
+ * of its own orders only, one that an operator settled, one that waits for its day, the password of a user who logs in, an import, and a webhook with a delivery.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchOnceServed } from './fetch-once-served.ts';
@@ -47,6 +47,10 @@ const SETTLED_ORDER = {
 /** As in the example, which then changes nothing. */
 const SETTLEMENT = { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' };
 
+/** The order in the example of a cancellation. */
+const SCHEDULED_ORDER = { ...ORDER, channelOrderId: 'SO-2020' };
+const TEN_DAYS_MS = 10 * 24 * 3_600_000;
+
 /**
  * The webhook in the examples. It is switched off, because it has no receiver: the delivery of the event of the order in doubt waits, and no
  * operator is told of a webhook that fails.
@@ -64,6 +68,7 @@ const IMPORT = 'account,password,name,departmentId\nanna,first-login-3,Anna Berg
 export async function prepareDemo({ gatewayUrl, key, sandboxUrl }: Demo): Promise<void> {
   await send('PUT', `${sandboxUrl}/__sandbox/users`, LOGIN);
   await send('POST', `${gatewayUrl}/v1/license-orders`, ORDER, { 'x-api-key': key });
+  await scheduleOrder(gatewayUrl, key);
   const deliveries = await prepareWebhook(gatewayUrl, key);
   const isDoubted = await settleOrder({ gatewayUrl, key, sandboxUrl });
   const job = (await send('POST', `${gatewayUrl}/v1/enterprises/ent-harbour/member-imports`, IMPORT, {
@@ -82,6 +87,18 @@ async function notEmpty(url: string, key: string): Promise<void> {
     if (total > 0) return;
     await sleep(READ_AGAIN_MS);
   }
+}
+
+/** Unless it waits, or was placed, since then. */
+async function scheduleOrder(gatewayUrl: string, key: string): Promise<void> {
+  const headers = { 'x-api-key': key };
+  const { channelCode, channelOrderId } = SCHEDULED_ORDER;
+  const orders = `${gatewayUrl}/v1/license-orders`;
+  const record = await fetchOnceServed(`${orders}/${channelCode}/${channelOrderId}`, { headers });
+  const { state } = (await record.json()) as { state?: string };
+  if (record.status !== 404 && state !== 'cancelled') return;
+  const notBefore = new Date(Date.now() + TEN_DAYS_MS).toISOString();
+  await send('POST', orders, { ...SCHEDULED_ORDER, notBefore }, headers);
 }
 
 /** Resolves to the URL of its deliveries, which begin with the next order in doubt. */

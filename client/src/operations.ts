@@ -23,6 +23,7 @@ export const operations = tableOf<string>({
   placeOrder: 'orders place POST license-orders preview=preview guarded',
   listOrders: 'orders list GET license-orders each=each',
   getOrder: 'orders get GET license-orders/{channelCode}/{channelOrderId}',
+  cancelOrder: 'orders cancel DELETE license-orders/{channelCode}/{channelOrderId}',
   getOrderAssets: 'orders assets GET license-orders/{channelCode}/{channelOrderId}/assets each=eachAsset user',
   settleOrder: 'orders settle POST license-orders/{channelCode}/{channelOrderId}/settlement',
   disableLocks: 'locks disable POST ~/locks/disable preview',

@@ -31,7 +31,7 @@ export class OrderNotSettled extends Error {
 }
 
 /** Nothing more happens to an order in these states by itself. */
-const SETTLED = new Set(['succeeded', 'not_placed', 'incomplete']);
+const SETTLED = new Set(['succeeded', 'not_placed', 'incomplete', 'cancelled']);
 /** The same order gets the platform's refusal again, and one that was never sent is sent. */
 const TO_PLACE = new Set(['rejected', 'not_sent']);
 const WAIT_MS = 300_000;

@@ -153,6 +153,20 @@ describe('the methods', () => {
     expect(await sandbox.commits()).toHaveLength(1);
   });
 
+  it('place an order for a later day, find it among those that wait, and cancel it', async () => {
+    const notBefore = new Date(Date.now() + 86_400_000).toISOString();
+    const order = { ...newOrder(), notBefore };
+    expect(await licensing.orders.place(order)).toMatchObject({ state: 'scheduled', notBefore });
+    const found = [];
+    for await (const each of licensing.orders.each({ state: 'scheduled', sort: 'notBefore' }))
+      found.push(each.channelOrderId);
+    expect(found).toContain(order.channelOrderId);
+    const key = { channelCode: order.channelCode, channelOrderId: order.channelOrderId };
+    expect(await licensing.orders.cancel(key)).toBeUndefined();
+    expect(await licensing.orders.get(key)).toMatchObject({ state: 'cancelled', notBefore });
+    expect(await sandbox.commits()).toEqual([]);
+  });
+
   it('validate without sending', async () => {
     const preview = await licensing.orders.preview(newOrder());
     expect(preview.wouldSend).toMatchObject([{ operation: 'batchOrder' }]);

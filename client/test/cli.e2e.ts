@@ -194,6 +194,32 @@ describe('the command licensing', () => {
       expect((await sandbox.journal('batchOrder')).length).toBe(1);
     });
 
+    it('for a later day, lists what waits, what is due first first, and cancels it', async () => {
+      const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+      const later = await licensing('orders place', orderFile('later-1'), '--at', day(9), '--json');
+      expect([later.code, JSON.parse(later.out)]).toMatchObject([
+        0,
+        { state: 'scheduled', notBefore: `${day(9)}T00:00:00.000Z` },
+      ]);
+      const at = `${day(8)}T08:00:00+01:00`;
+      expect((await licensing('orders place', orderFile('later-2'), '--at', at)).out).toMatch(
+        /^notBefore +\d{4}-\d\d-\d\dT07:00:00.000Z$/m,
+      );
+      const wrong = await licensing('orders place', orderFile('later-3'), '--at', 'tomorrow');
+      expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('/notBefore: must be')]);
+      const rows = (await licensing('orders scheduled')).out.split('\n').map((line) => line.split(/ {2,}/));
+      expect(rows.map(([, number]) => number)).toEqual(['CHANNEL ORDER ID', 'later-2', 'later-1', undefined]);
+      const cancel = () => licensing('orders cancel crm later-1');
+      for (let time = 0; time < 2; time++) expect(await cancel()).toMatchObject({ code: 0, out: '' });
+      await licensing('orders cancel crm later-2');
+      expect((await licensing('orders list --state cancelled')).out).toContain('later-1');
+      await licensing('orders place', orderFile('later-1'));
+      expect(await cancel()).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('code order-not-cancellable'),
+      });
+    });
+
     it('unless something is wrong with it, of which each fault has a line', async () => {
       const wrong = await licensing('orders place', orderFile('wrong-1', { colour: 'red', items: [{}] }));
       expect([wrong.code, wrong.out]).toEqual([2, '']);
@@ -570,7 +596,9 @@ describe('the command licensing', () => {
     const { out: one } = await licensing('orders settle --help');
     expect(one).toMatch(/--reason <…> .* \(required\)\n/);
     expect(one).toMatch(/--as <succeeded\|not_placed> +what became of it \(required\)\n/);
-    expect((await licensing('help orders list')).out).toMatch(/--state <…> +only in this state: sending, /);
+    expect((await licensing('help orders list')).out).toMatch(
+      /--state <…> +only in this state: scheduled, sending, /,
+    );
     await same(one, 'help orders settle');
     const { out: group } = await licensing('jobs --help');
     expect(group).toMatch(/^ {2}jobs watch /m);
@@ -599,7 +627,7 @@ describe('the command licensing', () => {
       return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim();
     };
     expect(offered('licensing or')).toBe('orders');
-    expect(offered('licensing orders ')).toBe('place list get settle');
+    expect(offered('licensing orders ')).toBe('place list scheduled cancel get settle');
     expect(offered('licensing orders settle --re')).toBe('--reason');
     expect(offered('licensing orders list --state in_')).toBe('in_doubt');
     expect(offered('licensing orders settle --as ')).toBe('succeeded not_placed');

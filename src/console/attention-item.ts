@@ -5,7 +5,7 @@ export interface Attention {
   /** The cause, as far as the gateway knows it. */
   readonly detail: string;
   /** The section of the console that shows more. */
-  readonly section?: 'orders' | 'gaps' | 'jobs' | 'webhooks' | 'maintenance' | 'budgets';
+  readonly section?: 'orders' | 'scheduled' | 'gaps' | 'jobs' | 'webhooks' | 'maintenance' | 'budgets';
   /** The alert of `deploy/prometheus/alerts.yml`, whose section in `docs/operating.md` says what to do. */
   readonly alert?: string;
 }

@@ -29,7 +29,7 @@ const well: ReplicaState = {
 const serving: PlatformState = { tokens: [], heldOff: [], openCircuits: [], failing: [] };
 const no = { count: 0, oldestMs: 0 };
 const stored: StoredState = {
-  orders: { inDoubt: no, accepted: no, placedTwice: 0 },
+  orders: { inDoubt: no, accepted: no, scheduled: { count: 0, overdueMs: 0 }, placedTwice: 0 },
   ...{ newGaps: 0, unknownCodes: 0, stuckJobs: 0, troubledWebhooks: 0 },
   budgets: [],
   maintenance: undefined,
@@ -188,6 +188,12 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     orders({ accepted: { count: 2, oldestMs: 90_000_000 } }),
     'OrdersAccepted',
     /^2 orders accepted and not seen since: .* 25 h ago/,
+  ],
+  [
+    'a scheduled order that is late',
+    orders({ scheduled: { count: 1, overdueMs: 3_600_000 } }),
+    'OrdersOverdue',
+    /^A scheduled order is late: Its time came 60 min ago/,
   ],
   ['an order placed twice', orders({ placedTwice: 1 }), 'OrderPlacedTwice', /^1 order placed more than once/],
   ['overload', of({ overload: 'event-loop' }), 'Overloaded', /event-loop/],

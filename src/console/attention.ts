@@ -39,7 +39,15 @@ export function attentionFor(
     .toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
 }
 
-function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): MaybeAttention[] {
+/** Until then a scheduled order may be on its way. */
+const OVERDUE_MS = 5 * 60_000;
+
+function openOrders({
+  placedTwice,
+  inDoubt,
+  accepted,
+  scheduled: { overdueMs },
+}: OpenOrders): MaybeAttention[] {
   return [
     placedTwice > 0 && {
       level: 'act',
@@ -61,6 +69,13 @@ function openOrders({ placedTwice, inDoubt, accepted }: OpenOrders): MaybeAttent
       detail: `The platform accepted them for later (async), the oldest ${duration(accepted.oldestMs)} ago, and nothing shows that it has placed them`,
       section: 'orders',
       alert: 'OrdersAccepted',
+    },
+    overdueMs > OVERDUE_MS && {
+      level: 'watch',
+      title: 'A scheduled order is late',
+      detail: `Its time came ${duration(overdueMs)} ago, and it was not sent: the platform is away, or a maintenance stops orders`,
+      section: 'scheduled',
+      alert: 'OrdersOverdue',
     },
   ];
 }

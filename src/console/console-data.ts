@@ -7,6 +7,7 @@ import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
 import { BudgetWatch } from '../budgets/budget-watch.ts';
 import { attentionFor } from './attention.ts';
+import { ComingOrders } from './coming-orders.ts';
 import { DoubtedOrders } from './doubts.ts';
 import { KnownWebhooks } from './known-webhooks.ts';
 import { PlatformWatch } from './platform-attention.ts';
@@ -28,6 +29,7 @@ export class ConsoleData {
     private readonly replica: ReplicaWatch,
     private readonly platform: PlatformWatch,
     private readonly doubts: DoubtedOrders,
+    private readonly coming: ComingOrders,
     private readonly gaps: UpstreamGaps,
     private readonly codes: UnknownCodes,
     private readonly jobs: RecentJobs,
@@ -41,6 +43,7 @@ export class ConsoleData {
     const sections = new Map<string, () => Promise<object>>([
       ['/state', () => this.#state()],
       ['/orders', () => this.doubts.list()],
+      ['/scheduled', () => this.coming.list()],
       ['/jobs', () => this.jobs.list(query.get('rows'))],
       ['/webhooks', () => this.webhooks.list(query.get('deliveries'))],
       ['/budgets', async () => ({ items: await this.budgets.read() })],
@@ -71,6 +74,7 @@ export class ConsoleData {
       replica: `Replica ${hostname()}, version ${version}.`,
       attention: attentionFor(await this.replica.state(at), this.platform.state, stored, at),
       waiting: orders.inDoubt.count + orders.accepted.count,
+      scheduled: orders.scheduled.count,
       gaps: gaps.length,
       jobs: jobs.total,
       webhooks: troubledWebhooks,

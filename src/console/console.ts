@@ -26,6 +26,7 @@ const FILES = [
   ...['index.html', 'console.css', 'icon.svg', 'console.js', 'dom.js', 'format.js', 'attention.js'],
   ...[
     'orders.js',
+    'scheduled.js',
     'settle.js',
     'jobs.js',
     'webhooks.js',

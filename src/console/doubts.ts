@@ -30,17 +30,19 @@ export class DoubtedOrders {
   /** Counts none where the database cannot be read. */
   async count(): Promise<OpenOrders> {
     try {
-      const { inDoubt, accepted } = await this.ledger.waiting();
+      const { inDoubt, accepted, scheduled } = await this.ledger.waiting();
       const { overdue, records } = await this.#open();
       const looks = await Promise.all(records.map((record) => this.history.attemptsFor(record)));
       return {
         inDoubt,
         accepted: { count: overdue.total, oldestMs: accepted.oldestMs },
+        scheduled,
         placedTwice: looks.filter((each) => each?.some(({ result }) => result === 'placed_twice')).length,
       };
     } catch {
       const none = { count: 0, oldestMs: 0 };
-      return { inDoubt: none, accepted: none, placedTwice: 0 };
+      const scheduled = { count: 0, overdueMs: 0 };
+      return { inDoubt: none, accepted: none, scheduled, placedTwice: 0 };
     }
   }
 

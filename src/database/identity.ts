@@ -1,6 +1,6 @@
 import type { Engine, Rows } from './engine.ts';
 import { highest, type Seen } from './seen-memory.ts';
-import { FOR_UPDATE, NOW, type Query, rows, sql } from './sql.ts';
+import { either, FOR_UPDATE, NOW, type Query, rows, sql } from './sql.ts';
 
 /** The identity of a platform's records in a database, and its numbers, which only rise. */
 export interface Identity extends Seen {
@@ -16,6 +16,8 @@ const NAMES = ['begun', 'feed'];
 export const LOOK = sql`
   SELECT identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
   FROM identities LEFT JOIN numbers ON numbers.platform = identities.platform WHERE identities.platform = :platform`;
+/** In the look of a step: when an operator last confirmed a database that may lack commits, in ms; 0: never. */
+export const CONFIRMED = sql`SELECT confirmed_at AS "confirmedAt" FROM identities WHERE platform = :platform`;
 /** Writes a text that nobody reads. */
 export const TRY = sql`UPDATE identities SET trial = :trial WHERE platform = :platform`;
 
@@ -27,8 +29,10 @@ const MAKE_NUMBERS = sql`
 const LOST = sql`SELECT lost_seen FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
 const SET_LOST = sql`
   UPDATE identities SET lost_at = coalesce(lost_at, ${NOW}), lost_seen = :seen WHERE platform = :platform`;
+/** By the clock of the database, and always later than before. */
+const LATER = either(sql`GREATEST(${NOW}, confirmed_at + 1)`, sql`max(${NOW}, confirmed_at + 1)`);
 const CONFIRM = sql`
-  UPDATE identities SET identity = :identity, confirmed_at = :confirmed, lost_at = NULL, lost_seen = NULL
+  UPDATE identities SET identity = :identity, confirmed_at = ${LATER}, lost_at = NULL, lost_seen = NULL
   WHERE platform = :platform`;
 const SET_NUMBER = sql`UPDATE numbers SET value = :value WHERE platform = :platform AND name = :name AND value < :value`;
 
@@ -64,14 +68,9 @@ export async function loss(engine: Engine, seen: Seen['numbers']): Promise<void>
 }
 
 /** An operator trusts the database with what it has. The numbers go on from the highest that is known, so that no cursor is given out twice. */
-export async function confirm(
-  engine: Engine,
-  identity: string,
-  at: number,
-  seen: Seen['numbers'],
-): Promise<void> {
+export async function confirm(engine: Engine, identity: string, seen: Seen['numbers']): Promise<void> {
   const numbers = Object.entries(seen).map(([name, value]) => SET_NUMBER.with({ name, value }));
-  const confirmed = CONFIRM.with({ identity, confirmed: at });
+  const confirmed = CONFIRM.with({ identity });
   await engine.transact([], () => [...makes(identity), confirmed, ...numbers]);
 }
 

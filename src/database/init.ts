@@ -93,11 +93,10 @@ async function trust(
   }
   if (found?.lostAt) say(`A gateway noticed it at ${new Date(found.lostAt).toISOString()}.`);
   say(
-    'From now on orders are sent. One that was sent before and is not in this database is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first.',
+    'From now on orders are sent. One that was sent before and is not in this database is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first. A scheduled order whose time has come may have been sent: it becomes an order in doubt.',
   );
   if (!isConfirmed) await ask('Type "yes" to make it ready: ');
-  const at = Math.max(Date.now(), (found?.confirmedAt ?? 0) + 1);
-  await confirm(engine, randomBytes(16).toString('base64url'), at, numbers);
+  await confirm(engine, randomBytes(16).toString('base64url'), numbers);
   say('Ready. Gateways that run take notice within 5 seconds.');
 }
 

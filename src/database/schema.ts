@@ -22,10 +22,11 @@ const migrations: readonly Migration[] = [
       // order-ledger: a write that must not run twice, by its name. Orders alone have a channel and a group of enterprises.
       sql`CREATE TABLE writes (platform text NOT NULL, name text NOT NULL, state text NOT NULL, owner text NOT NULL,
         fingerprint text NOT NULL, caller text NOT NULL, alias text, channel text, enterprise_group text,
-        submitted_at bigint NOT NULL, settled_at bigint, lease_until bigint NOT NULL, ends_at bigint,
+        submitted_at bigint NOT NULL, settled_at bigint, not_before bigint, lease_until bigint NOT NULL, ends_at bigint,
         taken text, counted_on text NOT NULL, size bigint NOT NULL, details text NOT NULL, PRIMARY KEY (platform, name))`,
       sql`CREATE UNIQUE INDEX writes_by_alias ON writes (platform, alias) WHERE alias IS NOT NULL`,
       sql`CREATE INDEX writes_by_lease ON writes (platform, lease_until) WHERE state = 'sending'`,
+      sql`CREATE INDEX writes_by_time ON writes (platform, not_before, name) WHERE state = 'scheduled'`,
       sql`CREATE INDEX writes_by_end ON writes (platform, ends_at) WHERE ends_at IS NOT NULL`,
       sql`CREATE INDEX orders_by_state ON writes (platform, state, submitted_at, name) WHERE channel IS NOT NULL`,
       sql`CREATE INDEX orders_by_channel ON writes (platform, channel, state, submitted_at, name)

@@ -7,7 +7,10 @@ export const eventTypes = enumeration(
   'EventType',
   [
     ...(
-      ['accepted', 'succeeded', 'incomplete', 'rejected', 'in-doubt', 'not-sent', 'not-placed'] as const
+      [
+        ...(['scheduled', 'accepted', 'succeeded', 'incomplete', 'rejected'] as const),
+        ...(['in-doubt', 'not-sent', 'not-placed', 'cancelled'] as const),
+      ] as const
     ).map((state) => `license-order.${state}` as const),
     ...(['succeeded', 'completed', 'failed', 'cancelled'] as const).map((state) => `job.${state}` as const),
   ],

@@ -156,6 +156,10 @@ export const GAUGES = {
   gateway_requests_in_flight: { help: 'Requests that have no response yet', labels: {} },
   gateway_orders_in_doubt: { help: 'Orders that were sent and whose outcome is unknown', labels: {} },
   gateway_orders_in_doubt_oldest_seconds: { help: 'Age of the oldest order in doubt', labels: {} },
+  gateway_orders_overdue_seconds: {
+    help: 'How long ago the time of the first scheduled order came that is not sent; 0: none is late',
+    labels: {},
+  },
   gateway_orders_accepted: {
     help: 'Orders that the platform accepted for later (`syncMode` async) and that nothing has shown as placed',
     labels: {},

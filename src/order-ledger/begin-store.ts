@@ -1,56 +1,39 @@
-import {
-  exhausted,
-  exhaustedProblem,
-  monthOf,
-  type Budget,
-  type BudgetUse,
-} from '../budgets/state/budgets.ts';
-import { type MaintenanceWindow, stoppedProblem } from '../maintenance/state/maintenance.ts';
+import { monthOf } from '../budgets/state/budgets.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
+import { CONFIRMED } from '../database/identity.ts';
 import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
-import { type Details, enterprisesOf, released } from './ledger-record.ts';
-import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
+import { addTasksAt, type NewTask } from '../tasks/task-store.ts';
+import { BeginLimits, type NewRow } from './begin-limits.ts';
+import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
+import { type Details, enterprisesOf, released, type State } from './ledger-record.ts';
 import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
-import { type Begin, type Begun, MAX_WRITES } from './write-steps.ts';
-import {
-  boundedUses,
-  budgetsOf,
-  dayOf,
-  MAX_ORDER_BYTES,
-  type Use,
-  type UseRow,
-  usesOf,
-  useWrites,
-} from '../budgets/state/use-store.ts';
+import { SCHEDULE } from './search-store.ts';
+import { boundedUses, budgetsOf, dayOf, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
+import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
 import { placeOf, type WriteRow } from './write-rows.ts';
+import type { Begin, Begun } from './write-steps.ts';
 
 /** After this time a caller is told that the database is away, and nothing is sent. */
 const WITHIN_MS = 250;
-/** When a caller whose orders have too many bytes may try again: each day frees those of a day. */
-const TOO_MUCH_S = 3_600;
-
-export interface NewRow extends Begin {
-  readonly sealed: string;
-}
 
 type BeginResult =
-  | Extract<Begun, { readonly kind: 'begun' | 'taken' | 'full' | 'not_admitted' }>
+  | Exclude<Begun, { readonly kind: 'there' }>
   | { readonly kind: 'there'; readonly same: boolean; readonly row: WriteRow }
   /** It was being sent, and its lease has ended: it has to be moved before anything else. */
   | { readonly kind: 'ended' };
 
 const KNOWN = lockedRows(WRITE_FIELDS);
 const BEGUN: Columns = {
-  ...{ name: 'text', owner: 'text', fingerprint: 'text', caller: 'text', alias: 'text' },
+  ...{ name: 'text', state: 'text', owner: 'text', fingerprint: 'text', caller: 'text', alias: 'text' },
   ...{ channel: 'text', enterpriseGroup: 'text', submittedAt: 'bigint', leaseUntil: 'bigint' },
+  ...{ notBefore: 'bigint' },
   ...{ taken: 'text', countedOn: 'text', size: 'bigint', details: 'text' },
 };
 const INSERT = sql`
-  INSERT INTO writes (platform, state, ${columnNames(BEGUN)})
-  SELECT CAST(:platform AS text), 'sending', ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;
+  INSERT INTO writes (platform, ${columnNames(BEGUN)})
+  SELECT CAST(:platform AS text), ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;
 
 /** Begins writes: looks at the maintenance, takes of the budgets, and records each, or none of it. Its owner may repeat it. */
 export const beginWrites: Step<NewRow, BeginResult> = {
@@ -65,6 +48,7 @@ export const beginWrites: Step<NewRow, BeginResult> = {
     const callers = [...new Set(begins.map(({ details: { caller } }) => caller))];
     const limited = begins.filter(({ budgets }) => budgets?.length).map(({ details: { caller } }) => caller);
     return [
+      ...(hasDue(begins) ? [CONFIRMED.with()] : []),
       locked(MAINTENANCE, 'shared'),
       WINDOW.with(),
       KNOWN.with(wanted(begins.map(({ name }) => name))),
@@ -76,17 +60,23 @@ export const beginWrites: Step<NewRow, BeginResult> = {
         : budgetsOf([...new Set(limited)], [now - 60_000, now + 60_000].map(monthOf))),
     ];
   },
-  decide: (begins, found, now) => new Beginning(found, now).decide(begins),
+  decide: (begins, found, now) => {
+    if (!hasDue(begins)) return new Beginning(found, now, 0).decide(begins);
+    const [confirmed, ...others] = found;
+    const [identity] = rowsAs<{ readonly confirmedAt: number }>(confirmed);
+    return new Beginning(others, now, identity?.confirmedAt ?? 0).decide(begins);
+  },
 };
+
+function hasDue(begins: readonly NewRow[]): boolean {
+  return begins.some(({ isDue }) => isDue);
+}
 
 /** The decision of one transaction. What one write takes is not there for the next. */
 class Beginning {
   readonly #known: ReadonlyMap<string, WriteRow>;
   readonly #aliases: Map<string, string>;
-  readonly #bounded: Map<string, Bounded>;
-  readonly #budgets: readonly UseRow[];
-  readonly #used = new Map<string, Record<Budget, number>>();
-  readonly #window: MaintenanceWindow | undefined;
+  readonly #limits: BeginLimits;
   readonly #month: string;
   /** Those that begin now. */
   readonly #fresh: NewRow[] = [];
@@ -94,13 +84,13 @@ class Beginning {
   constructor(
     [, window, known, aliases = [], bounded, ...locksAndBudgets]: readonly Rows[],
     private readonly now: number,
+    /** When an operator last confirmed the database; see {@link CONFIRMED}. */
+    private readonly confirmedAt: number,
   ) {
-    [this.#window] = rowsAs<MaintenanceWindow>(window);
     this.#known = new Map(rowsAs<WriteRow>(known).map((row) => [row.name, row]));
     this.#aliases = new Map(aliases.map(({ alias, name }) => [String(alias), String(name)]));
-    this.#bounded = new Map(rowsAs<Bounded>(bounded).map((row) => [row.caller, { ...row }]));
-    this.#budgets = rowsAs<UseRow>(locksAndBudgets.at(-1));
     this.#month = monthOf(now);
+    this.#limits = new BeginLimits({ window, bounded, budgets: locksAndBudgets.at(-1) }, now);
   }
 
   decide(begins: readonly NewRow[]): Decision<BeginResult> {
@@ -110,80 +100,66 @@ class Beginning {
   }
 
   #resultOf(begin: NewRow): BeginResult {
-    const { name, owner, fingerprints, details, alias, budgets, sealed } = begin;
+    const { name, owner, fingerprints, details, alias } = begin;
     const target = alias === undefined ? undefined : this.#aliases.get(alias);
     if (target !== undefined && target !== name) return { kind: 'taken' };
     const row = this.#known.get(name);
     if (row?.state === 'sending' && row.leaseUntil <= this.now) return { kind: 'ended' };
     if (row?.state === 'sending' && row.owner === owner)
       return { kind: 'begun', submittedAt: row.submittedAt };
+    if (row?.state === 'scheduled' && row.owner === owner)
+      return { kind: 'scheduled', submittedAt: row.submittedAt };
+    const notDue = begin.isDue && this.#notDue(row);
+    if (notDue) return notDue;
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
-    const isFree = !row || released.includes(row.state) || (row.state === 'rejected' && !same);
+    const isFree = begin.isDue || !row || released.includes(row.state) || (row.state === 'rejected' && !same);
     if (!isFree) return { kind: 'there', same, row };
-    const { caller } = details;
-    const problem = details.order && this.#refusal(caller, budgets, sealed.length);
+    if (begin.refusal) return { kind: 'not_admitted', problem: begin.refusal };
+    const problem = details.order && this.#limits.refusal(begin);
     if (problem) return { kind: 'not_admitted', problem };
-    const bounded = this.#boundedOf(caller);
-    if (!details.order && bounded.writes >= MAX_WRITES) return { kind: 'full' };
-    if (details.order) bounded.bytes += sealed.length;
-    else bounded.writes++;
-    const used = this.#usedBy(caller);
-    for (const { budget, amount } of budgets ?? []) used[budget] += amount;
+    if (!this.#limits.take(begin)) return { kind: 'full' };
     if (alias !== undefined) this.#aliases.set(alias, name);
     this.#fresh.push(begin);
-    return { kind: 'begun', submittedAt: this.now };
+    return { kind: begin.notBefore === undefined ? 'begun' : 'scheduled', submittedAt: this.now };
   }
 
-  #refusal(
-    caller: string,
-    budgets: readonly BudgetUse[] | undefined,
-    bytes: number,
-  ): ProblemException | undefined {
-    const window = this.#window;
-    if (window && window.from <= this.now && this.now < window.until) return stoppedProblem(window, this.now);
-    const spent = budgets && exhausted(budgets, this.#usedBy(caller));
-    if (spent) return exhaustedProblem(spent, this.now);
-    if (this.#boundedOf(caller).bytes + bytes <= MAX_ORDER_BYTES) return undefined;
-    return new ProblemException('too-many-requests', {
-      detail: `The records of this caller's orders of the last 7 days have more than ${MAX_ORDER_BYTES / 1024 / 1024} MiB.`,
-      retryAfter: TOO_MUCH_S,
-    });
-  }
-
-  #boundedOf(caller: string): Bounded {
-    const known = this.#bounded.get(caller) ?? { caller, bytes: 0, writes: 0 };
-    this.#bounded.set(caller, known);
-    return known;
-  }
-
-  #usedBy(caller: string): Record<Budget, number> {
-    let used = this.#used.get(caller);
-    if (!used) {
-      used = { orders: 0, licences: 0, deletions: 0 };
-      for (const row of this.#budgets)
-        if (row.caller === caller && row.period === this.#month) used[row.kind as Budget] = row.used;
-      this.#used.set(caller, used);
-    }
-    return used;
+  /** Why a scheduled order is not begun; undefined: its time has come. */
+  #notDue(row: WriteRow | undefined): BeginResult | undefined {
+    if (!row) return { kind: 'taken' };
+    if (row.state !== 'scheduled') return { kind: 'there', same: true, row };
+    const notBefore = row.notBefore ?? 0;
+    if (notBefore > this.now) return { kind: 'early', leftMs: notBefore - this.now };
+    return Math.max(notBefore, row.submittedAt) < this.confirmedAt ? { kind: 'doubtful' } : undefined;
   }
 
   #writesOf(fresh: readonly NewRow[]) {
     const counts: OrderCount[] = [];
     const uses: Use[] = [];
     const groups: (readonly string[])[] = [];
+    const events: NewEvent[] = [];
     const day = dayOf(this.now);
-    for (const { name, details, budgets, sealed } of fresh) {
+    for (const begin of fresh) {
+      const { name, details, budgets, sealed, notBefore } = begin;
       const { order, caller } = details;
       const place = newPlace(details);
       const before = this.#known.get(name);
       const placeBefore = before && placeOf(before);
       if (placeBefore) counts.push({ ...placeBefore, state: before.state, amount: -1 });
+      if (before?.state === 'scheduled')
+        uses.push({ caller: before.caller, period: '', kind: 'scheduled', amount: -1 });
       if (!place || !order) {
         if (!before) uses.push({ caller, period: '', kind: 'writes', amount: 1 });
         continue;
       }
       groups.push(enterprisesOf(order));
-      counts.push({ ...place, state: 'sending', amount: 1 });
+      counts.push({ ...place, state: stateOf(begin), amount: 1 });
+      if (notBefore !== undefined) {
+        uses.push({ caller, period: '', kind: 'scheduled', amount: 1 });
+        events.push({
+          ...{ kind: 'order', name, state: 'scheduled', at: this.now },
+          record: JSON.stringify([this.now, null, sealed]),
+        });
+      }
       uses.push({ caller, period: day, kind: 'bytes', amount: sealed.length });
       if (budgets) uses.push(...usesOf(caller, { month: this.#month, uses: budgets }, 1));
     }
@@ -192,15 +168,19 @@ class Beginning {
       ...(replaced.length > 0 ? [DELETE_NAMED.with(wanted(replaced))] : []),
       INSERT.with({ begun: fresh.map((begin) => this.#columnsOf(begin, day)) }),
       ...useWrites(uses),
+      ...addTasksAt(SCHEDULE, tasksOf(fresh)),
       raise('begun', fresh.length),
+      ...eventWrites(events),
       ...groupWrites(groups),
       ...countWrites(counts),
     ];
   }
 
-  #columnsOf({ name, owner, fingerprints, leaseMs, details, alias, budgets, sealed }: NewRow, day: string) {
+  #columnsOf(begin: NewRow, day: string) {
+    const { name, owner, fingerprints, leaseMs, details, alias, budgets, sealed } = begin;
     return {
       ...{ name, owner, fingerprint: fingerprints[0], caller: details.caller, alias, ...newPlace(details) },
+      ...{ state: stateOf(begin), notBefore: details.order?.notBefore },
       ...{ submittedAt: this.now, leaseUntil: this.now + leaseMs },
       ...(budgets?.length && { taken: JSON.stringify({ month: this.#month, uses: budgets }) }),
       ...{ countedOn: day, size: sealed.length, details: sealed },
@@ -208,10 +188,15 @@ class Beginning {
   }
 }
 
-interface Bounded {
-  readonly caller: string;
-  bytes: number;
-  writes: number;
+function stateOf({ notBefore }: Begin): State {
+  return notBefore === undefined ? 'sending' : 'scheduled';
+}
+
+/** In the order of every transaction, so that no two of them wait for each other. */
+function tasksOf(begins: readonly Begin[]): NewTask[] {
+  return begins
+    .flatMap(({ name, notBefore: dueAt }) => (dueAt === undefined ? [] : [{ name, dueAt }]))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 function newPlace({ order }: Details): Place | undefined {

@@ -6,7 +6,8 @@ import type { CallContext } from '../request/call-context.ts';
 import { keyName, type LedgerRecord } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { endOf, problemFor } from './write-outcome.ts';
-import { canonical, WriteRecorder } from './write-recorder.ts';
+import { canonical } from './fingerprint.ts';
+import { WriteRecorder } from './write-recorder.ts';
 
 /** The number of upstream calls of the longest write (adding 1,000 members), one after the other. */
 const MAX_CALLS = 5;

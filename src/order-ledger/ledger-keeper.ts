@@ -34,10 +34,11 @@ export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
 
   async #keep(): Promise<void> {
     await this.ledger.sweep();
-    const { inDoubt, accepted } = await this.ledger.waiting();
+    const { inDoubt, accepted, scheduled } = await this.ledger.waiting();
     this.metrics.set('gateway_orders_in_doubt', {}, inDoubt.count);
     this.metrics.set('gateway_orders_in_doubt_oldest_seconds', {}, inDoubt.oldestMs / 1_000);
     this.metrics.set('gateway_orders_accepted', {}, accepted.count);
     this.metrics.set('gateway_orders_accepted_oldest_seconds', {}, accepted.oldestMs / 1_000);
+    this.metrics.set('gateway_orders_overdue_seconds', {}, scheduled.overdueMs / 1_000);
   }
 }

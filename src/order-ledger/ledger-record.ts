@@ -1,5 +1,7 @@
+import type { Scope } from '../request/scopes.ts';
 import { sha256 } from '../redis/key-names.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import type { DryRunEffect } from '../request/dry-run.ts';
 import type { SoughtCustomer } from '../upstream/platform-search.ts';
 import type { NamedInstance } from '../upstream/wire/instances.ts';
 import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
@@ -7,16 +9,22 @@ import type { OrderType, SyncMode } from '../upstream/wire/words.ts';
 /** States of a recorded write (see {@link transitions}); spelled as callers see them in `state`. */
 export const orderStates = enumeration(
   'OrderState',
-  ['sending', 'succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt', 'not_placed'],
-  '`sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform ' +
+  [
+    ...(['scheduled', 'sending', 'succeeded', 'accepted', 'incomplete', 'rejected'] as const),
+    ...(['not_sent', 'in_doubt', 'not_placed', 'cancelled'] as const),
+  ],
+  '`scheduled`: placed at its time (`notBefore`). `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform ' +
     'did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: ' +
-    'nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free',
+    'nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free. `cancelled`: ended while it was scheduled; the number is free',
 );
 export const states = orderStates.words;
 export type State = WordOf<typeof orderStates>;
 
-/** What may move a record: the process that sends it, the end of its lease, reconciliation that found the order, or an operator. */
-export type Mover = 'owner' | 'lease' | 'reconciliation' | 'operator';
+/**
+ * What may move a record: the process that sends it, the end of its lease, reconciliation that found the order, an operator, the schedule at the
+ * time of the order, or its caller.
+ */
+export type Mover = 'owner' | 'lease' | 'reconciliation' | 'operator' | 'schedule' | 'caller';
 
 /**
  * The state machine: from which state to which, for each mover. The owner may record its result after the end of its lease, as long as no
@@ -24,7 +32,8 @@ export type Mover = 'owner' | 'lease' | 'reconciliation' | 'operator';
  */
 export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly State[]>>>> = {
   owner: {
-    sending: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt'],
+    // Back to `scheduled`: the order was due, and the platform was away.
+    sending: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent', 'in_doubt', 'scheduled'],
     in_doubt: ['succeeded', 'accepted', 'incomplete', 'rejected', 'not_sent'],
   },
   lease: { sending: ['in_doubt'] },
@@ -39,16 +48,19 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     incomplete: ['succeeded', 'not_placed'],
     accepted: ['succeeded', 'not_placed'],
   },
+  // In doubt: the database was restored, and lacks what became of the order.
+  schedule: { scheduled: ['rejected', 'not_sent', 'in_doubt'] },
+  caller: { scheduled: ['cancelled'] },
 };
 
 /** The end of the order is not known: its record is kept until it is. */
-export const unsettled: readonly State[] = ['sending', 'accepted', 'incomplete', 'in_doubt'];
+export const unsettled: readonly State[] = ['scheduled', 'sending', 'accepted', 'incomplete', 'in_doubt'];
 
 /** Nothing is being sent, and the end of the order is not known: reconciliation looks for it. */
 export const SOUGHT: ReadonlySet<State> = new Set(['accepted', 'incomplete', 'in_doubt']);
 
 /** The platform did nothing: the name is free for any payload. */
-export const released: readonly State[] = ['not_sent', 'not_placed'];
+export const released: readonly State[] = ['not_sent', 'not_placed', 'cancelled'];
 
 /** The platform carried out all of the write, or a part. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
@@ -96,6 +108,23 @@ export interface OrderDetails {
   readonly settlement?: Settlement;
   /** Absent in records of earlier versions that looked for purchases of one enterprise only. */
   readonly search?: OrderSearch;
+  /** The time before which the order is not sent, in ms; absent: it was placed at once. */
+  readonly notBefore?: number;
+  /** Kept until the order has been sent. */
+  readonly scheduled?: ScheduledOrder;
+}
+
+/** What an order for a later day needs at its time. */
+export interface ScheduledOrder {
+  /** The body of the request, as it was checked. It may have passwords of products. */
+  readonly order: object;
+  readonly idempotencyKey?: string | undefined;
+  /** The alias of the user that the order named. */
+  readonly user?: string | undefined;
+  /** The scopes that the entry of the caller did not have: a JWT gave them, and of those only the entry counts. */
+  readonly byToken: readonly Scope[];
+  /** What the deletions of the order would have taken away when it was accepted. */
+  readonly effects: readonly DryRunEffect[];
 }
 
 /** What an operator found out about an order; `items` null: the operator named none. */
@@ -202,9 +231,11 @@ export function enterprisesOf({
  * the items are not kept: a caller could fill the database with orders that cost nothing.
  */
 export function keptDetails(details: Details, state: State): Details {
-  if (!details.order || unsettled.includes(state)) return details;
-  const { search: _, ...order } = details.order;
-  if (state !== 'rejected' && state !== 'not_sent') return { ...details, order };
+  if (!details.order || state === 'scheduled' || state === 'sending') return details;
+  const { scheduled: __, ...sent } = details.order;
+  if (unsettled.includes(state)) return { ...details, order: sent };
+  const { search: _, ...order } = sent;
+  if (!['rejected', 'not_sent', 'cancelled'].includes(state)) return { ...details, order };
   return { ...details, order: { ...order, ordered: [], enterprises: enterprisesOf(order) } };
 }
 

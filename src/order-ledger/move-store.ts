@@ -120,7 +120,7 @@ class Moving {
       this.#uses.push({ caller, period: '', kind: 'writes', amount: -1 });
       return record;
     }
-    const isBack = taken !== undefined && (to === 'rejected' || released.includes(to));
+    const isBack = taken !== undefined && (to === 'rejected' || to === 'scheduled' || released.includes(to));
     if (isBack) this.#uses.push(...usesOf(caller, taken, -1));
     const keptMs = keptFor(to, isOrder(name));
     const size = sealed?.length ?? row.size;
@@ -132,6 +132,8 @@ class Moving {
     this.#uses.push({ caller, period: row.countedOn, kind: 'bytes', amount: size - row.size });
     this.#counts.push({ ...place, state: row.state, amount: -1 }, { ...place, state: to, amount: 1 });
     if (SOUGHT.has(to)) this.#sought.push(name);
+    const scheduled = Number(to === 'scheduled') - Number(row.state === 'scheduled');
+    if (scheduled !== 0) this.#uses.push({ caller, period: '', kind: 'scheduled', amount: scheduled });
     this.#events.push({
       kind: 'order',
       name,

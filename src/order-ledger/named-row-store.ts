@@ -8,6 +8,7 @@ import { among, type Columns, either, fields, FOR_UPDATE, rows, sql, type Sql } 
 const COLUMNS: Columns = {
   ...{ name: 'text', state: 'text', owner: 'text', fingerprint: 'text', caller: 'text', channel: 'text' },
   ...{ enterpriseGroup: 'text', submittedAt: 'bigint', settledAt: 'bigint', leaseUntil: 'bigint' },
+  ...{ notBefore: 'bigint' },
   ...{ taken: 'text', countedOn: 'text', size: 'bigint' },
 };
 /** The columns of a `WriteRow`, and those without its details, which may be large. */

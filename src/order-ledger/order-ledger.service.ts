@@ -11,15 +11,17 @@ import {
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
-import { endOf, problemFor } from './write-outcome.ts';
+import { endOf, problemFor, reasonOf } from './write-outcome.ts';
 import { type NewWrite, type OwnWrite, WriteRecorder } from './write-recorder.ts';
 
 /** For this time after the store was asked, a beginning allows the send. The exchange sends within 100 ms of the same moment, or not at all. */
 const FRESH_MS = 50;
 
-interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
+export interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
   readonly caller: string;
   readonly order: Omit<OrderDetails, 'items' | 'reason' | 'settlement'>;
+  /** Of a scheduled order: where nothing was sent, it waits again. */
+  readonly waitsAgain?: boolean;
 }
 
 interface OrderResult {
@@ -38,19 +40,19 @@ export class OrderLedger {
 
   /** Runs an order once for its number, with or without an `Idempotency-Key`. `send` must give `sendOnce` to the call. */
   async order(
-    { caller, order: sent, ...write }: OrderWrite,
+    { caller, order: sent, waitsAgain, ...write }: OrderWrite,
     send: (sendOnce: SendOnce) => Promise<readonly PlacedItem[]>,
   ): Promise<OrderResult> {
     const name = orderName(sent.channelCode, sent.channelOrderId);
-    const placed = (items: readonly PlacedItem[]): Details => ({
+    const placed = (items: readonly PlacedItem[], reason: string | null = null): Details => ({
       caller,
-      order: { ...sent, items, reason: null },
+      order: { ...sent, items, reason },
     });
     const begun = await this.recorder.begin({ ...write, name, details: placed([]) });
     if ('record' in begun) {
-      const { record } = begun;
-      if (record.state === 'succeeded' || record.state === 'accepted')
-        return { result: record, replayed: true };
+      const { record, isNew = false } = begun;
+      if (record.state === 'succeeded' || record.state === 'accepted' || record.state === 'scheduled')
+        return { result: record, replayed: !isNew };
       throw problemFor(record);
     }
     const done: State = sent.syncMode === 'sync' ? 'succeeded' : 'accepted';
@@ -70,13 +72,16 @@ export class OrderLedger {
       return { result: await this.#ended(begun, done, placed(items)), replayed: false };
     } catch (error) {
       const { state, problem, items, answer } = endOf(error);
-      const record = await this.#ended(begun, state, { ...placed(items), answer });
-      throw state === 'not_sent' || state === 'rejected' ? problem : problemFor(record, false, error);
+      if (state === 'not_sent' && waitsAgain) {
+        await this.#ended(begun, 'scheduled', placed([]));
+        throw problem;
+      }
+      const isRefused = state === 'not_sent' || state === 'rejected';
+      // Nobody waits for the response of a scheduled order.
+      const reason = write.isDue && isRefused ? reasonOf(problem) : null;
+      const record = await this.#ended(begun, state, { ...placed(items, reason), answer });
+      throw isRefused ? problem : problemFor(record, false, error);
     }
-  }
-
-  async knows(channelCode: string, channelOrderId: string): Promise<boolean> {
-    return (await this.store.read(orderName(channelCode, channelOrderId))) !== undefined;
   }
 
   /**

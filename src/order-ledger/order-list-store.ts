@@ -2,9 +2,9 @@ import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import type { Database } from '../database/database.ts';
 import { among, either, rows, sql, type Sql } from '../database/sql.ts';
 import { MAX_READ_BYTES } from '../events/log/event-store.ts';
-import { states } from './ledger-record.ts';
+import { type LedgerRecord, states } from './ledger-record.ts';
 import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
-import type { OrderQuery } from './write-steps.ts';
+import type { Listing, OrderQuery } from './write-steps.ts';
 import type { WriteRow } from './write-rows.ts';
 
 /** Beyond every time in ms. */
@@ -32,6 +32,8 @@ interface Statements {
   readonly total: Sql;
   readonly totalBetween: Sql;
   readonly page: Sql;
+  /** Of scheduled orders, by their time. There are few beside all others. */
+  readonly pageByTime: Sql;
 }
 
 function statementsFor(streams: Sql, isIn: Sql): Statements {
@@ -57,6 +59,11 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
         SELECT name, submitted_at FROM (${found}) AS found ORDER BY submitted_at DESC, name DESC LIMIT :count OFFSET :offset)
       SELECT page.name AS name, (SELECT size FROM writes WHERE writes.platform = :platform AND writes.name = page.name) AS size
       FROM page ORDER BY page.submitted_at DESC, page.name DESC`,
+    pageByTime: sql`WITH streams AS (${listed})
+      SELECT name, size FROM writes
+      WHERE writes.platform = :platform AND writes.state = 'scheduled' AND writes.submitted_at >= :from AND writes.submitted_at < :until
+        AND EXISTS (SELECT 1 FROM streams WHERE ${isIn})
+      ORDER BY not_before, name LIMIT :count OFFSET :offset`,
   };
 }
 
@@ -97,9 +104,10 @@ export class OrderListStore {
     query: OrderQuery,
     offset: number,
     count: number,
+    opened: (row: WriteRow) => LedgerRecord | undefined,
     abandon?: AbortSignal,
-  ): Promise<{ readonly rows: readonly WriteRow[]; readonly total: number }> {
-    const { total: all, totalBetween, page } = statementsOf(query);
+  ): Promise<Listing> {
+    const { total: all, totalBetween, page, pageByTime } = statementsOf(query);
     const parameters = parametersOf(query);
     const isBetween = query.from !== undefined || query.until !== undefined;
     const read = <R>(statement: Sql, more: object = {}) => {
@@ -108,12 +116,13 @@ export class OrderListStore {
     };
     const [counted] = await read<{ total: number }>(isBetween ? totalBetween : all);
     const total = counted?.total ?? 0;
-    const found = offset < total ? await read<Found>(page, { most: offset + count, offset, count }) : [];
-    const records = new Map<string, WriteRow>();
+    const part = query.byTime ? { offset, count } : { most: offset + count, offset, count };
+    const found = offset < total ? await read<Found>(query.byTime ? pageByTime : page, part) : [];
+    const records = new Map<string, LedgerRecord | undefined>();
     for (const names of parts(found)) {
-      for (const row of await read<WriteRow>(RECORDS, wanted(names))) records.set(row.name, row);
+      for (const row of await read<WriteRow>(RECORDS, wanted(names))) records.set(row.name, opened(row));
     }
-    return { rows: found.flatMap(({ name }) => records.get(name) ?? []), total };
+    return { records: found.flatMap(({ name }) => records.get(name) ?? []), total };
   }
 }
 

@@ -2,6 +2,8 @@ import { type Query, sql } from '../database/sql.ts';
 
 /** The kind of the tasks that search the platform for an order. The name of a task is that of the record. */
 export const SEARCH = 'reconciliation';
+/** The kind of the tasks that place scheduled orders, each due at the time of its order. */
+export const SCHEDULE = 'schedule';
 /** The next scan finds the others. */
 const MAX_FOUND = 1_000;
 

@@ -87,6 +87,13 @@ function itemsOf(error: unknown): readonly PlacedItem[] {
   return error instanceof UpstreamFailure ? ((error.details.matched ?? []) as readonly PlacedItem[]) : [];
 }
 
+const MAX_REASON = 2_000;
+
+/** Why a scheduled order was not placed, in the words of the gateway or the platform, for its record. */
+export function reasonOf({ body, message }: ProblemException): string {
+  return (body.detail ?? message).slice(0, MAX_REASON);
+}
+
 /** What to do about an order in doubt. For other writes the problem's own text says it. */
 const IN_DOUBT =
   'The order was sent, and whether it was placed is not known. Do not send it under another number, since it may be placed already: ' +

@@ -1,14 +1,14 @@
-import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseConfig } from '../config/app-config.ts';
 import type { BudgetUse } from '../budgets/state/budgets.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
-import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { inBackground } from '../shared/edge.ts';
+import { fingerprinter } from './fingerprint.ts';
 import {
   CARRIED_OUT,
   type Details,
@@ -37,6 +37,9 @@ export interface NewWrite {
   readonly deadlineMs: number;
   readonly details: Details;
   readonly budgets?: readonly BudgetUse[] | undefined;
+  readonly notBefore?: number | undefined;
+  readonly isDue?: true;
+  readonly refusal?: ProblemException | undefined;
 }
 
 /** A write that this process has begun: it may send, and has to record the outcome. */
@@ -46,6 +49,13 @@ export interface OwnWrite {
   readonly submittedAt: number;
   /** The `performance.now()` at which the store was asked to begin it. */
   readonly askedAt: number;
+}
+
+/** A scheduled order is not begun: its time has not come by the clock of the database, or it may have been sent already (`doubtful`). */
+export class NotDue extends Error {
+  constructor(readonly left: number | 'doubtful') {
+    super('the order is not due');
+  }
 }
 
 /** Where the outcome of a write cannot be recorded, or the record says otherwise, the log and a metric tell the operator. */
@@ -63,8 +73,11 @@ export class WriteRecorder implements OnApplicationShutdown {
     this.#fingerprintsOf = fingerprinter(config.encryptionKeys);
   }
 
-  /** Begins the write, or returns the record that an earlier request with the same payload made. Throws a problem where neither may be. */
-  async begin(write: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord }> {
+  /**
+   * Begins the write, or returns the record that an earlier request with the same payload made, or that of an order which is scheduled now
+   * (`isNew`). Throws a problem where none of it may be.
+   */
+  async begin(write: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
     const { name, idempotencyKey, details } = write;
     const owner = randomUUID();
     const begun = await this.#begin({
@@ -75,8 +88,19 @@ export class WriteRecorder implements OnApplicationShutdown {
       details,
       budgets: write.budgets,
       alias: idempotencyKey === undefined ? undefined : keyName(details.caller, idempotencyKey),
+      notBefore: write.notBefore,
+      ...(write.isDue && { isDue: write.isDue }),
+      refusal: write.refusal,
     });
     switch (begun.kind) {
+      case 'scheduled': {
+        const { submittedAt } = begun;
+        return { record: { name, state: 'scheduled', submittedAt, settledAt: null, details }, isNew: true };
+      }
+      case 'early':
+        throw new NotDue(begun.leftMs);
+      case 'doubtful':
+        throw new NotDue('doubtful');
       case 'begun':
         return { name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt };
       case 'there':
@@ -120,11 +144,15 @@ export class WriteRecorder implements OnApplicationShutdown {
       return { ...begun, askedAt };
     } catch (error) {
       const { name, owner, details } = begin;
+      if (!mayBeRecorded) throw error;
+      // Nothing takes it back: a repeat of it, which may come at any moment, gets this record.
+      if (begin.notBefore !== undefined)
+        throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
       // This frees its number soon, and not only at the end of the lease.
-      if (mayBeRecorded)
-        inBackground('write not sent', () =>
-          this.#recordInBackground({ name, by: 'owner', owner, to: 'not_sent', details }),
-        );
+      const to = begin.isDue ? 'scheduled' : 'not_sent';
+      inBackground('write not sent', () =>
+        this.#recordInBackground({ name, by: 'owner', owner, to, details }),
+      );
       throw error;
     }
   }
@@ -205,30 +233,4 @@ function itemsOf(details: Details | undefined): string[] {
 
 function resultFields({ name, to, details }: Move): Record<string, string> {
   return { write: name, found: to, licenseOrderIds: itemsOf(details).join() };
-}
-
-/**
- * Returns what makes the fingerprints of a payload, which compare payloads without storing them: HMAC-SHA-256 under every key, the current one
- * first, so that a payload is recognised after a rotation of keys. A plain hash would let a reader of the store guess the passwords in a
- * body, so the keys are derived from the encryption keys. Without those (no Redis) the process uses a random key.
- */
-export function fingerprinter(
-  encryptionKeys: readonly EncryptionKey[],
-): (payloadText: string) => readonly string[] {
-  const derived = encryptionKeys.map(({ kid, key }) => {
-    const bytes = hkdfSync('sha256', key.export(), '', 'gateway guard fingerprint', 32);
-    return { kid, key: createSecretKey(Buffer.from(bytes)) };
-  });
-  const keys = derived.length > 0 ? derived : [{ kid: 'process', key: createSecretKey(randomBytes(32)) }];
-  return (text) =>
-    keys.map(({ kid, key }) => `${kid}:${createHmac('sha256', key).update(text).digest('base64url')}`);
-}
-
-/** JSON with sorted members, and without the values that JSON cannot have. */
-export function canonical(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  const members = Object.entries(value as object).filter(([, member]) => member !== undefined);
-  members.sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
 }

@@ -24,6 +24,8 @@ export interface WriteRow extends KeptRecord {
   readonly channel: string | null;
   readonly enterpriseGroup: string | null;
   readonly leaseUntil: number;
+  /** The time of a scheduled order; null: it was placed at once. */
+  readonly notBefore: number | null;
   /** What it takes of its caller's budgets, as JSON of {@link Taken}; null: nothing, or it was given back. */
   readonly taken: string | null;
   /** The day on which its bytes count. */

@@ -15,10 +15,20 @@ export interface Begin {
   readonly alias?: string;
   /** What an order takes of its caller's budgets, all or nothing; given back where it is provably not placed. */
   readonly budgets?: readonly BudgetUse[] | undefined;
+  /** The order is kept for this time, in ms, and not sent before it. */
+  readonly notBefore?: number | undefined;
+  /** It is a scheduled order whose time has come. Nobody else may begin that. */
+  readonly isDue?: true;
+  /** It may not begin: only the record of an earlier request with the same payload counts. */
+  readonly refusal?: ProblemException | undefined;
 }
 
 export type Begun =
-  | { readonly kind: 'begun'; readonly submittedAt: number }
+  | { readonly kind: 'begun' | 'scheduled'; readonly submittedAt: number }
+  /** The time of a scheduled order has not come yet, by the clock of the database. */
+  | { readonly kind: 'early'; readonly leftMs: number }
+  /** A scheduled order was due before an operator confirmed a database that lacks commits: it may have been sent. */
+  | { readonly kind: 'doubtful' }
   /** The write has begun before; `same`: with the same payload. */
   | { readonly kind: 'there'; readonly same: boolean; readonly record: LedgerRecord }
   /** The alias belongs to another write. */
@@ -27,6 +37,9 @@ export type Begun =
   | { readonly kind: 'full' }
   /** An operator has stopped orders, or a budget of the caller is used up. */
   | { readonly kind: 'not_admitted'; readonly problem: ProblemException };
+
+/** A caller may have this number of orders for a later day. */
+export const MAX_SCHEDULED = 20_000;
 
 /** A caller may have this number of records that are no orders: 17 MB at 1.7 KB each. */
 export const MAX_WRITES = 10_000;
@@ -61,6 +74,8 @@ export interface OrderQuery {
   /** It was submitted at this time (ms) or later, and before that one. */
   readonly from?: number;
   readonly until?: number;
+  /** The scheduled ones, those that are due first before the others; else the newest before the others. */
+  readonly byTime?: boolean;
 }
 
 /** One page of orders, newest first. */
@@ -79,4 +94,6 @@ interface OrderCount {
 export interface WaitingOrders {
   readonly inDoubt: OrderCount;
   readonly accepted: OrderCount;
+  /** `overdueMs`: how long ago the time of the first of them came; 0: it has not come. */
+  readonly scheduled: { readonly count: number; readonly overdueMs: number };
 }

@@ -37,8 +37,9 @@ const HELD = sql`
 const WAITING = sql`
   SELECT state, orders, ${NOW} AS now, (
     SELECT min(submitted_at) FROM writes
-    WHERE writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = order_counts.state) AS oldest
-  FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'accepted')`;
+    WHERE writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = order_counts.state) AS oldest,
+    (SELECT min(not_before) FROM writes WHERE writes.platform = :platform AND writes.state = 'scheduled') AS next
+  FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'accepted', 'scheduled')`;
 const SEALED = sql`
   SELECT count(*) AS orders FROM writes, ${rows('heads', { head: 'text' })}
   WHERE platform = :platform AND channel IS NOT NULL
@@ -100,7 +101,9 @@ export class WriteStore implements OnModuleInit {
   }
 
   async move(move: Move): Promise<Moved> {
-    const moved = await this.#moved(move);
+    let moved = await this.#moved(move);
+    // A write that begins replaces the row of its number: a move that waited for that has found none.
+    if (moved.kind === 'missing') moved = await this.#moved(move);
     if (moved.kind === 'moved') return { kind: 'moved', record: this.records.opened(moved.record) };
     if (moved.kind !== 'refused') return moved;
     const record = await this.read(move.name);
@@ -118,16 +121,20 @@ export class WriteStore implements OnModuleInit {
   /** Its time does not depend on the number of orders. `abandon` ends it. */
   async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
     this.#assertWhole();
-    const { rows: found, total } = await this.#lists.page(query, offset, count, abandon);
-    const records: LedgerRecord[] = [];
-    for (const row of found) {
-      try {
-        records.push(this.records.opened(row));
-      } catch {
-        // The page shows the other orders; `getOrder` responds with 503 to a request for this one.
-      }
+    return this.#lists.page(query, offset, count, (row) => this.#listed(row), abandon);
+  }
+
+  /** Without what a scheduled order would send: a page of them would be too large. */
+  #listed(row: WriteRow): LedgerRecord | undefined {
+    try {
+      const record = this.records.opened(row);
+      if (!record.details.order?.scheduled) return record;
+      const { scheduled: _, ...order } = record.details.order;
+      return { ...record, details: { ...record.details, order } };
+    } catch {
+      // The page shows the other orders; `getOrder` responds with 503 to a request for this one.
+      return undefined;
     }
-    return { records, total };
   }
 
   /** The order as it was after that move. */
@@ -148,13 +155,16 @@ export class WriteStore implements OnModuleInit {
   }
 
   async waiting(): Promise<WaitingOrders> {
-    type Row = { state: string; orders: number; oldest: number | null; now: number };
+    type Row = { state: string; orders: number; oldest: number | null; next: number | null; now: number };
     const found = await this.database.read<Row>(WAITING.with());
     const ordersIn = (wanted: string) => {
       const { orders: count = 0, oldest, now = 0 } = found.find(({ state }) => state === wanted) ?? {};
       return { count, oldestMs: count === 0 || oldest == null ? 0 : Math.max(0, now - oldest) };
     };
-    return { inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted') };
+    const [row] = found;
+    const overdueMs = row?.next == null ? 0 : Math.max(0, row.now - row.next);
+    const scheduled = { count: ordersIn('scheduled').count, overdueMs };
+    return { inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted'), scheduled };
   }
 
   #moved({ details, ...move }: Move) {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Deletion as DeletionRecord, OrderSearch } from '../order-ledger/ledger-record.ts';
 import { isThere } from '../order-ledger/order-evidence.ts';
+import type { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
@@ -37,10 +38,16 @@ export class DeletionEffects {
     private readonly search: PlatformSearch,
   ) {}
 
-  async show(dryRun: DryRun, call: CallContext, { items }: PlaceOrderDto): Promise<void> {
+  /** A problem that `isThrown` is thrown; with every other one the effects of an item are unreadable. */
+  async show(
+    dryRun: DryRun,
+    call: CallContext,
+    { items }: PlaceOrderDto,
+    isThrown?: (problem: ProblemException) => boolean,
+  ): Promise<void> {
     for (const item of items)
       if (item.orderType !== 'new_buy') {
-        const isShown = await ifShown(() => this.#show(dryRun, call, item));
+        const isShown = await ifShown(() => this.#show(dryRun, call, item), isThrown);
         if (!isShown) for (const { assetNums } of item.assets) showUnreadable(dryRun, item, assetNums);
       }
   }

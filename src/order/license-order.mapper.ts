@@ -225,6 +225,7 @@ export function toOrderRecord({ state, submittedAt, settledAt, details }: Ledger
       const { licenseOrderId = null, customerId = null } = placed.get(sequence) ?? {};
       return { sequence, orderType, enterpriseGlobalId, licenseOrderId, customerId };
     }),
+    notBefore: order.notBefore === undefined ? null : new Date(order.notBefore).toISOString(),
     submittedAt: new Date(submittedAt).toISOString(),
     settledAt: settledAt === null || unsettled.includes(state) ? null : new Date(settledAt).toISOString(),
     reason: order.reason,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { KnownReadings } from '../config/platform-profile.ts';
@@ -5,34 +6,33 @@ import { exhausted, exhaustedProblem, monthOf } from '../budgets/state/budgets.t
 import { UseStore } from '../budgets/state/use-store.ts';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import {
-  type Bought,
-  type Deletion,
+  type LedgerRecord,
   locationOf,
-  type OrderedItem,
   orderName,
-  type OrderSearch,
+  released,
+  type ScheduledOrder,
 } from '../order-ledger/ledger-record.ts';
-import { OrderLedger } from '../order-ledger/order-ledger.service.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { OrderLedger, type OrderWrite } from '../order-ledger/order-ledger.service.ts';
 import { endOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
-import type { SoughtCustomer } from '../upstream/platform-search.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { DeletionEffects, namedBy } from './deletion-effects.ts';
-import {
-  type DeleteAssetDto,
-  type DeleteProductDto,
-  type PlaceOrderDto,
-  sequenceOf,
-} from './dto/license-order.dto.ts';
-import type { BoughtAssetDto, ReducedAssetDto, RevokedAssetDto } from './dto/order-product.dto.ts';
+import type { SendOnce } from '../upstream/upstream.exchange.ts';
+import { DeletionEffects } from './deletion-effects.ts';
+import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
-import { budgetUses } from './order-budget.ts';
+import { LaterOrders } from './later-orders.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
+import { budgetUses } from './order-budget.ts';
+import { deletes, orderedItems, searchOf } from './order-content.ts';
+import { timeProblem } from './order-time.ts';
 
+/** A caller that names the present: the time of the database may be known a little late. */
+const MAX_HELD_MS = 100;
 const NO_PACKAGES =
   'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
 
@@ -47,7 +47,9 @@ export class LicenseOrderService {
     private readonly reservations: Reservations,
     private readonly readings: PlatformReadings,
     private readonly maintenance: Maintenance,
+    private readonly records: ObservedOrderLedger,
     private readonly uses: UseStore,
+    private readonly later: LaterOrders,
   ) {}
 
   /** Returns `replayed` where the order was placed before, so that nothing was sent this time. */
@@ -57,35 +59,96 @@ export class LicenseOrderService {
     idempotencyKey: string | undefined,
   ): Promise<{ record: OrderRecordDto; location: string | undefined; replayed: boolean }> {
     if (call.dryRun) return this.#dryRun(call.dryRun, call, order);
+    const leftMs = (timeOf(order) ?? 0) - this.maintenance.now;
+    if (leftMs > 0 && leftMs < MAX_HELD_MS) await sleep(Math.ceil(leftMs));
+    const { now } = this.maintenance;
+    const notBefore = timeOf(order) ?? now;
+    const isLater = notBefore > now;
+    // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
+    // still gets its earlier result, also where its deletion names things that are gone by now.
+    const ofOrder =
+      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.maintenance.refusal('orders');
+    const refusal = ofOrder ?? (isLater ? undefined : this.upstream.refusal('batchOrder'));
+    // The end of an async deletion is told later by what is gone then, so the gateway looks at what is there before it sends the order.
+    const isSeenBefore = !isLater && order.syncMode === 'async' && deletes(order);
+    const known = refusal || isSeenBefore || isLater ? await this.#recordOf(order) : undefined;
+    if (refusal && !known) throw refusal;
+    const { write, send } = await this.#prepared(call, order, idempotencyKey, isSeenBefore && !known);
+    const asked = { ...write, refusal: timeProblem(notBefore, now) ?? ofOrder };
+    const kept = isLater ? await this.#kept(call, order, asked, known) : asked;
+    const { result, replayed } = await this.ledger.order(kept, send);
+    return { record: toOrderRecord(result), location: locationOf(result), replayed };
+  }
+
+  /** Throws where no order can be sent now. */
+  assertOpen(): void {
+    const refusal = this.maintenance.refusal('orders') ?? this.upstream.refusal('batchOrder');
+    if (refusal) throw refusal;
+  }
+
+  /**
+   * Places a scheduled order whose time has come, by the same steps as any other. `waitsAgain`: where nothing was sent, it waits on. Throws the
+   * problem of an order that is not placed.
+   */
+  async placeDue(
+    call: CallContext,
+    order: PlaceOrderDto,
+    scheduled: ScheduledOrder,
+    waitsAgain: boolean,
+  ): Promise<void> {
+    const refusal = this.#notTaken(order) ?? call.authorisedIds?.refusal;
+    if (refusal) throw refusal;
+    const isMarked = order.syncMode === 'async' && deletes(order);
+    const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
+    const due = { ...write, isDue: true, waitsAgain, order: { ...write.order, scheduled } } as const;
+    await this.ledger.order(due, send);
+  }
+
+  #recordOf({ channelCode, channelOrderId }: PlaceOrderDto): Promise<LedgerRecord | undefined> {
+    return this.records.read(orderName(channelCode, channelOrderId));
+  }
+
+  /** The order as it is recorded until its time. Its budgets are taken then. */
+  async #kept(
+    call: CallContext,
+    order: PlaceOrderDto,
+    { budgets: _, ...write }: OrderWrite,
+    known: LedgerRecord | undefined,
+  ): Promise<OrderWrite> {
+    const isFree = !known || known.state === 'rejected' || released.includes(known.state);
+    const isNew = isFree && !write.refusal;
+    if (isNew) await this.#assertInBudget(call, order);
+    const scheduled = await this.later.scheduled(call, order, write.idempotencyKey, isNew);
+    return { ...write, notBefore: write.order.notBefore, order: { ...write.order, scheduled } };
+  }
+
+  /** `isMarked`: the gateway looks at what is there before it sends the order. */
+  async #prepared(
+    call: CallContext,
+    order: PlaceOrderDto,
+    idempotencyKey: string | undefined,
+    isMarked: boolean,
+  ) {
     const body = this.#bodyOf(order);
     // One text serves the platform and the fingerprint: the mapper writes fields in alphabetical order, as the fingerprint needs them.
     const bodyText = JSON.stringify(body);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
-    const { channelCode, channelOrderId, syncMode } = order;
-    // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
-    // still gets its earlier result, also where its deletion names things that are gone by now.
-    const refusal =
-      this.#notTaken(order) ??
-      call.authorisedIds?.refusal ??
-      this.maintenance.refusal('orders') ??
-      this.upstream.refusal('batchOrder');
-    // The end of an async deletion is told later by what is gone then, so the gateway looks at what is there before it sends the order.
-    const isSeenBefore = syncMode === 'async' && order.items.some(({ orderType }) => orderType !== 'new_buy');
-    const isNew = (refusal || isSeenBefore) && !(await this.ledger.knows(channelCode, channelOrderId));
-    if (refusal && isNew) throw refusal;
+    const { channelCode, channelOrderId, syncMode, ifEffectsChanged } = order;
+    const notBefore = timeOf(order);
     const sought = searchOf(order, call.user?.alias);
-    const search = isSeenBefore && isNew ? await this.effects.marked(order, sought) : sought;
-    const budgets = call.caller.budgets && budgetUses(order, call.caller.budgets);
-    const write = {
+    const search = isMarked ? await this.effects.marked(order, sought) : sought;
+    // The application's key is left out, because a new key does not make it another order; nor does another form of a date.
+    const plain = this.#isPlain ? bodyText : JSON.stringify(this.#bodyOf(order, {}));
+    const later = notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, ifEffectsChanged])}`;
+    const write: OrderWrite = {
       caller: call.caller.name,
-      order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search },
-      // The application's key is left out, because a new key does not make it another order; nor does another form of a date.
-      payloadText: `{"body":${this.#isPlain ? bodyText : JSON.stringify(this.#bodyOf(order, {}))}}`,
+      order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search, notBefore },
+      payloadText: `{"body":${plain}${later}}`,
       idempotencyKey,
-      budgets,
+      budgets: call.caller.budgets && budgetUses(order, call.caller.budgets),
       deadlineMs: this.config.orderDeadlineMs,
     };
-    const { result, replayed } = await this.ledger.order(write, (sendOnce) =>
+    const send = (sendOnce: SendOnce) =>
       this.#withNumbersBound(call, order, () => {
         // A number whose order was refused before may come with another one.
         const notTaken = this.#notTaken(order);
@@ -93,9 +156,8 @@ export class LicenseOrderService {
         return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
           toPlacedItems(data, body, this.readings.of('orderIds'), notes),
         );
-      }),
-    );
-    return { record: toOrderRecord(result), location: locationOf(result), replayed };
+      });
+    return { write, send };
   }
 
   /** Binds the reserved numbers of the order to its enterprises before it is sent, and frees them where it was not carried out. */
@@ -119,8 +181,12 @@ export class LicenseOrderService {
   }
 
   async #dryRun(dryRun: DryRun, call: CallContext, order: PlaceOrderDto): Promise<never> {
+    const { now } = this.maintenance;
     const refusal =
-      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.maintenance.refusal('orders');
+      timeProblem(timeOf(order) ?? now, now) ??
+      this.#notTaken(order) ??
+      call.authorisedIds?.refusal ??
+      this.maintenance.refusal('orders');
     if (refusal) throw refusal;
     await this.#assertInBudget(call, order);
     await this.effects.show(dryRun, call, order);
@@ -128,11 +194,12 @@ export class LicenseOrderService {
     return dryRun.stopBefore('batchOrder', this.#bodyOf(order));
   }
 
-  /** The order itself is counted where it begins. */
+  /** The order itself is counted where it begins. Nobody knows what is left of a later month. */
   async #assertInBudget({ caller: { name, budgets } }: CallContext, order: PlaceOrderDto): Promise<void> {
     if (!budgets) return;
-    const now = Date.now();
-    const [use] = await this.uses.used(name, [monthOf(now)]);
+    const { now } = this.maintenance;
+    const month = monthOf(timeOf(order) ?? now);
+    const [use] = await this.uses.used(name, [month]);
     const spent = use && exhausted(budgetUses(order, budgets), use.used);
     if (spent) throw exhaustedProblem(spent, now);
   }
@@ -177,51 +244,7 @@ export class LicenseOrderService {
   }
 }
 
-function orderedItems({ items }: PlaceOrderDto): OrderedItem[] {
-  return items.map((item, index) => ({
-    sequence: sequenceOf(item, index),
-    orderType: item.orderType,
-    enterpriseGlobalId: item.customer.enterpriseGlobalId ?? null,
-  }));
-}
-
-function searchOf({ items }: PlaceOrderDto, user: string | undefined): OrderSearch {
-  const customers: Record<string, SoughtCustomer> = {};
-  const deletions: Record<string, readonly Deletion[]> = {};
-  const purchases: Record<string, readonly Bought[]> = {};
-  for (const [index, item] of items.entries()) {
-    const sequence = sequenceOf(item, index);
-    const { enterpriseGlobalId, customerId, channelCustomerId } = item.customer;
-    if (enterpriseGlobalId === undefined) customers[sequence] = { customerId, channelCustomerId };
-    if (item.orderType === 'new_buy') purchases[sequence] = item.assets.flatMap(boughtOn);
-    else deletions[sequence] = deletionsOf(item);
-  }
-  return {
-    ...(user !== undefined && { user }),
-    ...(Object.keys(purchases).length > 0 && { purchases }),
-    ...(Object.keys(customers).length > 0 && { customers }),
-    ...(Object.keys(deletions).length > 0 && { deletions }),
-  };
-}
-
-/** The products and packages that a purchase puts on one asset, or on each asset that it names. The platform knows what is in a package. */
-function boughtOn({ assetNums = [], products = [], merchandises = [] }: BoughtAssetDto): Bought[] {
-  const count = Math.max(1, assetNums.length);
-  return [
-    ...products.flatMap(({ productUri, gmsPid, appKey, limitConcurrent: nodes }) => {
-      const names = [productUri, gmsPid, appKey].filter((name) => name !== undefined);
-      return names.length > 0 ? [{ names, nodes, count }] : [];
-    }),
-    ...merchandises.flatMap(({ merchandiseNum }) =>
-      merchandiseNum === undefined ? [] : [{ names: [], merchandiseNum, count }],
-    ),
-  ];
-}
-
-function deletionsOf(item: DeleteAssetDto | DeleteProductDto): Deletion[] {
-  return item.assets.map((asset: RevokedAssetDto | ReducedAssetDto) => ({
-    assetNums: asset.assetNums,
-    licenseOrderId: item.srcLicenseOrderId,
-    named: item.orderType === 'delete_product' ? namedBy(asset) : undefined,
-  }));
+/** In ms since the epoch. */
+function timeOf({ notBefore }: PlaceOrderDto): number | undefined {
+  return notBefore === undefined ? undefined : Date.parse(notBefore);
 }

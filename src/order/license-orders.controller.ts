@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiExtension, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Call, IdempotencyKey } from '../request/request-stages.ts';
@@ -14,6 +14,7 @@ import {
   OrderPath,
   OrderRecordDto,
   SettledOrderPath,
+  CancelledOrderPath,
   SettleOrderDto,
 } from './dto/order-record.dto.ts';
 import { LicenseOrderService } from './license-order.service.ts';
@@ -49,7 +50,8 @@ export class LicenseOrdersController {
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       {
         status: 202,
-        description: 'The platform places the order later (`syncMode` async)',
+        description:
+          'The platform places the order later (`syncMode` async), or the gateway does (`notBefore`)',
         type: OrderRecordDto,
       },
     ],
@@ -63,7 +65,8 @@ export class LicenseOrdersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OrderRecordDto> {
     const { record, location, replayed } = await this.orders.placeOrder(call, order, idempotencyKey);
-    void reply.status(record.syncMode === 'async' ? 202 : 201).header('location', location);
+    const isPlaced = record.syncMode === 'sync' && record.state !== 'scheduled';
+    void reply.status(isPlaced ? 201 : 202).header('location', location);
     if (replayed) void reply.header('idempotent-replayed', 'true');
     return record;
   }
@@ -119,6 +122,21 @@ export class LicenseOrdersController {
     @Query() query: PageQuery,
   ): Promise<OrderAssetPageDto> {
     return this.assets.getOrderAssets(call, order, query);
+  }
+
+  @Operation({
+    id: 'cancelOrder',
+    summary: 'Cancel an order that waits for its time',
+    description:
+      'Only while it is `scheduled`; the number is free afterwards. An order with a deletion needs the scope `orders:revoke` too. A caller may repeat it.',
+    effect: 'write',
+    scope: 'orders:write',
+    problems: ['order-not-found', 'order-not-cancellable'],
+    success: [{ status: 204, description: 'Cancelled, now or before' }],
+  })
+  @Delete(':channelCode/:channelOrderId')
+  cancelOrder(@Call() call: CallContext, @Param() order: CancelledOrderPath): Promise<void> {
+    return this.records.cancelOrder(call, order);
   }
 
   @Operation({

@@ -24,7 +24,8 @@ export class OrderAssetsService {
     const { state, details } = await this.records.find(path, call.caller.grants);
     const { order } = details;
     // Nothing of the order was carried out.
-    if (!order || state === 'rejected' || released.includes(state)) return pageOf([], wanted);
+    if (!order || state === 'scheduled' || state === 'rejected' || released.includes(state))
+      return pageOf([], wanted);
     const purchases = Map.groupBy(order.ordered.filter(isPurchase), (item) => item.enterpriseGlobalId);
     const rows: OrderAssetDto[] = [];
     for (const [enterpriseGlobalId, items] of purchases)

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderConfig } from '../config/app-config.ts';
-import { canonical } from '../order-ledger/write-recorder.ts';
+import { canonical } from '../order-ledger/fingerprint.ts';
 import {
   enterprisesOf,
   type LedgerRecord,
@@ -59,7 +59,12 @@ export class OrderRecordsService {
       enterprise: wanted.enterpriseGlobalId,
       from: millisecond(wanted.submittedAfter),
       until: millisecond(wanted.submittedBefore),
+      byTime: wanted.sort === 'notBefore',
     };
+    if (query.byTime && state !== 'scheduled')
+      throw new ProblemException('validation-failed', {
+        errors: [{ parameter: 'sort', detail: 'must be -submittedAt, or be given with state=scheduled' }],
+      });
     const oneAtATime = this.#pages.get(caller.name) ?? pLimit(1);
     this.#pages.set(caller.name, oneAtATime);
     const { records, total } = await oneAtATime(() =>
@@ -83,6 +88,22 @@ export class OrderRecordsService {
     const orders = record && isVisible(record, grants) && isWanted(record, wanted) ? [record] : [];
     const items = page === 1 ? orders.map(toOrderRecord) : [];
     return { items, page, pageSize, total: orders.length, totalPages: orders.length };
+  }
+
+  async cancelOrder({ caller: { grants, scopes } }: CallContext, path: OrderPath): Promise<void> {
+    const { name, details } = await this.find(path, grants);
+    const deletes = details.order?.ordered.some(({ orderType }) => orderType !== 'new_buy') === true;
+    if (deletes && !scopes?.has('orders:revoke'))
+      throw new ProblemException('forbidden', {
+        detail: 'The order deletes something, so the scope `orders:revoke` is needed too.',
+      });
+    const moved = await this.ledger.move({ name, by: 'caller', from: 'scheduled', to: 'cancelled', details });
+    if (moved.kind === 'missing') throw new ProblemException('order-not-found');
+    if (moved.kind === 'refused' && moved.record.state !== 'cancelled')
+      throw new ProblemException('order-not-cancellable', {
+        detail: `The order is \`${moved.record.state}\`.`,
+        location: locationOf(moved.record),
+      });
   }
 
   async settleOrder(

@@ -7,13 +7,17 @@ import { TenancyModule } from '../tenancy/tenancy.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { AssetContents } from './asset-contents.ts';
 import { DeletionEffects } from './deletion-effects.ts';
+import { DueCallers } from './due-callers.ts';
+import { DueOrders } from './due-orders.ts';
 import { EnterprisesController } from './enterprises.controller.ts';
+import { LaterOrders } from './later-orders.ts';
 import { LicenseOrderService } from './license-order.service.ts';
 import { LicenseOrdersController } from './license-orders.controller.ts';
 import { LocksController } from './locks.controller.ts';
 import { OrderAssetsService } from './order-assets.service.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
+import { ScheduledOrders } from './scheduled-orders.ts';
 
 /** Public area 1: enterprises, customers, licence orders, locks, asset numbers. */
 @Module({
@@ -29,10 +33,15 @@ import { OrderService } from './order.service.ts';
   providers: [
     AssetContents,
     DeletionEffects,
+    DueCallers,
+    DueOrders,
+    LaterOrders,
     LicenseOrderService,
     OrderAssetsService,
     OrderRecordsService,
     OrderService,
+    ScheduledOrders,
   ],
+  exports: [DueOrders],
 })
 export class OrderModule {}

@@ -116,6 +116,8 @@ export interface CallContext {
   readonly caller: {
     readonly name: string;
     readonly grants: Grants;
+    /** Absent for work after a request. */
+    readonly scopes?: ReadonlySet<string>;
     /** The caller's own `appKey` for orders, where its entry has one. */
     readonly appKey?: string;
     readonly budgets?: Budgets;

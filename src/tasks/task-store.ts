@@ -12,13 +12,25 @@ export interface HeldTask {
 const EARLIER = either(sql`LEAST(tasks.due_at, excluded.due_at)`, sql`min(tasks.due_at, excluded.due_at)`);
 const ADD = sql`
   INSERT INTO tasks (platform, kind, name, due_at, calls, attempt, lease_until)
-  SELECT CAST(:platform AS text), CAST(:kind AS text), name, ${NOW}, 1, '', 0
-  FROM ${rows('added', { name: 'text' })} WHERE true
+  SELECT CAST(:platform AS text), CAST(:kind AS text), name, coalesce(due_at, ${NOW}), 1, '', 0
+  FROM ${rows('added', { name: 'text', dueAt: 'bigint' })} WHERE true
   ON CONFLICT (platform, kind, name) DO UPDATE SET due_at = ${EARLIER}, calls = tasks.calls + 1`;
+
+/** A task that is due at a later time, in ms by the clock of the database; without one it is due at once. */
+export interface NewTask {
+  readonly name: string;
+  readonly dueAt?: number;
+}
 
 /** The writes of a step that makes something to do. A task that is there becomes due; one that is being worked on runs once more. */
 export function addTasks(kind: string, names: readonly string[]): Query[] {
-  const added = names.map((name) => ({ name }));
+  return addTasksAt(
+    kind,
+    names.map((name) => ({ name })),
+  );
+}
+
+export function addTasksAt(kind: string, added: readonly NewTask[]): Query[] {
   return added.length === 0 ? [] : [{ ...ADD.with({ kind, added }), wakes: channelOf(kind) }];
 }
 
@@ -36,9 +48,9 @@ export const add: Step<Pick<HeldTask, 'kind' | 'name'>, undefined> = {
     const byKind = Map.groupBy(added, ({ kind }) => kind);
     return {
       writes: [...byKind].flatMap(([kind, tasks]) =>
-        addTasks(
+        addTasksAt(
           kind,
-          tasks.map(({ name }) => name),
+          tasks.map(({ name }) => ({ name })),
         ),
       ),
     };

@@ -69,14 +69,15 @@ export class TenancyGuard implements CanActivate {
     const { policy } = stages.get('authorised');
     if (policy.scope === 'public') return true;
     const call = callOf(request, http.getResponse<FastifyReply>());
-    stages.pass('reached', this.#reached(call, policy, stages.get('validated')));
+    stages.pass('reached', this.reach(call, policy, stages.get('validated')));
     return true;
   }
 
-  #reached(
+  /** The check itself, also for what is done long after its request. */
+  reach(
     call: CallContext,
-    policy: OperationPolicy,
-    { parameters, body }: NonNullable<Stages['validated']>,
+    policy: Pick<OperationPolicy, 'actsAsUser' | 'answersRepeats'>,
+    { parameters, body }: Pick<NonNullable<Stages['validated']>, 'parameters' | 'body'>,
   ): NonNullable<Stages['reached']> {
     const { enterprises, channels } = call.caller.grants;
     if (enterprises.has('*') && channels.has('*')) return { call, lookUp: undefined };
@@ -96,7 +97,7 @@ export class TenancyGuard implements CanActivate {
     lookups: readonly Lookup[],
     authorisedIds: AuthorisedIds,
     call: CallContext,
-    policy: OperationPolicy,
+    policy: Pick<OperationPolicy, 'actsAsUser' | 'answersRepeats'>,
   ): Promise<void> {
     // The gateway reads on its own behalf: the enterprise is granted, and its lists are the same for all callers.
     const own: CallContext = {

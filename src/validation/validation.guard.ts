@@ -175,7 +175,7 @@ function isDecodable(url: string): boolean {
 }
 
 /** Throws a problem with all faults. They have a JSON pointer or the parameter's name; values are never quoted, because they may be secret. */
-function validBody(value: unknown, type: Type<object>): object {
+export function validBody<T extends object>(value: unknown, type: Type<T>): T {
   if (value instanceof UnreadableBody) throw value.problem;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid([{ pointer: '', detail: 'must be a JSON object' }]);

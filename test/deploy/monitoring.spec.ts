@@ -113,6 +113,13 @@ const cases: readonly Case[] = [
     summary: 'The platform accepted an order 1d 0h 13m 20s ago, and nothing shows that it was placed',
   },
   {
+    alert: 'OrdersOverdue',
+    fires: { 'gateway_orders_overdue_seconds{instance="a"}': '0+15x120' },
+    silent: { 'gateway_orders_overdue_seconds{instance="a"}': '0+15x72 0x48' },
+    at: '22m',
+    summary: 'The time of a scheduled order came 22m 0s ago, and it was not sent',
+  },
+  {
     alert: 'OrderResultNotRecorded',
     fires: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '0x10 1x30' },
     silent: { 'gateway_order_results_not_recorded_total{reason="conflict"}': '3x40' },

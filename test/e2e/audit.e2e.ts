@@ -82,6 +82,11 @@ const requests: Readonly<Record<string, () => Request | Promise<Request>>> = {
     const number = fresh('SO-A');
     return { body: orderOf(number), named: `crm/${number}` };
   },
+  cancelOrder: async () => {
+    const number = fresh('SO-A');
+    await gateway.post('/v1/license-orders', { ...orderOf(number), notBefore: daysFromNow(1) });
+    return { ids: { channelCode: 'crm', channelOrderId: number } };
+  },
   settleOrder: async () => ({
     ids: { channelCode: 'crm', channelOrderId: await orderInDoubt() },
     body: { as: 'succeeded', reason: 'it is there' },

@@ -18,6 +18,7 @@ import { useSandbox } from '../support/stack.ts';
 const SECTIONS = {
   attention: 'Attention',
   orders: 'Orders in doubt',
+  scheduled: 'Scheduled',
   jobs: 'Jobs',
   webhooks: 'Webhooks',
   gaps: 'Gaps',
@@ -284,11 +285,40 @@ it('G12 gaps are a table to copy, new ones need attention, and no section has a 
   expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
     /^\| Operation \| Field .*\n\| --- .*\n(.*\n)*\| listMembers \| data\.surprise \| a field that the interface does not have \| 1 \|/,
   );
-  for (const path of ['state', 'orders', 'jobs', 'webhooks', 'gaps', 'budgets']) {
+  for (const path of ['state', 'orders', 'scheduled', 'jobs', 'webhooks', 'gaps', 'budgets']) {
     const shown = await (await fetch(`${consoleUrl}/${path}`)).text();
     for (const secret of [fleet.key, ...Object.values(fleet.keys), sandbox.appSecret, sandbox.seedPassword])
       expect(shown).not.toContain(secret);
   }
+});
+
+describe('G12 scheduled orders', () => {
+  const later = (number: string, inMs: number) => {
+    const order = { ...orderOf(number), notBefore: new Date(Date.now() + inMs).toISOString() };
+    return placed(order);
+  };
+  const row = (label: string, number: string): Locator =>
+    page.getByRole('region', { name: label }).getByRole('row').filter({ hasText: number });
+
+  it('are listed by their time, what is due in the next days first, and say why one waits', async () => {
+    expect((await later('SO-5001', 3 * 24 * 3_600_000)).status).toBe(202);
+    expect((await later('SO-5002', 30 * 24 * 3_600_000)).status).toBe(202);
+    expect((await later('SO-5003', 2_000)).status).toBe(202);
+    const ends = new Date(Date.now() + 3_600_000).toISOString();
+    const terms = { stops: 'orders', until: ends, reason: 'the platform is updated' };
+    expect((await fleet.request('PUT', 1, '/v1/maintenance', terms)).status).toBe(200);
+    await section('scheduled');
+    expect(await row('Next', 'SO-5001').innerText()).toMatch(/SO-5001\s+crm\s+.*\s+3 d\s+buys/);
+    expect(await row('Later', 'SO-5002').innerText()).toContain('30 d');
+    await row('Late', 'SO-5003').filter({ hasText: 'the platform is updated' }).waitFor();
+    expect(await findings(page, 'main')).toEqual([]);
+    expect((await fleet.request('DELETE', 1, '/v1/maintenance')).status).toBe(204);
+    await row('Late', 'SO-5003').waitFor({ state: 'detached' });
+    for (const number of ['SO-5001', 'SO-5002'])
+      expect((await fleet.request('DELETE', 0, `/v1/license-orders/crm/${number}`)).status).toBe(204);
+    await page.getByText('No order waits for a later day.').waitFor();
+    expect((await recordOf('SO-5003'))['state']).toBe('succeeded');
+  });
 });
 
 describe('G12 jobs', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { canonical } from '../../src/order-ledger/write-recorder.ts';
+import { canonical } from '../../src/order-ledger/fingerprint.ts';
 import { newSecret } from '../support/canary.ts';
 import { document } from '../support/contract.ts';
 import { useStack } from '../support/stack.ts';

@@ -25,6 +25,7 @@ import { newEncryptionKey } from '../support/canary.ts';
 import { change } from '../support/use-database.ts';
 import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
 import { ledgerBegin, ledgerOrder } from '../support/ledger-order.ts';
+import { until } from '../support/redis.ts';
 import { RecordedLog, settings } from '../support/settings.ts';
 import { areTestsOver } from '../support/told.ts';
 
@@ -42,11 +43,19 @@ const newOrder = (given: Partial<Begin> = {}): Begin =>
 const newWrite = (given: Partial<Begin> = {}): Begin =>
   newOrder({ name: `write/billing/${++numbers}`, details: { caller: 'billing' }, ...given });
 
+/** Of an order whose time comes after so many ms; negative: it has come. */
+const later = (inMs: number): Partial<Begin> & { notBefore: number } => {
+  const notBefore = Date.now() + inMs;
+  const order = ledgerOrder(`SO-${++numbers}`, { notBefore });
+  return { notBefore, details: { caller: 'billing', order }, name: orderName('crm', order.channelOrderId) };
+};
+
 const byOwner = ({ name, owner }: Begin, to: State, details?: Details) =>
   ({ name, owner, by: 'owner', to, ...(details && { details }) }) as const;
 
 /** Every way through the machine that ends in that state. */
 const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
+  scheduled: [],
   sending: [],
   succeeded: [['owner', 'succeeded']],
   accepted: [['owner', 'accepted']],
@@ -58,7 +67,10 @@ const pathsTo: Readonly<Record<State, readonly (readonly [Mover, State])[]>> = {
     ['owner', 'in_doubt'],
     ['operator', 'not_placed'],
   ],
+  cancelled: [['caller', 'cancelled']],
 };
+/** These begin with an order for a later day. */
+const LATER: readonly State[] = ['scheduled', 'cancelled'];
 
 /** Begins again what the database had no time for: a slow machine takes longer than the gateway waits for a beginning. */
 class PatientStore extends WriteStore {
@@ -106,7 +118,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
   }
 
   async function inState(state: State, given: Partial<Begin> = {}): Promise<Begin> {
-    const write = newOrder(given);
+    const write = newOrder(LATER.includes(state) ? { ...later(DAY_MS), ...given } : given);
     await store.begin(write);
     for (const [by, to] of pathsTo[state])
       await store.move({ name: write.name, by, to, ...(by === 'owner' && { owner: write.owner }) });
@@ -221,8 +233,108 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     expect(await store.read(write.name)).toEqual((moved as { record: unknown }).record);
   });
 
+  describe('keeps orders for a later day', () => {
+    const due = (write: Begin, given: Partial<Begin> = {}) =>
+      store.begin({ ...write, owner: randomUUID(), notBefore: undefined, isDue: true, ...given });
+    const stateOf = async ({ name }: Begin) => (await store.read(name))?.state;
+    const task = async ({ name }: Begin) =>
+      (
+        await database.read<{ dueAt: number }>(
+          sql`SELECT due_at AS "dueAt" FROM tasks WHERE platform = :platform AND kind = 'schedule' AND name = :name`.with(
+            { name },
+          ),
+        )
+      )[0];
+
+    it('with a task that is due at their time, and begins none before it', async () => {
+      const write = newOrder(later(DAY_MS));
+      const first = await store.begin(write);
+      expect(first).toMatchObject({ kind: 'scheduled' });
+      expect(await store.begin(write)).toEqual(first);
+      expect(await task(write)).toEqual({ dueAt: write.notBefore });
+      const early = await due(write);
+      if (early.kind !== 'early') throw new Error(`is ${early.kind}`);
+      expect(early.leftMs).toBeGreaterThan(DAY_MS / 2);
+      expect(await stateOf(write)).toBe('scheduled');
+      expect((await store.waiting()).scheduled.overdueMs).toBe(0);
+    });
+
+    it('and begins each once when its time has come, of fifty at once, or cancels it', async () => {
+      for (let round = 0; round < 5; round++) {
+        const write = newOrder(later(-MINUTE_MS));
+        await store.begin(write);
+        expect((await store.waiting()).scheduled.overdueMs).toBeGreaterThanOrEqual(MINUTE_MS);
+        const cancel = () => store.move({ name: write.name, by: 'caller', to: 'cancelled' });
+        const [cancelled, ...begun] = await Promise.all([
+          cancel(),
+          ...Array.from({ length: 50 }, () => due(write)),
+        ]);
+        const winners = begun.filter(({ kind }) => kind === 'begun').length;
+        expect([winners, cancelled.kind]).toEqual(winners === 1 ? [1, 'refused'] : [0, 'moved']);
+        expect(await stateOf(write)).toBe(winners === 1 ? 'sending' : 'cancelled');
+      }
+      expect((await store.waiting()).scheduled.overdueMs).toBe(0);
+    });
+
+    it('takes the budgets when it begins one, and gives them back where it waits again', async () => {
+      const month = monthOf(Date.now());
+      const orders = async () => (await new UseStore(database).used('billing', [month]))[0]?.used.orders;
+      const budgets: BudgetUse[] = [{ budget: 'orders', amount: 1, limit: 1 }];
+      const [one, other] = [newOrder(later(-1)), newOrder(later(-1))];
+      for (const write of [one, other]) await store.begin(write);
+      expect(await orders()).toBe(0);
+      const owner = randomUUID();
+      expect(await due(one, { budgets, owner })).toMatchObject({ kind: 'begun' });
+      expect(await due(other, { budgets })).toMatchObject({
+        kind: 'not_admitted',
+        problem: { slug: 'budget-exhausted' },
+      });
+      expect(await orders()).toBe(1);
+      await store.move({ ...byOwner(one, 'scheduled'), owner });
+      expect([await orders(), await stateOf(one)]).toEqual([0, 'scheduled']);
+      expect(await due(other, { budgets })).toMatchObject({ kind: 'begun' });
+    });
+
+    it('forgets what they would send once it is sent, or not', async () => {
+      const order = { order: { items: ['a secret'] }, byToken: [], effects: [] };
+      for (const to of ['succeeded', 'in_doubt', 'rejected', 'scheduled'] as const) {
+        const { details, ...given } = later(-1);
+        const kept = details?.order && { ...details, order: { ...details.order, scheduled: order } };
+        if (!kept) throw new Error('no order');
+        const write = newOrder({ ...given, details: kept });
+        await store.begin(write);
+        const owner = randomUUID();
+        await due(write, { owner });
+        await store.move({ ...byOwner(write, to, kept), owner });
+        expect([to, (await store.read(write.name))?.details.order?.scheduled]).toEqual([
+          to,
+          to === 'scheduled' ? order : undefined,
+        ]);
+      }
+    });
+
+    it('and begins none that was due before an operator confirmed a database that lacks commits', async () => {
+      const [before, after] = [newOrder(later(-MINUTE_MS)), newOrder(later(MINUTE_MS))];
+      for (const write of [before, after]) await store.begin(write);
+      const at = ((await store.read(before.name))?.submittedAt ?? 0) + 1;
+      await database.step(
+        change,
+        sql`UPDATE identities SET confirmed_at = :at WHERE platform = :platform`.with({ at }),
+      );
+      expect(await due(before)).toEqual({ kind: 'doubtful' });
+      expect(await due(after)).toMatchObject({ kind: 'early' });
+      const moved = await store.move({ name: before.name, by: 'schedule', to: 'in_doubt' });
+      expect(moved.kind).toBe('moved');
+      const fresh = newOrder(later(-MINUTE_MS));
+      await until('the moment after', () => Date.now() > at);
+      await store.begin(fresh);
+      // It was accepted since.
+      expect(await due(fresh)).toMatchObject({ kind: 'begun' });
+    });
+  });
+
   describe('moves', () => {
-    const movers: readonly Mover[] = ['owner', 'reconciliation', 'operator'];
+    const movers: readonly Mover[] = ['owner', 'reconciliation', 'operator', 'schedule', 'caller'];
     const cases = movers.flatMap((by) =>
       states.flatMap((from) => states.filter((to) => to !== 'sending').map((to) => [by, from, to] as const)),
     );
@@ -306,27 +418,30 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     const rows: [State, same: string, corrected: string][] = [
       ['not_sent', 'begun', 'begun'],
       ['not_placed', 'begun', 'begun'],
+      ['cancelled', 'begun', 'begun'],
       ['rejected', 'there', 'begun'],
       ['succeeded', 'there', 'there'],
       ['accepted', 'there', 'there'],
       ['incomplete', 'there', 'there'],
       ['in_doubt', 'there', 'there'],
+      ['scheduled', 'there', 'there'],
     ];
     for (const [state, ...expected] of rows) {
       const kinds = [];
       for (const fingerprints of [['k1:payload'], ['k1:corrected']]) {
         const write = await inState(state);
-        const again = await store.begin({ ...write, owner: randomUUID(), fingerprints });
+        const now = { owner: randomUUID(), fingerprints, notBefore: undefined };
+        const again = await store.begin({ ...write, ...now });
         kinds.push(again.kind);
-        const now = again.kind === 'begun' ? 'sending' : state;
-        expect([state, (await store.read(write.name))?.state]).toEqual([state, now]);
+        const isNow = again.kind === 'begun' ? 'sending' : state;
+        expect([state, (await store.read(write.name))?.state]).toEqual([state, isNow]);
       }
       expect([state, kinds]).toEqual([state, expected]);
     }
     // The list has each order once, in its present state.
     expect((await store.list({}, 0, 100)).total).toBe(2 * rows.length);
-    expect((await store.list({ states: ['sending'] }, 0, 100)).total).toBe(5);
-    expect((await store.list({ states: ['not_sent', 'not_placed'] }, 0, 100)).total).toBe(0);
+    expect((await store.list({ states: ['sending'] }, 0, 100)).total).toBe(7);
+    expect((await store.list({ states: ['not_sent', 'not_placed', 'cancelled'] }, 0, 100)).total).toBe(0);
   });
 
   describe('a lease that ran out', () => {
@@ -475,7 +590,8 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
   it('knows how many orders are in doubt, how many accepted, and for how long', async () => {
     const none = { count: 0, oldestMs: 0 };
-    expect(await store.waiting()).toEqual({ inDoubt: none, accepted: none });
+    const scheduled = { count: 0, overdueMs: 0 };
+    expect(await store.waiting()).toEqual({ inDoubt: none, accepted: none, scheduled });
     await inState('in_doubt');
     await new Promise((resolve) => setTimeout(resolve, 20));
     for (const state of ['in_doubt', 'accepted', 'accepted', 'accepted'] as const) await inState(state);

@@ -222,8 +222,8 @@ describe('the recipes', () => {
     await until('the old key is refused', async () => (await statusWith(gateway.keys['demo'] ?? '')) === 401);
   }
 
-  it('are ten, short ones: a request, its answer, lines of the client, and one or two traps', () => {
-    expect(sections).toHaveLength(10);
+  it('are eleven, short ones: a request, its answer, lines of the client, and one or two traps', () => {
+    expect(sections).toHaveLength(11);
     const isContent = (line: string) => line !== '' && !line.startsWith('```');
     const shapes = sections.map(({ title, text, blocks }) => ({
       title,

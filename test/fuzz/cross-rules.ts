@@ -85,6 +85,8 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
     ...value,
     channelCode: notDots(value['channelCode']),
     channelOrderId: notDots(value['channelOrderId']),
+    // Within 400 days.
+    ...(value['notBefore'] !== undefined && { notBefore: inDays(5) }),
     items: listOf(value['items']).map((item, index) =>
       item['sequence'] === undefined ? item : { ...item, sequence: index + 1 },
     ),

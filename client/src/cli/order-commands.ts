@@ -5,6 +5,7 @@ import { exitCodes, list, print, show, type Shown, fieldsOf } from './output.ts'
 import { orderIn, placeOrder } from './place-order.ts';
 
 const ORDER_STATES = [
+  'scheduled',
   'sending',
   'succeeded',
   'accepted',
@@ -13,6 +14,7 @@ const ORDER_STATES = [
   'not_sent',
   'in_doubt',
   'not_placed',
+  'cancelled',
 ] as const;
 
 export const orders = group('orders', 'orders of licences', [
@@ -22,8 +24,13 @@ export const orders = group('orders', 'orders of licences', [
   )
     .argument('<file.json>')
     .option('--dry-run', 'only checks it, and shows what would be sent')
+    .option(
+      '--at <time>',
+      'places it then and not now: 2027-03-01T08:00:00Z, or a day, which begins at midnight UTC',
+    )
     .action(async (path, options) => {
-      const order = await orderIn(path);
+      const given = await orderIn(path);
+      const order = options.at === undefined ? given : { ...given, notBefore: timeOf(options.at) };
       const licensing = licensingOf(options);
       if (options.dryRun) return show(await licensing.orders.preview(order), options);
       await showOrder(await placeOrder(licensing, order), options);
@@ -38,6 +45,20 @@ export const orders = group('orders', 'orders of licences', [
         licensingOf(options).orders.each({ state: options.state, channelCode: options.channel }),
       ),
     ),
+  listCommand('scheduled', 'the orders that wait for their time, what is due first comes first').action(
+    (options) =>
+      list(
+        options,
+        ['channelCode', 'channelOrderId', 'notBefore', 'submittedAt'],
+        licensingOf(options).orders.each({ state: 'scheduled', sort: 'notBefore' }),
+      ),
+  ),
+  command('cancel', 'ends an order that waits for its time')
+    .argument('<channel>')
+    .argument('<number>')
+    .action(async (channelCode, channelOrderId, options) => {
+      await licensingOf(options).orders.cancel({ channelCode, channelOrderId });
+    }),
   command('get', 'the record of an order; exit code 1 while it is in doubt or incomplete')
     .argument('<channel>')
     .argument('<number>')
@@ -61,6 +82,11 @@ export const orders = group('orders', 'orders of licences', [
       ),
     ),
 ]);
+
+/** A day is the beginning of that day in UTC. */
+function timeOf(text: string): string {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+}
 
 async function showOrder({ items, ...record }: OrderRecord, options: Shown): Promise<void> {
   if (options.json) show({ ...record, items }, options);

@@ -4,6 +4,7 @@ import { meant, UsageError } from './command.ts';
 
 const TEST = 'webhook.test' satisfies TestEvent['type'];
 const ORDER_STATES: Readonly<Record<Extract<EventType, `license-order.${string}`>, OrderState>> = {
+  'license-order.scheduled': 'scheduled',
   'license-order.accepted': 'accepted',
   'license-order.succeeded': 'succeeded',
   'license-order.incomplete': 'incomplete',
@@ -11,6 +12,7 @@ const ORDER_STATES: Readonly<Record<Extract<EventType, `license-order.${string}`
   'license-order.in-doubt': 'in_doubt',
   'license-order.not-sent': 'not_sent',
   'license-order.not-placed': 'not_placed',
+  'license-order.cancelled': 'cancelled',
 };
 const JOB_STATES: Readonly<Record<Extract<EventType, `job.${string}`>, JobState>> = {
   'job.succeeded': 'succeeded',
@@ -54,8 +56,9 @@ export function sampleOf(type: string): Event | TestEvent {
 }
 
 function orderIn(state: OrderState, at: string): OrderRecord {
-  const isSettled = state !== 'accepted' && state !== 'in_doubt';
-  const isRefused = state === 'rejected' || state === 'not_sent';
+  const isLater = state === 'scheduled' || state === 'cancelled';
+  const isSettled = !['scheduled', 'accepted', 'in_doubt'].includes(state);
+  const isRefused = ['rejected', 'not_sent', 'cancelled'].includes(state);
   const item = {
     sequence: 1,
     orderType: 'new_buy',
@@ -69,6 +72,7 @@ function orderIn(state: OrderState, at: string): OrderRecord {
     state,
     syncMode: 'sync',
     items: isRefused ? [] : [item],
+    notBefore: isLater ? at : null,
     submittedAt: at,
     settledAt: isSettled ? at : null,
     reason: null,

@@ -7,7 +7,7 @@ import { summed } from '../../shared/summed.ts';
 
 /*
  * Counters of a caller, in the table `uses`: of each budget in a calendar month (`2026-11`), of the bytes of its orders on a day
- * (`2026-11-27`), and of its keyed writes ('' for all time).
+ * (`2026-11-27`), and of its keyed writes and scheduled orders ('' for all time).
  */
 
 const DAY_MS = 24 * 3_600_000;
@@ -54,9 +54,10 @@ const BUDGETS = sql`
 /** Not locked: the bound of a caller need not be exact. */
 const BOUNDED = sql`
   SELECT caller, CAST(sum(CASE WHEN kind = 'bytes' THEN used ELSE 0 END) AS bigint) AS bytes,
-    CAST(sum(CASE WHEN kind = 'writes' THEN used ELSE 0 END) AS bigint) AS writes
+    CAST(sum(CASE WHEN kind = 'writes' THEN used ELSE 0 END) AS bigint) AS writes,
+    CAST(sum(CASE WHEN kind = 'scheduled' THEN used ELSE 0 END) AS bigint) AS scheduled
   FROM uses WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${CALLERS}`)}
-    AND (kind = 'writes' OR kind = 'bytes' AND period >= :since)
+    AND (kind IN ('writes', 'scheduled') OR kind = 'bytes' AND period >= :since)
   GROUP BY caller`;
 
 /** The last of these statements finds the budgets. Whoever takes of a caller's budgets has them alone until the commit. */

@@ -7,6 +7,7 @@ import { gaps } from './gaps.js';
 import { jobs } from './jobs.js';
 import { maintenance } from './maintenance.js';
 import { orders } from './orders.js';
+import { scheduled } from './scheduled.js';
 import { settings } from './settings.js';
 import { webhooks } from './webhooks.js';
 
@@ -14,7 +15,7 @@ const EVERY_MS = 2_000;
 const byId = (id) => document.getElementById(id);
 
 /** `path`: the data that a section needs beside the state. */
-const sections = { attention, orders, jobs, webhooks, gaps, maintenance, budgets, settings };
+const sections = { attention, orders, scheduled, jobs, webhooks, gaps, maintenance, budgets, settings };
 
 let state;
 /** The data of the section that is shown; null where its store does not answer. */

@@ -51,7 +51,7 @@ export function prepare(document, dryRuns) {
     for (const { value } of Object.values(
       operation.requestBody?.content?.['application/json']?.examples ?? {},
     ))
-      if (value.until) moveTimes(value);
+      moveTimes(value);
     // The page adds the credential.
     delete operation.security;
   }
@@ -126,13 +126,18 @@ export function resolve(document, part) {
   return names.reduce((at, name) => at?.[name.replaceAll('~1', '/').replaceAll('~0', '~')], document) ?? {};
 }
 
-const SIX_DAYS_MS = 6 * 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+const SIX_DAYS_MS = 6 * DAY_MS;
 
-/** The times of a maintenance have to be in the days to come; those of a document are not for long. */
-function moveTimes(window) {
-  const aheadMs = Date.now() + SIX_DAYS_MS - Date.parse(window.from);
+/** The times of a maintenance and of a scheduled order have to be in the days to come; those of a document are not for long. */
+function moveTimes(value) {
+  const then = Date.now() + SIX_DAYS_MS;
+  // The same order again on one day gets its record.
+  if (value.notBefore) value.notBefore = new Date(then - (then % DAY_MS)).toISOString();
+  if (!value.until) return;
+  const aheadMs = then - Date.parse(value.from);
   for (const name of ['from', 'until'])
-    window[name] = new Date(Date.parse(window[name]) + aheadMs).toISOString();
+    value[name] = new Date(Date.parse(value[name]) + aheadMs).toISOString();
 }
 
 /** Status and title by slug, from the examples of a response. */

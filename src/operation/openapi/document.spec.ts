@@ -51,7 +51,7 @@ interface Document {
 const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
 /** They lead nowhere on the platform. */
 const OF_GATEWAY = [
-  ...['getOrder', 'listOrders', 'settleOrder', 'listGaps', 'getCaller'],
+  ...['getOrder', 'listOrders', 'settleOrder', 'cancelOrder', 'listGaps', 'getCaller'],
   ...['getMaintenance', 'setMaintenance', 'endMaintenance'],
   ...['listJobs', 'getJob', 'watchJob', 'getJobRows', 'cancelJob'],
   ...['listEvents', 'watchEvents', 'createWebhook', 'listWebhooks', 'getWebhook', 'updateWebhook'],
@@ -190,10 +190,10 @@ describe('the document', () => {
   it('writes times as date-time in fields that end in At, and quantities of 64 bits as text, but for counts and limits', () => {
     for (const { at, field, schema } of fields) {
       const isTime = schema.format === 'date-time';
-      // CloudEvents names one of these, and a maintenance has its own words.
+      // CloudEvents names one of these; a maintenance and a scheduled order have their own words.
       const isNamedSo =
         field.endsWith('At') ||
-        ['failingSince', 'from', 'until'].includes(field) ||
+        ['failingSince', 'from', 'until', 'notBefore'].includes(field) ||
         /^(Test)?Event\.time/.test(at);
       expect([at, isTime]).toEqual([at, isNamedSo]);
       // Counts and limits stay far below 2^53: a number of JSON holds them.

@@ -7,9 +7,10 @@ import {
   type SyncMode,
   syncModes,
 } from '../../upstream/wire/words.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { ListOfKinds } from '../../validation/list-rules.ts';
-import { Int32 } from '../../validation/scalar-rules.ts';
+import { Int32, Timestamp } from '../../validation/scalar-rules.ts';
 import {
   Flag,
   Identifier,
@@ -189,6 +190,12 @@ export class DeleteProductDto extends DeletionBase {
 
 export type OrderItemDto = NewBuyDto | DeleteAssetDto | DeleteProductDto;
 
+const effectsChanges = enumeration(
+  'IfEffectsChanged',
+  ['reject', 'send'],
+  'What becomes of a deletion that would take away something else at its time than at its acceptance',
+);
+
 @ObjectRule<PlaceOrderDto>(
   ({ items }) => !Array.isArray(items) || new Set(items.map(sequenceOf)).size === items.length,
   'must give every item a sequence of its own',
@@ -212,6 +219,17 @@ export class PlaceOrderDto {
   @Optional()
   @OneOf(syncModes, { example: 'sync' })
   syncMode: SyncMode = 'sync';
+
+  @Optional()
+  @Timestamp({
+    description:
+      'The time before which the order is not sent, at most 400 days away. Until then its state is `scheduled`; absent: now',
+  })
+  notBefore?: string;
+
+  @Optional()
+  @OneOf(effectsChanges, { description: 'With `notBefore`; absent: `reject`' })
+  ifEffectsChanged?: WordOf<typeof effectsChanges>;
 
   /** What to buy and to revoke; `orderType` tells which. */
   @ListOfKinds(

@@ -3,7 +3,7 @@ import { OpenWord, Time } from '../../operation/response-fields.ts';
 import { PageDto, PageQuery } from '../../operation/page.dto.ts';
 import { orderStates, type State } from '../../order-ledger/ledger-record.ts';
 import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upstream/wire/words.ts';
-import { enumeration } from '../../shared/enumeration.ts';
+import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { Int32, TimestampParameter } from '../../validation/scalar-rules.ts';
 import { Identifier, InUrl, ListOf, ObjectRule, OneOf, Optional, Text } from '../../validation/rules.ts';
@@ -48,7 +48,13 @@ export class OrderRecordDto {
   /** Every item of the order, with its licence order where it is known. */
   items!: OrderRecordItemDto[];
 
-  @Time(undefined, 'Time of the record, right before the order was sent')
+  @Time(undefined, 'The time before which the order is not sent; null where it was placed at once')
+  notBefore!: string | null;
+
+  @Time(
+    undefined,
+    'Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance',
+  )
   submittedAt!: string;
 
   @Time(undefined, 'null while the order is open')
@@ -72,10 +78,21 @@ export class OrderPath {
   channelOrderId!: string;
 }
 
+export class CancelledOrderPath extends OrderPath {
+  @Label({ example: 'SO-2020' })
+  override channelOrderId!: string;
+}
+
 export class SettledOrderPath extends OrderPath {
   @Label({ example: 'SO-2010' })
   override channelOrderId!: string;
 }
+
+const orderSorts = enumeration(
+  'OrderSort',
+  ['-submittedAt', 'notBefore'],
+  '`-submittedAt`, as without it: the newest comes first; `notBefore`: what is due first comes first',
+);
 
 export class ListOrdersQuery extends PageQuery {
   @Optional()
@@ -107,11 +124,15 @@ export class ListOrdersQuery extends PageQuery {
   @Optional()
   @TimestampParameter({ description: 'Only orders submitted before this time' })
   submittedBefore?: string;
+
+  @Optional()
+  @OneOf(orderSorts, { description: 'The order of the items. `notBefore` with `state=scheduled` only' })
+  sort?: WordOf<typeof orderSorts>;
 }
 
 @ApiSchema({ description: 'One page of records of orders' })
 export class OrderPageDto extends PageDto {
-  /** Newest first. */
+  /** In the order of `sort`. */
   items!: OrderRecordDto[];
 }
 

@@ -29,12 +29,14 @@ export interface Commit {
 
 /** The allowed numbers of commits of each state. */
 const fits: Readonly<Record<State, readonly number[]>> = {
+  scheduled: [],
   sending: [],
   succeeded: [1],
   accepted: [1],
   rejected: [0],
   not_sent: [0],
   not_placed: [0],
+  cancelled: [],
   in_doubt: [0, 1],
   incomplete: [0, 1],
 };

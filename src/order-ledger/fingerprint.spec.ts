@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { codePoint } from '../../test/support/code-point.ts';
-import { canonical, fingerprinter } from './write-recorder.ts';
+import { canonical, fingerprinter } from './fingerprint.ts';
 
 it('reads as JSON with the same content, in any order of the members', () => {
   fc.assert(

@@ -1,0 +1,95 @@
+import { type Budget, exhausted, exhaustedProblem, monthOf } from '../budgets/state/budgets.ts';
+import { type MaintenanceWindow, stoppedProblem } from '../maintenance/state/maintenance.ts';
+import { type Rows, rowsAs } from '../database/engine.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { MAX_ORDER_BYTES, type UseRow } from '../budgets/state/use-store.ts';
+import { type Begin, MAX_SCHEDULED, MAX_WRITES } from './write-steps.ts';
+
+/** When a caller whose orders have too many bytes may try again: each day frees those of a day. */
+const TOO_MUCH_S = 3_600;
+
+export interface NewRow extends Begin {
+  readonly sealed: string;
+}
+
+interface Bounded {
+  readonly caller: string;
+  bytes: number;
+  writes: number;
+  scheduled: number;
+}
+
+interface Found {
+  readonly window: Rows | undefined;
+  readonly bounded: Rows | undefined;
+  readonly budgets: Rows | undefined;
+}
+
+/** Whether the writes of one transaction may begin: the maintenance, the budgets and the bounds of their callers. What one takes is not there for the next. */
+export class BeginLimits {
+  readonly #bounded: Map<string, Bounded>;
+  readonly #budgets: readonly UseRow[];
+  readonly #used = new Map<string, Record<Budget, number>>();
+  readonly #window: MaintenanceWindow | undefined;
+  readonly #month: string;
+
+  constructor(
+    { window, bounded, budgets }: Found,
+    private readonly now: number,
+  ) {
+    [this.#window] = rowsAs<MaintenanceWindow>(window);
+    this.#bounded = new Map(rowsAs<Bounded>(bounded).map((row) => [row.caller, { ...row }]));
+    this.#budgets = rowsAs<UseRow>(budgets);
+    this.#month = monthOf(now);
+  }
+
+  /** Why the order is not recorded; undefined: it may be. */
+  refusal({ details: { caller }, budgets, notBefore, isDue, sealed }: NewRow): ProblemException | undefined {
+    const bytes = sealed.length;
+    const window = this.#window;
+    if (window && window.from <= this.now && this.now < window.until) return stoppedProblem(window, this.now);
+    const spent = budgets && exhausted(budgets, this.#usedBy(caller));
+    if (spent) return exhaustedProblem(spent, this.now);
+    // It has its record already.
+    if (isDue) return undefined;
+    if (notBefore !== undefined && this.#boundedOf(caller).scheduled >= MAX_SCHEDULED)
+      return new ProblemException('too-many-requests', {
+        detail: `This caller has ${MAX_SCHEDULED} orders for a later day: no more are kept.`,
+        retryAfter: TOO_MUCH_S,
+      });
+    if (this.#boundedOf(caller).bytes + bytes <= MAX_ORDER_BYTES) return undefined;
+    return new ProblemException('too-many-requests', {
+      detail: `The records of this caller's orders of the last 7 days have more than ${MAX_ORDER_BYTES / 1024 / 1024} MiB.`,
+      retryAfter: TOO_MUCH_S,
+    });
+  }
+
+  /** Returns whether the caller may have one more record. */
+  take({ details: { caller, order }, budgets = [], notBefore, sealed }: NewRow): boolean {
+    const bounded = this.#boundedOf(caller);
+    if (!order && bounded.writes >= MAX_WRITES) return false;
+    if (order) bounded.bytes += sealed.length;
+    else bounded.writes++;
+    if (notBefore !== undefined) bounded.scheduled++;
+    const used = this.#usedBy(caller);
+    for (const { budget, amount } of budgets) used[budget] += amount;
+    return true;
+  }
+
+  #boundedOf(caller: string): Bounded {
+    const known = this.#bounded.get(caller) ?? { caller, bytes: 0, writes: 0, scheduled: 0 };
+    this.#bounded.set(caller, known);
+    return known;
+  }
+
+  #usedBy(caller: string): Record<Budget, number> {
+    let used = this.#used.get(caller);
+    if (!used) {
+      used = { orders: 0, licences: 0, deletions: 0 };
+      for (const row of this.#budgets)
+        if (row.caller === caller && row.period === this.#month) used[row.kind as Budget] = row.used;
+      this.#used.set(caller, used);
+    }
+    return used;
+  }
+}

@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Log } from '../observability/log.ts';
+import type { LedgerRecord, ScheduledOrder, State } from '../order-ledger/ledger-record.ts';
+import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
+import { reasonOf } from '../order-ledger/write-outcome.ts';
+import { NotDue } from '../order-ledger/write-recorder.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { mayEnd } from '../upstream/if-shown.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { validBody } from '../validation/validation.guard.ts';
+import { PlaceOrderDto } from './dto/license-order.dto.ts';
+import { DueCallers } from './due-callers.ts';
+import { LaterOrders } from './later-orders.ts';
+import { LicenseOrderService } from './license-order.service.ts';
+
+/** An order that another process is sending, or whose record cannot be read, is looked at again after this time. */
+const LOOK_AGAIN_MS = 10_000;
+const MIN_PAUSE_MS = 2_000;
+/** What hinders an order may end at any time, and it is late by less than a minute then. */
+const MAX_PAUSE_MS = 30_000;
+/** For so long an order waits for a platform that is away. */
+const MAX_WAIT_MS = 24 * 3_600_000;
+
+/** Beyond them the wait of the one that was tried the longest ago begins anew. */
+const MAX_HINDERED = 20_000;
+
+const DOUBTFUL =
+  'The database was restored after the time of the order, and lacks what became of it: it may have been sent.';
+
+interface Hindrance {
+  /** In `performance.now()`. */
+  readonly since: number;
+  readonly why: string;
+}
+
+/** Places one scheduled order whose time has come, or says when to try it again. From its beginning on it goes the way of any other order. */
+@Injectable()
+export class DueOrders {
+  /** What hinders an order now, by its name, as this process found it. */
+  readonly #hindered = new LRUCache<string, Hindrance>({ max: MAX_HINDERED });
+
+  constructor(
+    private readonly ledger: ObservedOrderLedger,
+    private readonly orders: LicenseOrderService,
+    private readonly later: LaterOrders,
+    private readonly callers: DueCallers,
+    private readonly log: Log,
+  ) {}
+
+  /** Resolves to the ms until the next attempt; undefined: the order waits no more. */
+  async place(name: string): Promise<number | undefined> {
+    try {
+      const leftMs = await this.#place(name);
+      if (leftMs === undefined) this.#hindered.delete(name);
+      return leftMs;
+    } catch (error) {
+      const problem = asProblem(error);
+      if (!(problem instanceof ProblemException)) throw error;
+      return LOOK_AGAIN_MS;
+    }
+  }
+
+  /** Why the order was not sent at this process's last attempt; undefined: nothing hindered it, or another process tries it. */
+  hindranceOf(name: string): string | undefined {
+    return this.#hindered.get(name)?.why;
+  }
+
+  /** While orders are stopped, nothing is tried, and that time counts for no order. */
+  stopped(): void {
+    this.#hindered.clear();
+  }
+
+  async #place(name: string): Promise<number | undefined> {
+    const record = await this.ledger.read(name);
+    const { scheduled } = record?.details.order ?? {};
+    // Its owner may schedule it again, so it keeps its task.
+    if (record?.state === 'sending') return LOOK_AGAIN_MS;
+    if (record?.state !== 'scheduled' || !scheduled) return undefined;
+    try {
+      await this.#send(record, scheduled);
+      return undefined;
+    } catch (error) {
+      if (error instanceof NotDue && error.left !== 'doubtful') return error.left;
+      const problem =
+        error instanceof NotDue
+          ? new ProblemException('outcome-unknown', { detail: DOUBTFUL })
+          : asProblem(error);
+      if (!(problem instanceof ProblemException)) throw error;
+      const now = await this.ledger.read(name);
+      if (now?.state !== 'scheduled') return now?.state === 'sending' ? LOOK_AGAIN_MS : undefined;
+      return this.#wait(now, problem);
+    }
+  }
+
+  async #send(record: LedgerRecord, scheduled: ScheduledOrder): Promise<void> {
+    this.orders.assertOpen();
+    // By the rules of this version.
+    const order = validBody(scheduled.order, PlaceOrderDto);
+    const call = await this.callers.callOf(record, order, scheduled);
+    await this.later.assertSameEffects(call, order, scheduled);
+    const { name, details } = record;
+    // Like the audit of a request: whose order it is, and under which id the platform sees it.
+    this.log.info(
+      { event: 'order-due', write: name, caller: details.caller, requestId: call.requestId },
+      'A scheduled order is placed at its time',
+    );
+    await this.orders.placeDue(call, order, scheduled, this.#mayWait(name));
+  }
+
+  async #wait(record: LedgerRecord, problem: ProblemException): Promise<number | undefined> {
+    const { name } = record;
+    if (problem.slug === 'outcome-unknown') return this.#end(record, 'in_doubt', problem);
+    if (!mayEnd(problem)) return this.#end(record, 'rejected', problem);
+    const { since } = this.#hindered.get(name) ?? { since: performance.now() };
+    const isStopped = problem.slug === 'maintenance';
+    if (!isStopped && !this.#mayWait(name)) return this.#end(record, 'not_sent', problem);
+    // The time of a maintenance does not count.
+    this.#hindered.set(name, { since: isStopped ? performance.now() : since, why: reasonOf(problem) });
+    return Math.min(Math.max(MIN_PAUSE_MS, performance.now() - since), MAX_PAUSE_MS);
+  }
+
+  #mayWait(name: string): boolean {
+    const { since = performance.now() } = this.#hindered.get(name) ?? {};
+    return performance.now() - since < MAX_WAIT_MS;
+  }
+
+  async #end({ name, details }: LedgerRecord, to: State, problem: ProblemException): Promise<undefined> {
+    const reason = reasonOf(problem);
+    const answer = { status: problem.getStatus(), body: problem.body };
+    const order = details.order && { ...details.order, reason };
+    const changed = { ...details, order, answer };
+    const { kind } = await this.ledger.move({
+      name,
+      by: 'schedule',
+      from: 'scheduled',
+      to,
+      details: changed,
+    });
+    if (kind !== 'moved') return;
+    this.log.warn(
+      { event: 'order-due-ended', write: name, caller: details.caller, state: to, reason: problem.slug },
+      'A scheduled order was not placed at its time',
+    );
+  }
+}

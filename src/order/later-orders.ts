@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { CallerRegistry } from '../caller/caller.registry.ts';
+import type { Scope } from '../request/scopes.ts';
+import type { ScheduledOrder } from '../order-ledger/ledger-record.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { CallContext } from '../request/call-context.ts';
+import { DryRun, type DryRunEffect } from '../request/dry-run.ts';
+import { isAway, mayEnd } from '../upstream/if-shown.ts';
+import { DeletionEffects } from './deletion-effects.ts';
+import type { PlaceOrderDto } from './dto/license-order.dto.ts';
+import { deletes } from './order-content.ts';
+
+/** The scopes that an order needs. */
+export function orderScopes(order: PlaceOrderDto): readonly Scope[] {
+  return deletes(order) ? ['orders:write', 'orders:revoke'] : ['orders:write'];
+}
+
+/** What an order for a later day keeps of the day of its acceptance, and whether that is still so at its time. */
+@Injectable()
+export class LaterOrders {
+  constructor(
+    private readonly callers: CallerRegistry,
+    private readonly effects: DeletionEffects,
+  ) {}
+
+  /** Throws where the platform cannot be asked. An order that is not new is only compared with its record. */
+  async scheduled(
+    call: CallContext,
+    order: PlaceOrderDto,
+    idempotencyKey: string | undefined,
+    isNew: boolean,
+  ): Promise<ScheduledOrder> {
+    const caller = call.caller.name;
+    return {
+      order,
+      idempotencyKey,
+      user: call.user?.alias,
+      byToken: orderScopes(order).filter(
+        (scope) => !this.callers.standingOf({ caller, scope, byToken: false }),
+      ),
+      effects: isNew && deletes(order) ? await this.#effectsOf(call, order) : [],
+    };
+  }
+
+  /** Throws where a deletion would take away something else than it would have at its acceptance. */
+  async assertSameEffects(
+    call: CallContext,
+    order: PlaceOrderDto,
+    { effects }: ScheduledOrder,
+  ): Promise<void> {
+    if (order.ifEffectsChanged === 'send' || !deletes(order)) return;
+    const [before, now] = [textOf(effects), textOf(await this.#effectsOf(call, order))];
+    if (before === now) return;
+    // An answer that cannot be read now says nothing about the effects.
+    await this.#effectsOf(call, order, mayEnd);
+    throw new ProblemException('effects-changed', {
+      detail: `effects-changed: it would have taken away ${before}, and would take away ${now} now`,
+    });
+  }
+
+  /** What the deletions of an order would take away now. */
+  async #effectsOf(
+    call: CallContext,
+    order: PlaceOrderDto,
+    isThrown = isAway,
+  ): Promise<readonly DryRunEffect[]> {
+    const dryRun = new DryRun();
+    await this.effects.show(dryRun, call, order, isThrown);
+    return dryRun.effects;
+  }
+}
+
+function textOf(effects: ScheduledOrder['effects']): string {
+  const told = effects.map(({ kind, assetNum, productUri, readable }) =>
+    [kind, assetNum, productUri, readable ? null : 'unreadable'].filter((part) => part !== null).join(' '),
+  );
+  return `[${told.toSorted().join(', ')}]`;
+}

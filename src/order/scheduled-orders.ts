@@ -1,0 +1,39 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
+import { Database } from '../database/database.ts';
+import { SCHEDULE } from '../order-ledger/search-store.ts';
+import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
+import { DueOrders } from './due-orders.ts';
+
+/** Orders that are due at the same second leave so many at a time, so that those of callers find room beside them. */
+const MAX_AT_ONCE = 2;
+
+/**
+ * Places orders at their time. The step that schedules an order adds its task, due at that time by the clock of the database, and one replica at a
+ * time has the task.
+ */
+@Injectable()
+export class ScheduledOrders implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #worker: TaskWorker;
+
+  constructor(database: Database, maintenance: Maintenance, due: DueOrders) {
+    this.#worker = new TaskWorker(database, {
+      kind: SCHEDULE,
+      concurrency: MAX_AT_ONCE,
+      run: ({ name }: TaskHold) => due.place(name),
+      isPaused: () => {
+        const isStopped = maintenance.stops('orders');
+        if (isStopped) due.stopped();
+        return isStopped;
+      },
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    this.#worker.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.#worker.close();
+  }
+}

@@ -1,0 +1,321 @@
+import { describe, expect, it } from '@jest/globals';
+import { orderOf } from '../support/order-body.ts';
+import { until } from '../support/redis.ts';
+import { useStack } from '../support/stack.ts';
+
+/** Orders for a later day: kept, looked at again, and sent at their time, at most once. */
+
+const ORDERS = '/v1/license-orders';
+const DAY_MS = 24 * 3_600_000;
+/** Longer than a slow machine needs to do what a test does before the time of its order. */
+const SOON_MS = 1_500;
+const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
+const bound = { enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
+const { sandbox, gateway } = useStack({
+  database: 'postgres',
+  callers: [
+    { name: 'buyer', scopes: ['orders:read', 'orders:write'], ...all },
+    { name: 'leaver', scopes: ['orders:read', 'orders:write'], ...all },
+    { name: 'mover', scopes: ['orders:read', 'orders:write', 'orders:revoke'], ...bound },
+    { name: 'saver', scopes: ['orders:read', 'orders:write'], ...all, budgets: { orders: 1 } },
+  ],
+});
+
+let last = 0;
+const number = () => `LATER-${++last}`;
+const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+const soon = (of: string, over: object = {}) => ({ ...orderOf(of, over), notBefore: at(SOON_MS) });
+const read = async (of: string) => (await gateway.get(`${ORDERS}/crm/${of}`)).body;
+const stateOf = async (of: string) => (await read(of))['state'];
+const becomes = (of: string, state: string) =>
+  until(`${of} is ${state}`, async () => (await stateOf(of)) === state);
+const cancel = (of: string, key = gateway.key) => gateway.request('DELETE', `${ORDERS}/crm/${of}`, { key });
+const sent = async (of: string) => {
+  const journal = await sandbox.journal('batchOrder');
+  return journal.filter(({ body }) => (body as { channelOrderId: string }).channelOrderId === of).length;
+};
+const typesOf = async (of: string) => {
+  const { body } = await gateway.get('/v1/events?limit=1000');
+  const items = body['items'] as { subject: string; type: string }[];
+  return items.filter(({ subject }) => subject === `crm/${of}`).map(({ type }) => type);
+};
+/** Orders are stopped meanwhile, however long it takes. */
+async function held(work: () => Promise<unknown>): Promise<void> {
+  const body = { stops: 'orders', until: at(DAY_MS), reason: 'a test' };
+  expect((await gateway.request('PUT', '/v1/maintenance', { body })).status).toBe(200);
+  await work();
+  expect((await gateway.request('DELETE', '/v1/maintenance')).status).toBe(204);
+}
+
+/** Deletes one asset of the seed, which has the product `draft.view`. */
+const deletion = {
+  orderType: 'delete_asset',
+  licenseType: 'cloud_account',
+  srcLicenseOrderId: 'lic-1009',
+  customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+  assets: [{ assetNums: ['8000001009'] }],
+};
+
+describe('an order for a later time', () => {
+  it('is kept, shown, and sent once when it is due; a repeat gets the record', async () => {
+    const of = number();
+    const body = soon(of);
+    const first = await gateway.post(ORDERS, body);
+    expect([first.status, first.body['state'], first.body['notBefore']]).toEqual([
+      202,
+      'scheduled',
+      body.notBefore,
+    ]);
+    expect(first.headers.get('location')).toBe(`${ORDERS}/crm/${of}`);
+    await held(async () => {
+      // The same time in another form is the same order.
+      const again = await gateway.post(ORDERS, { ...body, notBefore: body.notBefore.replace('Z', '+00:00') });
+      expect([again.status, again.body, again.headers.get('idempotent-replayed')]).toEqual([
+        202,
+        first.body,
+        'true',
+      ]);
+      for (const other of [{ notBefore: at(60_000) }, { notBefore: undefined }, { syncMode: 'async' }])
+        expect((await gateway.post(ORDERS, { ...body, ...other })).body['code']).toBe(
+          'idempotency-key-reused',
+        );
+      expect(await sent(of)).toBe(0);
+    });
+    await becomes(of, 'succeeded');
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(body.notBefore));
+    expect(await sent(of)).toBe(1);
+    const late = await gateway.post(ORDERS, body);
+    expect([late.status, late.body['state'], late.body['notBefore']]).toEqual([
+      201,
+      'succeeded',
+      body.notBefore,
+    ]);
+    expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.succeeded']);
+  });
+
+  it('may be async too: it is accepted at its time', async () => {
+    const of = number();
+    const body = soon(of, { syncMode: 'async' });
+    expect((await gateway.post(ORDERS, body)).body['state']).toBe('scheduled');
+    await until('it is accepted', async () => (await typesOf(of)).includes('license-order.accepted'));
+    expect(await sent(of)).toBe(1);
+  });
+
+  it('is cancelled while it waits, twice as well, and its number is free', async () => {
+    const of = number();
+    await gateway.post(ORDERS, { ...orderOf(of), notBefore: at(DAY_MS) });
+    expect([(await cancel(of)).status, (await cancel(of)).status, await stateOf(of)]).toEqual([
+      204,
+      204,
+      'cancelled',
+    ]);
+    expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.cancelled']);
+    expect((await gateway.post(ORDERS, orderOf(of))).status).toBe(201);
+    const refused = await cancel(of);
+    expect([refused.status, refused.body['code'], refused.headers.get('location')]).toEqual([
+      ...[409, 'order-not-cancellable', `${ORDERS}/crm/${of}`],
+    ]);
+    expect((await cancel('LATER-NONE')).body['code']).toBe('order-not-found');
+  });
+
+  it('is not cancelled while it is being sent', async () => {
+    const of = number();
+    await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 3_000 } });
+    await gateway.post(ORDERS, soon(of));
+    await becomes(of, 'sending');
+    const refused = await cancel(of);
+    expect([refused.status, refused.headers.get('location')]).toEqual([409, `${ORDERS}/crm/${of}`]);
+    await becomes(of, 'succeeded');
+  });
+
+  it('with a deletion is cancelled by who may delete, and by nobody who may not see it', async () => {
+    const of = number();
+    await gateway.post(ORDERS, { ...orderOf(of, { items: [deletion] }), notBefore: at(DAY_MS) });
+    expect((await cancel(of, gateway.keys['buyer'])).body['code']).toBe('forbidden');
+    expect(await stateOf(of)).toBe('scheduled');
+    expect((await cancel(of, gateway.keys['mover'])).status).toBe(204);
+    const foreign = number();
+    await gateway.post(ORDERS, { ...orderOf(foreign), notBefore: at(DAY_MS) });
+    expect((await cancel(foreign, gateway.keys['mover'])).body['code']).toBe('order-not-found');
+    await cancel(foreign);
+  });
+
+  it('is listed by its time where asked, and refused for a time that it cannot have', async () => {
+    const [late, early] = [number(), number()];
+    await gateway.post(ORDERS, { ...orderOf(late), notBefore: at(3 * DAY_MS) });
+    await gateway.post(ORDERS, { ...orderOf(early), notBefore: at(2 * DAY_MS) });
+    const list = async (query: string) => {
+      const { body } = await gateway.get(`${ORDERS}?${query}`);
+      return (body['items'] as { channelOrderId: string }[]).map(({ channelOrderId }) => channelOrderId);
+    };
+    expect(await list('state=scheduled&sort=notBefore')).toEqual([early, late]);
+    expect(await list('state=scheduled&sort=notBefore&page=2&pageSize=1')).toEqual([late]);
+    expect(await list('state=scheduled&sort=-submittedAt')).toEqual([early, late]);
+    expect((await gateway.get(`${ORDERS}?sort=notBefore`)).body['errors']).toEqual([
+      { parameter: 'sort', detail: expect.stringContaining('state=scheduled') },
+    ]);
+    for (const [notBefore, detail] of [
+      [at(-DAY_MS), 'past'],
+      [at(401 * DAY_MS), '400 days'],
+      ['2027-03-01T00:00:00', 'RFC 3339'],
+      ['2027-03-01', 'RFC 3339'],
+      [null, 'null'],
+    ] as const) {
+      const order = { ...orderOf(number()), notBefore };
+      for (const path of [ORDERS, `${ORDERS}/dry-run`])
+        expect((await gateway.post(path, order)).body['errors']).toEqual([
+          { pointer: '/notBefore', detail: expect.stringContaining(detail === 'null' ? '' : detail) },
+        ]);
+    }
+    const now = { ...orderOf(number()), notBefore: at(0) };
+    expect((await gateway.post(ORDERS, now)).status).toBe(201);
+    for (const each of [late, early]) await cancel(each);
+  });
+
+  it('waits for a platform that refuses the credentials or is busy, and is sent once it goes on', async () => {
+    const of = number();
+    const rules = await sandbox.fault({ operation: 'batchOrder', action: { code: '60000' } });
+    const body = soon(of);
+    await gateway.post(ORDERS, body);
+    await until('it was tried', async () => (await sent(of)) > 0);
+    await becomes(of, 'scheduled');
+    // Nothing is placed anew by a repeat.
+    expect((await gateway.post(ORDERS, body)).body['state']).toBe('scheduled');
+    await sandbox.heal(rules);
+    await becomes(of, 'succeeded');
+    expect(await sandbox.commits()).toHaveLength(1);
+  });
+
+  it('is rejected with the reason where the platform refuses it; a repeat gets that again', async () => {
+    const of = number();
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
+    const body = soon(of);
+    await gateway.post(ORDERS, body);
+    await becomes(of, 'rejected');
+    expect((await read(of))['reason']).toEqual(expect.any(String));
+    const again = await gateway.post(ORDERS, body);
+    expect([again.status, again.body['code']]).toEqual([422, 'upstream-rejected']);
+    expect(await sent(of)).toBe(1);
+  });
+
+  it('waits for the end of a maintenance', async () => {
+    const of = number();
+    await gateway.post(ORDERS, soon(of));
+    const metric = async () =>
+      /^gateway_orders_overdue_seconds (\S+)$/m.exec(await gateway.metrics())?.[1] ?? '0';
+    await held(async () => {
+      expect((await gateway.post(ORDERS, soon(number()))).body['code']).toBe('maintenance');
+      await until('it is late', async () => Number(await metric()) > 0);
+      expect([await stateOf(of), await sent(of)]).toEqual(['scheduled', 0]);
+      expect((await cancel(number())).body['code']).toBe('order-not-found');
+    });
+    await becomes(of, 'succeeded');
+    expect(await sent(of)).toBe(1);
+    await until('none is late', async () => Number(await metric()) === 0);
+  });
+});
+
+describe('at the time of an order its caller is looked at again:', () => {
+  /** Until that caller's list of orders gets this status. */
+  const reread = (name: string, status: number) => {
+    gateway.writeCallers();
+    const key = String(gateway.keys[name]);
+    return until(
+      'the file is read again',
+      async () => (await gateway.get(ORDERS, { key })).status === status,
+    );
+  };
+
+  it('one that was removed places nothing; a key that was replaced does not matter', async () => {
+    const [gone, kept] = [number(), number()];
+    await gateway.post(ORDERS, soon(gone), { key: String(gateway.keys['leaver']) });
+    await gateway.post(ORDERS, soon(kept), { key: String(gateway.keys['buyer']) });
+    await held(async () => {
+      gateway.callers = gateway.callers
+        .filter(({ name }) => name !== 'leaver')
+        .map((entry) => (entry.name === 'buyer' ? { ...entry, keys: ['0'.repeat(64)] } : entry));
+      await reread('leaver', 401);
+    });
+    await becomes(gone, 'rejected');
+    await becomes(kept, 'succeeded');
+    expect([await sent(gone), await sent(kept)]).toEqual([0, 1]);
+    expect((await read(gone))['reason']).toContain('caller');
+  });
+
+  it('one that lost a scope or an enterprise places nothing', async () => {
+    const [scope, grant] = [number(), number()];
+    const mover = { key: String(gateway.keys['mover']) };
+    const buys = { items: [{ ...(orderOf('x').items[0] as object), customer: deletion.customer }] };
+    expect((await gateway.post(ORDERS, soon(scope, { items: [deletion] }), mover)).status).toBe(202);
+    expect((await gateway.post(ORDERS, soon(grant, buys), mover)).status).toBe(202);
+    await held(async () => {
+      const rights = { scopes: ['orders:write'], enterprises: ['ent-meridian'] };
+      gateway.callers = gateway.callers.map((entry) =>
+        entry.name === 'mover' ? { ...entry, ...rights } : entry,
+      );
+      await reread('mover', 403);
+    });
+    await becomes(scope, 'rejected');
+    await becomes(grant, 'rejected');
+    expect((await read(grant))['reason']).toContain('not granted');
+    expect([await sent(scope), await sent(grant)]).toEqual([0, 0]);
+  });
+
+  it('the budgets are those of that month: taken then, and an order beyond them is rejected', async () => {
+    const saver = { key: String(gateway.keys['saver']) };
+    const [one, other, next] = [number(), number(), number()];
+    const used = async () =>
+      ((await gateway.get('/v1/callers/me', saver)).body['budgets'] as { orders: { used: number } }).orders
+        .used;
+    // Both fit when they are accepted.
+    for (const each of [one, other]) expect((await gateway.post(ORDERS, soon(each), saver)).status).toBe(202);
+    expect(await used()).toBe(0);
+    await until('both have ended', async () => {
+      const states = [await stateOf(one), await stateOf(other)].toSorted();
+      return states[0] === 'rejected' && states[1] === 'succeeded';
+    });
+    expect([await used(), (await sent(one)) + (await sent(other))]).toEqual([1, 1]);
+    const refused = await gateway.post(ORDERS, soon(next), saver);
+    expect([refused.status, refused.body['code']]).toEqual([403, 'budget-exhausted']);
+    // Nobody knows what is left of a later month.
+    const far = { ...orderOf(next), notBefore: at(40 * DAY_MS) };
+    expect((await gateway.post(ORDERS, far, saver)).status).toBe(202);
+    await cancel(next);
+  });
+});
+
+describe('a deletion is looked at again before it is sent:', () => {
+  it('sent where it takes away what it would have', async () => {
+    const of = number();
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    await becomes(of, 'succeeded');
+    expect(await sent(of)).toBe(1);
+  });
+
+  it('where its effects have changed, it is rejected with both lists, or sent all the same if the order says so', async () => {
+    const [of, anyway] = [number(), number()];
+    const notBefore = at(2 * SOON_MS);
+    const later = { items: [deletion], notBefore };
+    expect((await gateway.post(ORDERS, orderOf(of, later))).status).toBe(202);
+    expect((await gateway.post(ORDERS, orderOf(anyway, { ...later, ifEffectsChanged: 'send' }))).status).toBe(
+      202,
+    );
+    expect((await gateway.post(ORDERS, orderOf(number(), { items: [deletion] }))).status).toBe(201);
+    await becomes(of, 'rejected');
+    const { reason } = await read(of);
+    expect(reason).toMatch(/^effects-changed: .*asset-removed 8000001009.* now$/);
+    expect(await sent(of)).toBe(0);
+    expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.rejected']);
+    await until('the other one was sent', async () => (await sent(anyway)) === 1);
+    const again = await gateway.post(ORDERS, orderOf(of, later));
+    expect([again.status, again.body['code'], again.body['detail']]).toEqual([
+      409,
+      'effects-changed',
+      reason,
+    ]);
+    const { body } = await gateway.post(ORDERS, orderOf(number(), { ifEffectsChanged: 'always' }));
+    expect(body['errors']).toEqual([
+      { pointer: '/ifEffectsChanged', detail: expect.stringContaining('send') },
+    ]);
+  });
+});

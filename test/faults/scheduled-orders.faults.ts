@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SteppedClock } from '../support/clock-shim.ts';
+import { databaseInit } from '../support/database.ts';
+import { Fleet } from '../support/fleet.ts';
+import type { GatewayProcess } from '../support/gateway-process.ts';
+import { orderOf } from '../support/order-body.ts';
+import { askDatabase, type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import { until } from '../support/redis.ts';
+import { useSandbox } from '../support/stack.ts';
+import { tell } from '../support/told.ts';
+
+/** Orders for a later day while processes die, clocks step and the database goes back: each is sent once, none early, none lost. */
+
+const ORDERS = '/v1/license-orders';
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const sandbox = useSandbox();
+const clock = SteppedClock.make();
+let server: RunningPostgres;
+let fleet: Fleet;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startPostgres([], undefined, undefined, clock.environment);
+  environment = { DATABASE_URL: await server.newUrl() };
+  fleet = await Fleet.start(sandbox, 3, { environment, how: { disturbed: true } });
+});
+beforeEach(() => sandbox.reset());
+afterAll(async () => {
+  await fleet.stop();
+  await server.stop();
+  clock.stop();
+});
+
+let last = 0;
+const number = () => `SO-LATER-${++last}`;
+/** By the clock of the database, which is `aheadMs` ahead of the true one. */
+let aheadMs = 0;
+function stepDatabase(to: number): void {
+  aheadMs = to;
+  clock.step(to);
+}
+const later = (of: string, inMs: number) =>
+  fleet.post(last % 3, ORDERS, {
+    ...orderOf(of),
+    notBefore: new Date(Date.now() + aheadMs + inMs).toISOString(),
+  });
+async function scheduled(count: number, inMs: number): Promise<string[]> {
+  const all = Array.from({ length: count }, number);
+  // A gateway learns within a second that the clock has stepped.
+  for (const each of all)
+    await until(`${each} is scheduled`, async () => (await later(each, inMs)).status === 202);
+  return all;
+}
+const stateOf = async (of: string) => (await fleet.get(1, `${ORDERS}/crm/${of}`)).body['state'];
+const become = (all: readonly string[], state: string) =>
+  until(`${all.length} orders are ${state}`, async () => {
+    for (const each of all) {
+      const now = await stateOf(each);
+      tell(`${each} is ${String(now)}`);
+      if (now !== state) return false;
+    }
+    return true;
+  });
+const sends = async () =>
+  (await sandbox.journal('batchOrder')).map(
+    ({ body }) => (body as { channelOrderId: string }).channelOrderId,
+  );
+const once = async (all: readonly string[]) => expect((await sends()).toSorted()).toEqual(all.toSorted());
+const kill = async (index: number) => {
+  const gateway = fleet.gateways[index] as GatewayProcess;
+  gateway.child.kill('SIGKILL');
+  await gateway.ended;
+};
+
+it('D45 three processes have a hundred orders that are due at the same moment: each is sent once, none early', async () => {
+  const all = await scheduled(100, HOUR_MS);
+  expect(await sends()).toEqual([]);
+  stepDatabase(aheadMs + HOUR_MS);
+  await become(all, 'succeeded');
+  await once(all);
+});
+
+it('D46 a process is killed in the middle of a due order, and before it: the one is in doubt, the others are sent by another process', async () => {
+  await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { hang: true } });
+  const all = await scheduled(12, HOUR_MS);
+  // One process has them all.
+  for (const index of [1, 2]) await kill(index);
+  stepDatabase(aheadMs + HOUR_MS);
+  await until('one is carried out', async () => (await sandbox.commits()).length > 0);
+  await kill(0);
+  // The leases of what was being sent end.
+  stepDatabase(aheadMs + HOUR_MS);
+  for (const index of [0, 1, 2]) await fleet.launch(environment, { disturbed: true }, index);
+  await until('none waits', async () => {
+    const states = await Promise.all(all.map(stateOf));
+    return states.every((state) => state === 'succeeded' || state === 'in_doubt');
+  });
+  expect(new Set(await sends()).size).toBe((await sends()).length);
+  const doubted = (await Promise.all(all.map(async (of) => [of, await stateOf(of)] as const))).filter(
+    ([, state]) => state === 'in_doubt',
+  );
+  // What one process sends at a time.
+  expect(doubted.length).toBeLessThanOrEqual(4);
+  const commits = (await sandbox.commits()).map(({ channelOrderId }) => channelOrderId);
+  expect(new Set(commits).size).toBe(commits.length);
+});
+
+describe('D47 clocks step by a day, ahead and back:', () => {
+  it('that of the database: what becomes due is sent once, and what is not due by it waits', async () => {
+    const [due] = await scheduled(1, DAY_MS - HOUR_MS);
+    const [far] = await scheduled(1, 3 * DAY_MS);
+    const before = aheadMs;
+    stepDatabase(before + DAY_MS);
+    await become([String(due)], 'succeeded');
+    stepDatabase(before);
+    const [back] = await scheduled(1, HOUR_MS);
+    // Its task was due when the clock was ahead, and its time is not there any more.
+    await askDatabase(
+      String(environment['DATABASE_URL']),
+      "UPDATE tasks SET due_at = 0 WHERE kind = 'schedule' AND name = $1",
+      `order/crm/${back}`,
+    );
+    await until('it was looked at', async () => {
+      const [row] = await askDatabase(
+        String(environment['DATABASE_URL']),
+        'SELECT due_at AS due FROM tasks WHERE name = $1',
+        `order/crm/${back}`,
+      );
+      return Number(row?.['due']) > 0;
+    });
+    expect([await stateOf(String(back)), await stateOf(String(far))]).toEqual(['scheduled', 'scheduled']);
+    await once([String(due)]);
+    for (const each of [back, far]) await fleet.request('DELETE', 0, `${ORDERS}/crm/${each}`);
+  });
+
+  it("those of the processes: nothing is early, since only the database's counts", async () => {
+    const all = await scheduled(3, HOUR_MS);
+    for (const [index, gateway] of fleet.gateways.entries())
+      await gateway.disturb({ clock: (index - 1) * DAY_MS });
+    const one = await scheduled(1, 1_000);
+    await become(one, 'succeeded');
+    expect(await Promise.all(all.map(stateOf))).toEqual(all.map(() => 'scheduled'));
+    stepDatabase(aheadMs + HOUR_MS);
+    await become(all, 'succeeded');
+    await once([...one, ...all]);
+    for (const gateway of fleet.gateways) await gateway.disturb({ clock: 0 });
+  });
+});
+
+it('D48 the database goes back to before an order was sent: it is in doubt and not sent again, and one of a later time is sent', async () => {
+  const url = String(environment['DATABASE_URL']);
+  const [sent, cancelled] = (await scheduled(2, HOUR_MS)) as [string, string];
+  const [far] = (await scheduled(1, DAY_MS)) as [string];
+  const names = [sent, cancelled, far].map((of) => `order/crm/${of}`);
+  await askDatabase(url, 'CREATE TABLE old_writes AS SELECT * FROM writes WHERE name = ANY($1)', names);
+  await askDatabase(url, 'CREATE TABLE old_tasks AS SELECT * FROM tasks WHERE name = ANY($1)', names);
+  const [{ begun } = {}] = await askDatabase(url, "SELECT value AS begun FROM numbers WHERE name = 'begun'");
+  stepDatabase(aheadMs + HOUR_MS);
+  await become([sent, cancelled], 'succeeded');
+  for (const sql of [
+    'DELETE FROM writes WHERE name IN (SELECT name FROM old_writes)',
+    'INSERT INTO writes SELECT * FROM old_writes',
+    'DELETE FROM tasks WHERE name IN (SELECT name FROM old_tasks)',
+  ])
+    await askDatabase(url, sql);
+  await askDatabase(url, "UPDATE numbers SET value = $1 WHERE name = 'begun'", begun);
+  await until('orders stop', async () => (await fleet.post(0, ORDERS, orderOf(number()))).status === 503);
+  await askDatabase(url, 'INSERT INTO tasks SELECT * FROM old_tasks');
+  expect((await databaseInit({ ...fleet.environment, ...environment }, '--yes')).code).toBe(0);
+  await become([sent, cancelled], 'in_doubt');
+  const { body } = await fleet.get(0, `${ORDERS}/crm/${sent}`);
+  expect(body['reason']).toContain('restored');
+  expect(await stateOf(far)).toBe('scheduled');
+  stepDatabase(aheadMs + DAY_MS);
+  await become([far], 'succeeded');
+  await once([sent, cancelled, far]);
+});
+
+it('D49 the platform is away for a day after the time of an order: it is not sent, and its number is free', async () => {
+  const rules = await sandbox.fault({ operation: 'batchOrder', action: { code: '60000' } });
+  const [of] = (await scheduled(1, 1_000)) as [string];
+  await until('it was tried', async () => (await sends()).includes(of));
+  expect(['scheduled', 'sending']).toContain(await stateOf(of));
+  let uptime = 0;
+  await until('a day has passed for the process that tries it', async () => {
+    uptime += DAY_MS;
+    for (const gateway of fleet.gateways) await gateway.disturb({ uptime, settled: true });
+    return (await stateOf(of)) === 'not_sent';
+  });
+  expect((await fleet.get(1, `${ORDERS}/crm/${of}`)).body['reason']).toEqual(expect.any(String));
+  await sandbox.heal(rules);
+  await until('it is placed anew', async () => (await fleet.post(0, ORDERS, orderOf(of))).status === 201);
+  expect(await sandbox.commits()).toHaveLength(1);
+});
