@@ -1,7 +1,7 @@
 /**
  * `npm run bench:database [-- <orders> [<rows>]]`. First 64 orders at once, two steps each with a record of 1.2 KB, in each kind of database:
  * processor time of the gateway and of the server for an order, and orders a second. Then the median times of reads and steps where the tables
- * have <rows> orders and five times as many events, beside those at 1,000 of each. Files are on the disk of the temporary folder.
+ * have <rows> orders and five times as many events, beside those at 1,000 of each; and of lists of a large estate. Files are on the disk of the temporary folder.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -22,6 +22,7 @@ await build({
   ...BUNDLE_OPTIONS,
   entryPoints: {
     ...{ 'database-run': 'bench/database-run.ts', 'tables-run': 'bench/tables-run.ts' },
+    'estate-run': 'bench/estate-run.ts',
     'sqlite-worker': 'src/database/sqlite-worker.ts',
   },
   outdir: 'dist/bench',
@@ -84,6 +85,14 @@ async function printTables(name: string, newUrl: () => Promise<string>): Promise
   }
 }
 
+/** 300 enterprises with 200 assets each, with 3 products on each. */
+async function printEstate(name: string, url: string): Promise<void> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['dist/bench/estate-run.js', url]);
+  console.log(`\n| the estate, ${name} | ms |\n|---|---:|`);
+  for (const [what, ms] of Object.entries(JSON.parse(stdout) as Medians))
+    console.log(`| ${what} | ${ms.toFixed(1)} |`);
+}
+
 console.log('| database | client µs | server µs | orders/s |\n|---|---:|---:|---:|');
 try {
   print('SQLite in memory', await run('sqlite::memory:', 'one'), 0);
@@ -99,6 +108,8 @@ try {
   await printTables('PostgreSQL', () => server.newUrl());
   let files = 0;
   await printTables('SQLite file', async () => `sqlite:${join(folder, `tables-${++files}.db`)}`);
+  await printEstate('PostgreSQL', await server.newUrl());
+  await printEstate('SQLite file', `sqlite:${join(folder, 'estate.db')}`);
 } finally {
   await server.stop();
   rmSync(folder, { recursive: true });

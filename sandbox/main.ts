@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { ControlError } from './control/checks.ts';
 import { JsonFileError, readJsonFile } from './json-file.ts';
-import type { TlsOptions } from './options.ts';
+import type { Companies, TlsOptions } from './options.ts';
 import { checkedProfile, type Profile } from './profile.ts';
 import { startSandbox } from './server.ts';
 
@@ -78,7 +78,20 @@ function tlsOf(): TlsOptions | undefined {
   return undefined;
 }
 
+const MAX_OF_EACH = 10_000;
+/** `300x200x3`: so many companies, assets of each, and products on each asset. */
+function companiesOf(): Companies | undefined {
+  const text = read('SANDBOX_COMPANIES');
+  if (text === undefined) return undefined;
+  const [enterprises = 0, assets = 0, products = 0, ...more] = text.split('x').map(Number);
+  const counts = [enterprises, assets, products];
+  if (more.length > 0 || !counts.every((each) => Number.isInteger(each) && each > 0 && each <= MAX_OF_EACH))
+    return fail('SANDBOX_COMPANIES must be three numbers from 1 to 10000, such as 300x200x3');
+  return { enterprises, assets, products };
+}
+
 const tls = tlsOf();
+const companies = companiesOf();
 const state = jsonOf('SANDBOX_STATE_FILE');
 const seedPassword = read('SANDBOX_ADMIN_PASSWORD');
 const isPrinted = word('SANDBOX_PRINT_CREDENTIALS', '1', '0') === '1';
@@ -101,6 +114,7 @@ const sandbox = await startSandbox({
   ...(asyncOrderMs === undefined ? {} : { asyncOrderMs }),
   ...(seed === undefined ? {} : { seed }),
   ...(state === undefined ? {} : { state }),
+  ...(companies === undefined ? {} : { companies }),
 }).catch((error: NodeJS.ErrnoException) =>
   fail(
     error instanceof ControlError

@@ -18,6 +18,8 @@ export interface SandboxOptions {
   readonly seedPassword?: string;
   /** Data in place of the seed, in the form of `GET /__sandbox/state`. A reset goes back to it. */
   readonly state?: unknown;
+  /** Further companies beside those of the seed. Default: none. */
+  readonly companies?: Companies;
   /** Scopes that the application may ask for. Default `auth_order` and `auth_me`. */
   readonly scopes?: readonly string[];
   /** Default 3600. */
@@ -55,6 +57,13 @@ export interface SandboxOptions {
   readonly clockMoved?: (aheadMs: number) => Promise<void>;
   /** Receives one line per notable event; never a body, token or secret. Default: nothing is logged. */
   readonly log?: (line: string) => void;
+}
+
+/** How many companies, how many assets each of them has, and how many products are on each asset. */
+export interface Companies {
+  readonly enterprises: number;
+  readonly assets: number;
+  readonly products: number;
 }
 
 /** In PEM. */

@@ -20,6 +20,7 @@ import { FaultRules } from './fault/rules.ts';
 import { writeJson } from './json.ts';
 import { type SandboxOptions, settle } from './options.ts';
 import { SeededRandom } from './random.ts';
+import { seedCompanies } from './state/seed-companies.ts';
 import { seed } from './state/seed.ts';
 import { State } from './state/state.ts';
 
@@ -48,6 +49,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   const world = { state, clock, settings };
   if (options.state === undefined) seed(world);
   else replaceState(world, options.state, 'state');
+  if (options.companies) seedCompanies(world, options.companies);
   const tokens = new TokenStore(clock, settings.tokenPrefix);
   const random = new SeededRandom(settings.seed);
   const sandbox: Sandbox = {

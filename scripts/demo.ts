@@ -177,6 +177,7 @@ try {
     SANDBOX_APP_KEY: appKey,
     SANDBOX_APP_SECRET: appSecret,
     SANDBOX_ADMIN_PASSWORD: adminPassword,
+    SANDBOX_COMPANIES: '3x24x2',
   });
   const command = isWatched
     ? [...WATCHED, '--import', DEMO_CLOCK, '.dev/main.js']
@@ -187,6 +188,7 @@ try {
     MANAGEMENT_PORT: managementPort,
     ...setting.environment,
     DOCS: 'on',
+    ESTATE_REFRESH: '6h',
   });
   const logged = printLog(gateway);
   // Both at once: the gateway needs the platform for its first request only.
@@ -205,6 +207,7 @@ try {
 say(`
   Gateway   ${gatewayUrl}          Sandbox ${sandboxUrl}/__sandbox
   API page  ${gatewayUrl}/docs     (Authorize with the key below)
+  Estate    ${gatewayUrl}/estate   (what ends when, and what lies unused; the gateway reads it within a minute or two)
   Console   http://127.0.0.1:${managementPort}/console  (for operators: orders in doubt, jobs, gaps, what needs attention)
   API key   ${key}
   Log in    admin@harbour, password ${adminPassword}   (POST /v1/sessions; without a session this user acts by default)

@@ -6,6 +6,9 @@ const withoutIndex = (folder: string) => readdirSync(folder).filter((file) => fi
 /** Files of the package swagger-ui-dist. */
 export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 export const API_PAGE = 'src/documentation/api-page';
+export const ESTATE_PAGE = 'src/estate/estate-page';
+/** Of the console's page, which the page of the estate has, too. */
+const SHARED = ['console.css', 'dom.js', 'format.js', 'icon.svg'];
 export const CONSOLE_PAGE = 'src/console/console-page';
 
 /** With `DOCS=on`. */
@@ -13,6 +16,7 @@ export const publicPaths = [
   ...['/docs', '/docs/'],
   ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog', 'recipes'].map((file) => `/docs/${file}`),
   ...[
+    ...['/estate', '/estate/', ...[...withoutIndex(ESTATE_PAGE), ...SHARED].map((file) => `/estate/${file}`)],
     '/openapi.json',
     '/openapi-3.0.json',
     '/postman-collection.json',

@@ -6,6 +6,7 @@ import { ConsoleModule } from './console/console.module.ts';
 import { MaintenanceModule } from './maintenance/maintenance.module.ts';
 import { DatabaseModule } from './database/database.module.ts';
 import { DocumentationModule } from './documentation/documentation.module.ts';
+import { EstateModule } from './estate/estate.module.ts';
 import { EventsModule } from './events/events.module.ts';
 import { HealthModule } from './health/health.module.ts';
 import { HttpModule } from './http/http.module.ts';
@@ -41,6 +42,7 @@ export class AppModule {
         // Before the members: its routes are more particular than theirs.
         JobsModule,
         MemberModule,
+        EstateModule,
         EventsModule,
         WebhooksModule,
         ReconciliationModule,

@@ -13,6 +13,8 @@ import { withoutPublicPath } from './http/public-path.ts';
 import { answerBadUrl, RequestHooks } from './http/request-hooks.ts';
 import { createLog, faultLog, Log, NestLog } from './observability/log.ts';
 import { ManagementListener } from './observability/management.listener.ts';
+import { consoleFiles } from './console/console.ts';
+import { serveEstatePage } from './estate/estate-page.ts';
 import { serveDocumentation } from './documentation/documentation.ts';
 import { reportFaults } from './shared/edge.ts';
 
@@ -61,6 +63,7 @@ export async function buildApp(
     app.get(RequestHooks).connect(adapter.getInstance(), publicPath);
     if (certificates) app.get(PublicTls).connect(app.getHttpServer() as Server);
     if (config.listen.docs) serveDocumentation(app);
+    serveEstatePage(app, consoleFiles(['console.css', 'dom.js', 'format.js', 'icon.svg']));
     await app.init();
   } catch (error) {
     // A start that is refused leaves no connection and no timer behind.

@@ -340,18 +340,6 @@ interface components {
              */
             readonly jobId: string;
         };
-        readonly CancelOrderInput: {
-            /**
-             * Format: id
-             * @description Code of the sales channel that the customer or order came by, such as `crm`
-             */
-            readonly channelCode: string;
-            /**
-             * Format: id
-             * @description The order's number in the channel. With `channelCode` it identifies an order for good
-             */
-            readonly channelOrderId: string;
-        };
         /**
          * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula
          * @enum {string}
@@ -699,6 +687,21 @@ interface components {
              */
             readonly enterpriseGlobalId: string;
         } & components["schemas"]["Locks"];
+        /** @description What ends in a month */
+        readonly EndingMonth: {
+            /**
+             * Format: int64
+             * @description The nodes of these products; one where a product has no number of them
+             */
+            readonly licences: number;
+            /** @description Year and month in UTC */
+            readonly month: string;
+            /**
+             * Format: int64
+             * @description Products on assets that end in it
+             */
+            readonly products: number;
+        };
         readonly EndMaintenanceInput: Record<string, never>;
         /** @description A new enterprise main account */
         readonly Enterprise: {
@@ -716,10 +719,150 @@ interface components {
             /** @description The employee's identity, as the platform gives it */
             readonly memberIdentity: string | null;
         };
-        /** @description What became of an order or a job: CloudEvents 1.0, structured JSON */
+        /** @description An enterprise of the estate, and how its last reading ended */
+        readonly EstateEnterprise: {
+            /** @description Global id of the enterprise's main account */
+            readonly enterpriseGlobalId: string;
+            /** @description Why the copy is not whole; null where it is, and before the first reading. */
+            readonly reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last read to its end; null: never
+             */
+            readonly seenAt: string | null;
+            /** @description How much of it the copy has */
+            readonly state: components["schemas"]["EstateState"] | (string & Record<never, never>);
+        };
+        /**
+         * @description The order of the rows; with `-` before it the other way. By `endsAt` what has no end comes last
+         * @enum {string}
+         */
+        readonly EstateOrder: "endsAt" | "-endsAt" | "enterpriseGlobalId" | "-enterpriseGlobalId" | "productUri" | "-productUri" | "seenAt" | "-seenAt";
+        /** @description One page of the estate */
+        readonly EstatePage: {
+            /** @description Rows in the wanted order. */
+            readonly items: readonly components["schemas"]["EstateRow"][];
+            /**
+             * Format: int64
+             * @description Number of the page, counted from 1
+             */
+            readonly page: number;
+            /**
+             * Format: int64
+             * @description Items on a full page
+             */
+            readonly pageSize: number;
+            /**
+             * Format: int64
+             * @description Number of items that match, on all pages
+             */
+            readonly total: number;
+            /**
+             * Format: int64
+             * @description Number of pages
+             */
+            readonly totalPages: number;
+        };
+        /** @description A product on an asset, or an asset without products, as the copy has it */
+        readonly EstateRow: {
+            /** @description Id of the asset */
+            readonly assetId: string;
+            /** @description Number of the asset, such as the number of a lock */
+            readonly assetNum: string | null;
+            /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
+            readonly channelOrderId: string | null;
+            /** @description The product's or package's id in the CRM: a label of the caller's own, which the gateway does not check */
+            readonly crmProductId: string | null;
+            /**
+             * Format: date-time
+             * @description The earlier end of the product and the asset; null where neither ends
+             */
+            readonly endsAt: string | null;
+            /** @description Global id of the enterprise's main account */
+            readonly enterpriseGlobalId: string;
+            /** @description Whether it is frozen; meaningful for certificates only */
+            readonly frozen: boolean | null;
+            /**
+             * Format: date-time
+             * @description The last time at which the copy saw the asset in use; null where it never did
+             */
+            readonly lastOnlineAt: string | null;
+            /** @description Whether it is lent to a member now */
+            readonly lent: boolean | null;
+            /** @description The platform's id of the licence order */
+            readonly licenseOrderId: string | null;
+            /** @description Kind of the licence */
+            readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
+            /**
+             * Format: int32
+             * @description Number of nodes that may use the product at the same time
+             */
+            readonly limitConcurrent: number | null;
+            /** @description Whether the lock is disabled */
+            readonly locked: boolean | null;
+            /** @description Global id of the member, which operations on a member use */
+            readonly memberGlobalId: string | null;
+            /** @description Whether it is in use online now */
+            readonly online: boolean | null;
+            /** @description The innermost package that the product is in. */
+            readonly packageNum: string | null;
+            /** @description The platform's id of the product on the asset; null for an asset without products. */
+            readonly productId: string | null;
+            /** @description Name of the product */
+            readonly productName: string | null;
+            /** @description The product: a `gmsPid` or an `appKey` */
+            readonly productUri: string | null;
+            /**
+             * Format: date-time
+             * @description When the platform showed this: the time of the oldest part of it
+             */
+            readonly seenAt: string;
+            /**
+             * Format: date-time
+             * @description When the product begins, or the asset where it has no time of its own
+             */
+            readonly startsAt: string | null;
+            /** @description Whether it is a trial */
+            readonly trial: boolean | null;
+        };
+        /**
+         * @description `whole`: everything was read; `assets-only`: the platform shows products to users only, and none of the users file serves the enterprise; `stale`: the last reading failed, and what is shown is of `seenAt`; `unread`: it was not read to its end yet
+         * @enum {string}
+         */
+        readonly EstateState: "whole" | "assets-only" | "stale" | "unread";
+        /** @description The estate in sums */
+        readonly EstateSummary: {
+            /**
+             * Format: int64
+             * @description Assets
+             */
+            readonly assets: number;
+            /** @description Products, those with most licences first. */
+            readonly byProduct: readonly components["schemas"]["ProductSum"][];
+            /** @description Months in which something ends, the earliest first. */
+            readonly endingByMonth: readonly components["schemas"]["EndingMonth"][];
+            /** @description The enterprises that the caller may see. */
+            readonly enterprises: readonly components["schemas"]["EstateEnterprise"][];
+            /**
+             * Format: int64
+             * @description Products on assets
+             */
+            readonly products: number;
+            /**
+             * Format: date-time
+             * @description The oldest `seenAt` of the enterprises; null where one was never read to its end
+             */
+            readonly seenAt: string | null;
+            /**
+             * Format: int64
+             * @description Assets that can be given to a member and have none
+             */
+            readonly unassigned: number;
+        };
+        /** @description What became of an order, a job or a row of the estate: CloudEvents 1.0, structured JSON */
         readonly Event: {
-            /** @description The order as `getOrder` shows it, or the job as `getJob` does, as it was then. */
-            readonly data: components["schemas"]["OrderRecord"] | components["schemas"]["Job"];
+            /** @description The order as `getOrder` shows it, the job as `getJob` does, or the row as `listEstate` does, as it was then. */
+            readonly data: components["schemas"]["OrderRecord"] | components["schemas"]["Job"] | components["schemas"]["EstateRow"];
             /**
              * @description The media type of `data`.
              * @enum {string}
@@ -734,7 +877,7 @@ interface components {
              * @enum {string}
              */
             readonly specversion: "1.0";
-            /** @description The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; or the id of the job. */
+            /** @description The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; the id of the job; or the enterprise and the asset, such as `ent-harbour/ast-1002`. */
             readonly subject: string;
             /**
              * Format: date-time
@@ -752,10 +895,10 @@ interface components {
             readonly next: string;
         };
         /**
-         * @description What became of an order (`license-order`) or a job: the state that it moved to
+         * @description What became of an order (`license-order`) or a job: the state that it moved to; or of a row of the estate: it ends in 60, 30, 7 or 1 days and is assigned or lent (`ending`), or the platform changed it without the gateway
          * @enum {string}
          */
-        readonly EventType: "license-order.scheduled" | "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "license-order.cancelled" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled";
+        readonly EventType: "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "estate.ending" | "estate.added" | "estate.removed" | "estate.changed";
         readonly ExportMembersInput: {
             /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
             readonly cells?: components["schemas"]["CellForm"];
@@ -906,6 +1049,13 @@ interface components {
             readonly enterpriseGlobalId: string;
         };
         readonly GetCallerInput: Record<string, never>;
+        readonly GetEstateSummaryInput: {
+            /**
+             * Format: id
+             * @description Only of this enterprise
+             */
+            readonly enterpriseGlobalId?: string;
+        };
         readonly GetJobInput: {
             /**
              * Format: id
@@ -998,11 +1148,6 @@ interface components {
          * @enum {string}
          */
         readonly HealthStatus: "ok" | "degraded" | "down";
-        /**
-         * @description What becomes of a deletion that would take away something else at its time than at its acceptance
-         * @enum {string}
-         */
-        readonly IfEffectsChanged: "reject" | "send";
         /** @description A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null or an empty text is a field that is left out; only an empty `remark` says something. The other columns of `exportMembers` are passed over */
         readonly ImportedMember: {
             /**
@@ -1422,12 +1567,54 @@ interface components {
              */
             readonly webhookId: string;
         };
+        readonly ListEstateInput: {
+            /** @description Only what ends at this time or later; what has no end is left out. A date stands for the beginning of that day in UTC */
+            readonly endsAfter?: string;
+            /** @description Only what ends before this time; what has no end is left out. A date stands for the beginning of that day in UTC */
+            readonly endsBefore?: string;
+            /**
+             * Format: id
+             * @description Only what this enterprise has
+             */
+            readonly enterpriseGlobalId?: string;
+            /**
+             * Format: text
+             * @description Exactly an asset number, asset id, account (with or without what the platform appends), order number, licence order id, `crmProductId` or `customerId`, in any case of letters
+             */
+            readonly find?: string;
+            /** @description Only assets of this licence type */
+            readonly licenseType?: components["schemas"]["LicenseType"];
+            /**
+             * Format: id
+             * @description Only what this member has.
+             */
+            readonly memberGlobalId?: string;
+            /**
+             * Format: int32
+             * @description Number of the page, counted from 1
+             */
+            readonly page?: number;
+            /**
+             * Format: int32
+             * @description Items on a full page
+             */
+            readonly pageSize?: number;
+            /**
+             * Format: id
+             * @description Only products of this URI.
+             */
+            readonly productUri?: string;
+            /** @description The order of the rows */
+            readonly sort?: components["schemas"]["EstateOrder"];
+            /** @description `true`: only assets that can be given to a member and have none; `false`: all others */
+            readonly unassigned?: boolean;
+        };
         readonly ListEventsInput: {
             /** @description Only events after this one: its id, or `next` of a page */
             readonly after?: string;
             /**
              * Format: id
-             * @description Only events of orders and jobs of this enterprise
+             * @description Only events of orders, jobs and the estate of this enterprise
              */
             readonly enterpriseGlobalId?: string;
             /**
@@ -1546,8 +1733,6 @@ interface components {
              * @description Items on a full page
              */
             readonly pageSize?: number;
-            /** @description The order of the items. `notBefore` with `state=scheduled` only */
-            readonly sort?: components["schemas"]["OrderSort"];
             /** @description Only orders in this state */
             readonly state?: components["schemas"]["OrderState"];
             /** @description Only orders submitted at this time or later. A date stands for the beginning of that day in UTC */
@@ -2020,7 +2205,7 @@ interface components {
         readonly OrderItem: components["schemas"]["NewBuy"] | components["schemas"]["DeleteAsset"] | components["schemas"]["DeleteProduct"];
         /** @description One page of records of orders */
         readonly OrderPage: {
-            /** @description In the order of `sort`. */
+            /** @description Newest first. */
             readonly items: readonly components["schemas"]["OrderRecord"][];
             /**
              * Format: int64
@@ -2155,11 +2340,6 @@ interface components {
             readonly channelOrderId: string;
             /** @description Every item of the order, with its licence order where it is known. */
             readonly items: readonly components["schemas"]["OrderRecordItem"][];
-            /**
-             * Format: date-time
-             * @description The time before which the order is not sent; null where it was placed at once
-             */
-            readonly notBefore: string | null;
             /** @description Why the order was settled: the reason of the operator, what was found at the platform, or what the profile teaches of its code */
             readonly reason: string | null;
             /**
@@ -2171,7 +2351,7 @@ interface components {
             readonly state: components["schemas"]["OrderState"] | (string & Record<never, never>);
             /**
              * Format: date-time
-             * @description Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance
+             * @description Time of the record, right before the order was sent
              */
             readonly submittedAt: string;
             /** @description Whether the platform places the order at once (`sync`) or later (`async`) */
@@ -2194,15 +2374,10 @@ interface components {
             readonly sequence: number;
         };
         /**
-         * @description `-submittedAt`, as without it: the newest comes first; `notBefore`: what is due first comes first
+         * @description `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free
          * @enum {string}
          */
-        readonly OrderSort: "-submittedAt" | "notBefore";
-        /**
-         * @description `scheduled`: placed at its time (`notBefore`). `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free. `cancelled`: ended while it was scheduled; the number is free
-         * @enum {string}
-         */
-        readonly OrderState: "scheduled" | "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed" | "cancelled";
+        readonly OrderState: "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed";
         /**
          * @description `new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets
          * @enum {string}
@@ -2252,15 +2427,8 @@ interface components {
              * @example SO-2001
              */
             readonly channelOrderId: string;
-            /** @description With `notBefore`; absent: `reject` */
-            readonly ifEffectsChanged?: components["schemas"]["IfEffectsChanged"];
             /** @description What to buy and to revoke; `orderType` tells which. */
             readonly items: readonly components["schemas"]["OrderItem"][];
-            /**
-             * Format: date-time
-             * @description The time before which the order is not sent, at most 400 days away. Until then its state is `scheduled`; absent: now
-             */
-            readonly notBefore?: string;
             /**
              * @description Whether the platform places the order at once (`sync`) or later (`async`). By default `sync`
              * @example sync
@@ -2335,7 +2503,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "edit-would-lose" | "suffix-unknown" | "order-not-settleable" | "order-not-cancellable" | "effects-changed" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "estate-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "edit-would-lose" | "suffix-unknown" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -2493,6 +2661,33 @@ interface components {
              */
             readonly updatedAt: string | null;
         };
+        /** @description What all enterprises have of a product */
+        readonly ProductSum: {
+            /**
+             * Format: int64
+             * @description Assets that have it
+             */
+            readonly assets: number;
+            /**
+             * Format: int64
+             * @description Nodes of it; one where it has no number of them
+             */
+            readonly licences: number;
+            /**
+             * Format: date-time
+             * @description The next time from now at which one of them ends; null where none does
+             */
+            readonly nextEndsAt: string | null;
+            /** @description Name of the product */
+            readonly productName: string | null;
+            /** @description The product: a `gmsPid` or an `appKey` */
+            readonly productUri: string;
+            /**
+             * Format: int64
+             * @description Assets with it that can be given to a member and have none
+             */
+            readonly unassigned: number;
+        };
         /** @description So many requests in a window of so many seconds */
         readonly RateLimit: {
             /**
@@ -2563,6 +2758,16 @@ interface components {
             /** @description Whether the asset number is transferred from another asset */
             readonly transferred?: boolean;
         };
+        /** @description The enterprise that is to be read next */
+        readonly RefreshEstate: {
+            /**
+             * Format: id
+             * @description Global id of the enterprise's main account
+             * @example ent-harbour
+             */
+            readonly enterpriseGlobalId: string;
+        };
+        readonly RefreshEstateInput: components["schemas"]["RefreshEstate"];
         /**
          * @description The region in the first digit of an asset number: 8 is domestic, 6 Singapore
          * @enum {string}
@@ -2847,7 +3052,7 @@ interface components {
          * @description What a caller may do; each operation names the scope that it needs
          * @enum {string}
          */
-        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read" | "webhooks:write" | "operate";
+        readonly Scope: "orders:read" | "orders:write" | "orders:revoke" | "orders:settle" | "customers:write" | "locks:write" | "members:read" | "members:write" | "sessions:write" | "gaps:read" | "events:read" | "webhooks:write" | "estate:read" | "operate";
         /** @description A session */
         readonly Session: {
             /**
@@ -3157,13 +3362,13 @@ interface components {
          * @description A type of events, or `*` for all of them
          * @enum {string}
          */
-        readonly WantedEventType: "license-order.scheduled" | "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "license-order.cancelled" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "*";
+        readonly WantedEventType: "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "estate.ending" | "estate.added" | "estate.removed" | "estate.changed" | "*";
         readonly WatchEventsInput: {
             /** @description Only events after this one: its id, or `next` of a page */
             readonly after?: string;
             /**
              * Format: id
-             * @description Only events of orders and jobs of this enterprise
+             * @description Only events of orders, jobs and the estate of this enterprise
              */
             readonly enterpriseGlobalId?: string;
             /** @description Only events of these types, separated by commas */
@@ -3329,7 +3534,6 @@ export type BoughtAsset = components['schemas']['BoughtAsset'];
 export type Budget = components['schemas']['Budget'];
 export type Caller = components['schemas']['Caller'];
 export type CancelJobInput = components['schemas']['CancelJobInput'];
-export type CancelOrderInput = components['schemas']['CancelOrderInput'];
 export type CellForm = components['schemas']['CellForm'];
 export type ChangeAssetNums = components['schemas']['ChangeAssetNums'];
 export type ChangeMemberAssetNumsInput = components['schemas']['ChangeMemberAssetNumsInput'];
@@ -3357,8 +3561,15 @@ export type Effect = components['schemas']['Effect'];
 export type EffectKind = components['schemas']['EffectKind'];
 export type EnableLocksInput = components['schemas']['EnableLocksInput'];
 export type EndMaintenanceInput = components['schemas']['EndMaintenanceInput'];
+export type EndingMonth = components['schemas']['EndingMonth'];
 export type Enterprise = components['schemas']['Enterprise'];
 export type EnterpriseMember = components['schemas']['EnterpriseMember'];
+export type EstateEnterprise = components['schemas']['EstateEnterprise'];
+export type EstateOrder = components['schemas']['EstateOrder'];
+export type EstatePage = components['schemas']['EstatePage'];
+export type EstateRow = components['schemas']['EstateRow'];
+export type EstateState = components['schemas']['EstateState'];
+export type EstateSummary = components['schemas']['EstateSummary'];
 export type Event = components['schemas']['Event'];
 export type EventPage = components['schemas']['EventPage'];
 export type EventType = components['schemas']['EventType'];
@@ -3372,6 +3583,7 @@ export type GapPage = components['schemas']['GapPage'];
 export type GetAssetInput = components['schemas']['GetAssetInput'];
 export type GetAssetProductsInput = components['schemas']['GetAssetProductsInput'];
 export type GetCallerInput = components['schemas']['GetCallerInput'];
+export type GetEstateSummaryInput = components['schemas']['GetEstateSummaryInput'];
 export type GetJobInput = components['schemas']['GetJobInput'];
 export type GetJobRowsInput = components['schemas']['GetJobRowsInput'];
 export type GetMaintenanceInput = components['schemas']['GetMaintenanceInput'];
@@ -3383,7 +3595,6 @@ export type GetProblemInput = components['schemas']['GetProblemInput'];
 export type GetSessionInput = components['schemas']['GetSessionInput'];
 export type GetWebhookInput = components['schemas']['GetWebhookInput'];
 export type HealthStatus = components['schemas']['HealthStatus'];
-export type IfEffectsChanged = components['schemas']['IfEffectsChanged'];
 export type ImportMembersInput = components['schemas']['ImportMembersInput'];
 export type ImportMode = components['schemas']['ImportMode'];
 export type ImportPlan = components['schemas']['ImportPlan'];
@@ -3405,6 +3616,7 @@ export type LimitType = components['schemas']['LimitType'];
 export type ListAssetNumsInput = components['schemas']['ListAssetNumsInput'];
 export type ListAssetsInput = components['schemas']['ListAssetsInput'];
 export type ListDeliveriesInput = components['schemas']['ListDeliveriesInput'];
+export type ListEstateInput = components['schemas']['ListEstateInput'];
 export type ListEventsInput = components['schemas']['ListEventsInput'];
 export type ListGapsInput = components['schemas']['ListGapsInput'];
 export type ListJobsInput = components['schemas']['ListJobsInput'];
@@ -3440,7 +3652,6 @@ export type OrderPage = components['schemas']['OrderPage'];
 export type OrderProduct = components['schemas']['OrderProduct'];
 export type OrderRecord = components['schemas']['OrderRecord'];
 export type OrderRecordItem = components['schemas']['OrderRecordItem'];
-export type OrderSort = components['schemas']['OrderSort'];
 export type OrderState = components['schemas']['OrderState'];
 export type OrderType = components['schemas']['OrderType'];
 export type Outcome = components['schemas']['Outcome'];
@@ -3456,11 +3667,14 @@ export type ProblemDescription = components['schemas']['ProblemDescription'];
 export type ProblemList = components['schemas']['ProblemList'];
 export type ProductFeature = components['schemas']['ProductFeature'];
 export type ProductInstance = components['schemas']['ProductInstance'];
+export type ProductSum = components['schemas']['ProductSum'];
 export type RateLimit = components['schemas']['RateLimit'];
 export type Readiness = components['schemas']['Readiness'];
 export type ReadyInput = components['schemas']['ReadyInput'];
 export type RedeliverInput = components['schemas']['RedeliverInput'];
 export type ReducedAsset = components['schemas']['ReducedAsset'];
+export type RefreshEstate = components['schemas']['RefreshEstate'];
+export type RefreshEstateInput = components['schemas']['RefreshEstateInput'];
 export type Region = components['schemas']['Region'];
 export type RequestFault = components['schemas']['RequestFault'];
 export type ReserveAssetNums = components['schemas']['ReserveAssetNums'];
@@ -3599,8 +3813,6 @@ export interface OrdersMethods {
   each(input?: ListOrdersInput, options?: CallOptions): Walk<OrderRecord>;
   /** Read the record of an order (`getOrder`, GET /v1/license-orders/{channelCode}/{channelOrderId}) */
   get(input: GetOrderInput, options?: CallOptions): Promise<OrderRecord>;
-  /** Cancel an order that waits for its time (`cancelOrder`, DELETE /v1/license-orders/{channelCode}/{channelOrderId}) */
-  cancel(input: CancelOrderInput, options?: CallOptions): Promise<undefined>;
   /** Page through the assets that an order made or added to (`getOrderAssets`, GET /v1/license-orders/{channelCode}/{channelOrderId}/assets) */
   assets(input: GetOrderAssetsInput, options?: CallOptions): Promise<OrderAssetPage>;
   /** Every item of `assets`, page after page */
@@ -3686,6 +3898,17 @@ export interface LentLocksMethods {
   each(input: ListLentLocksInput, options?: CallOptions): Walk<LentLock>;
 }
 
+export interface EstateMethods {
+  /** What all enterprises of the caller have: what ends when, what lies unused, and where it is (`listEstate`, GET /v1/estate) */
+  list(input?: ListEstateInput, options?: CallOptions): Promise<EstatePage>;
+  /** Every item of `list`, page after page */
+  each(input?: ListEstateInput, options?: CallOptions): Walk<EstateRow>;
+  /** The estate in sums: what ends in which month, what each product has, and how old it is (`getEstateSummary`, GET /v1/estate/summary) */
+  summary(input?: GetEstateSummaryInput, options?: CallOptions): Promise<EstateSummary>;
+  /** Read an enterprise into the estate next (`refreshEstate`, POST /v1/estate/refreshes) */
+  refresh(input: RefreshEstateInput, options?: CallOptions): Promise<undefined>;
+}
+
 export interface EventsMethods {
   /** What became of orders and jobs, oldest first (`listEvents`, GET /v1/events) */
   list(input?: ListEventsInput, options?: CallOptions): Promise<EventPage>;
@@ -3733,6 +3956,7 @@ export interface Groups {
   readonly jobs: JobsMethods;
   readonly members: MembersMethods;
   readonly lentLocks: LentLocksMethods;
+  readonly estate: EstateMethods;
   readonly events: EventsMethods;
   readonly webhooks: WebhooksMethods;
 }

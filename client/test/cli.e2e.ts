@@ -609,7 +609,7 @@ describe('the command licensing', () => {
     // Each group has a help that lists its commands.
     const groups = new Set(all.match(/(?<=^ {2})[a-z]+(?= [a-z])/gm));
     expect([...groups]).toEqual([
-      ...['assets', 'members', 'locks', 'jobs', 'events', 'webhooks', 'orders', 'maintenance'],
+      ...['assets', 'members', 'locks', 'estate', 'jobs', 'events', 'webhooks', 'orders', 'maintenance'],
     ]);
     for (const name of groups)
       expect(await licensing(`${name} -h`)).toMatchObject({

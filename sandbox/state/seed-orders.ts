@@ -9,6 +9,7 @@ interface SeedProduct {
   readonly uri: string;
   readonly nodes?: number;
   readonly trial?: number;
+  readonly ends?: number;
 }
 
 /**
@@ -57,7 +58,7 @@ export function seedOrder(
 function putProduct(
   { state }: World,
   origin: Origin,
-  { uri, nodes, trial }: SeedProduct,
+  { uri, nodes, trial, ends = UNTIL }: SeedProduct,
   place: number,
   merchandiseInsId: string | null,
 ): void {
@@ -73,7 +74,7 @@ function putProduct(
     appKey: null,
     productType: null,
     limitStartTime: PLACED,
-    limitEndTime: UNTIL,
+    limitEndTime: ends,
     limitConcurrent: nodes ?? 1,
     limitTimeDuration: null,
     trial: trial ?? 0,

@@ -59,6 +59,21 @@ function file(content: string): string {
 }
 
 describe('the configuration', () => {
+  it('takes for ESTATE_REFRESH a time of at least ten minutes, or off', () => {
+    const refreshMs = (ESTATE_REFRESH?: string) => load({ ESTATE_REFRESH }).estate.refreshMs;
+    expect([refreshMs(), refreshMs('off'), refreshMs('10m'), refreshMs('6h'), refreshMs('7d')]).toEqual([
+      undefined,
+      undefined,
+      600_000,
+      21_600_000,
+      604_800_000,
+    ]);
+    for (const wrong of ['9m', '8d', '0h', '6', 'h', '6 h', '-6h', '1.5h', 'OFF', '6H'])
+      expect(faultsWith({ ESTATE_REFRESH: wrong })).toEqual([
+        'ESTATE_REFRESH must be off, or a time from 10m to 7d, such as 30m, 6h or 1d',
+      ]);
+  });
+
   it('takes whose JWTs are accepted as a whole or not at all, and keys over https or from this machine', () => {
     const trust = {
       JWT_ISSUER: 'https://issuer.example.com/',

@@ -104,6 +104,11 @@ export class ImportConfig {
   maxRows!: number;
 }
 
+/** How often the gateway reads each enterprise for its copy of what they have, in ms; undefined: it keeps none. */
+export class EstateConfig {
+  refreshMs!: number | undefined;
+}
+
 /** Where events may be sent; nowhere if no host is listed. */
 export class WebhookConfig {
   hosts!: readonly ListedHost[];
@@ -122,6 +127,7 @@ export interface AppConfig {
   readonly users: UsersConfig;
   readonly cache: CacheConfig;
   readonly tracing: TracingConfig;
+  readonly estate: EstateConfig;
   readonly imports: ImportConfig;
   readonly webhooks: WebhookConfig;
 }
@@ -231,6 +237,7 @@ function assemble(values: Values, environment: Environment): AppConfig {
       enabled: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined,
       headers: values.OTEL_EXPORTER_OTLP_HEADERS,
     },
+    estate: { refreshMs: values.ESTATE_REFRESH === 'off' ? undefined : values.ESTATE_REFRESH },
     imports: { maxBytes: values.IMPORT_MAX_BYTES, maxRows: values.IMPORT_MAX_ROWS },
     webhooks: { hosts: values.WEBHOOK_HOSTS ?? [], allowInsecure: values.ALLOW_INSECURE_WEBHOOKS },
   };

@@ -4,6 +4,7 @@ import {
   CacheConfig,
   CallersConfig,
   DatabaseConfig,
+  EstateConfig,
   ImportConfig,
   OrderConfig,
   JwtConfig,
@@ -29,6 +30,7 @@ export class ConfigModule {
       { provide: JwtConfig, useValue: config.jwt },
       { provide: UsersConfig, useValue: config.users },
       { provide: CacheConfig, useValue: config.cache },
+      { provide: EstateConfig, useValue: config.estate },
       { provide: ImportConfig, useValue: config.imports },
       { provide: WebhookConfig, useValue: config.webhooks },
     ];

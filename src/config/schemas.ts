@@ -79,3 +79,20 @@ export const encryptionKeys = text.transform((value, context): EncryptionKey[] =
   });
   return z.NEVER;
 });
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const MIN_REFRESH_MS = 10 * 60_000;
+const MAX_REFRESH_MS = 7 * 86_400_000;
+
+/** In ms, or off. */
+export const refreshTime = text.transform((value, context): number | 'off' => {
+  if (value === 'off') return value;
+  const [, count, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(value) ?? [];
+  const ms = Number(count) * (UNIT_MS[unit] ?? Number.NaN);
+  if (ms >= MIN_REFRESH_MS && ms <= MAX_REFRESH_MS) return ms;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be off, or a time from 10m to 7d, such as 30m, 6h or 1d',
+  });
+  return z.NEVER;
+});

@@ -12,6 +12,7 @@ import {
   oneOf,
   port,
   redisUrl,
+  refreshTime,
   secret,
   text,
   word,
@@ -23,7 +24,7 @@ import {
  */
 
 /** None of the gateway's own paths may begin like it, since the gateway takes it off. */
-const PUBLIC_PATH = /^(?!\/(?:v1|docs|problems|health)(?:\/|$))(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/;
+const PUBLIC_PATH = /^(?!\/(?:v1|docs|estate|problems|health)(?:\/|$))(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/;
 
 export interface Variable {
   readonly schema: z.ZodType;
@@ -114,7 +115,7 @@ export const variables = {
     schema: text
       .regex(PUBLIC_PATH, {
         error:
-          'must be a path such as /licensing, without a slash at its end, and not begin with /v1, /docs, /problems or /health',
+          'must be a path such as /licensing, without a slash at its end, and not begin with /v1, /docs, /estate, /problems or /health',
       })
       .default(''),
     meaning:
@@ -251,6 +252,11 @@ export const variables = {
     schema: integer(1, 604_800_000).default(86_400_000),
     meaning:
       'an order that the platform accepted for later (`syncMode` async) longer ago than this is shown to operators, who may settle it; the alert OrdersAccepted counts a day',
+  },
+  ESTATE_REFRESH: {
+    schema: refreshTime.default('off'),
+    meaning:
+      'how often the gateway reads what each enterprise has, for `listEstate`: `6h`, `30m`, at least `10m`; it makes at most two calls a second for that, all replicas together. `off`: it keeps no copy',
   },
   IMPORT_MAX_BYTES: {
     schema: integer(1_024, 268_435_456).default(16 * 1024 * 1024),

@@ -31,6 +31,7 @@ const no = { count: 0, oldestMs: 0 };
 const stored: StoredState = {
   orders: { inDoubt: no, accepted: no, scheduled: { count: 0, overdueMs: 0 }, placedTwice: 0 },
   ...{ newGaps: 0, unknownCodes: 0, stuckJobs: 0, troubledWebhooks: 0 },
+  unreadEnterprises: 0,
   budgets: [],
   maintenance: undefined,
 };
@@ -206,6 +207,12 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
   ['an import that stands still', inStores({ stuckJobs: 1 }), 'ImportStuck', /^1 import without progress/],
   ['a receiver that is ill', inStores({ troubledWebhooks: 2 }), 'WebhookFailing', /^2 webhooks without/],
   ['unknown codes', inStores({ unknownCodes: 1 }), 'UnmappedCode', /^1 code of the platform .*: .*in doubt/],
+  [
+    'enterprises that cannot be read',
+    inStores({ unreadEnterprises: 2 }),
+    'EstateUnread',
+    /^2 enterprises of the estate not read/,
+  ],
   ['new gaps', inStores({ newGaps: 2 }), 'GapsAppeared', /^2 new gaps/],
 ];
 

@@ -16,6 +16,8 @@ export interface StoredState {
   readonly stuckJobs: number;
   /** Those that get nothing although their owners want it. */
   readonly troubledWebhooks: number;
+  /** The number of enterprises of the estate that were not read for a day. */
+  readonly unreadEnterprises: number;
   readonly budgets: readonly NearlyUsed[];
   readonly maintenance: (MaintenanceWindow & { readonly active: boolean }) | undefined;
 }
@@ -81,7 +83,15 @@ function openOrders({
 }
 
 const storedTrouble = (
-  { stuckJobs, newGaps, unknownCodes, troubledWebhooks, budgets, maintenance }: StoredState,
+  {
+    stuckJobs,
+    newGaps,
+    unknownCodes,
+    troubledWebhooks,
+    unreadEnterprises,
+    budgets,
+    maintenance,
+  }: StoredState,
   now: number,
 ): MaybeAttention[] => [
   budgets.length > 0 && {
@@ -120,6 +130,12 @@ const storedTrouble = (
       'Their receivers accept nothing, or the gateway has switched them off for that. Missed events are kept for 7 days',
     section: 'webhooks',
     alert: 'WebhookFailing',
+  },
+  unreadEnterprises > 0 && {
+    level: 'watch',
+    title: `${counted(unreadEnterprises, 'enterprise')} of the estate not read for a day`,
+    detail: 'Lists of the estate show what was there before, with its age. The page /estate says why',
+    alert: 'EstateUnread',
   },
   newGaps > 0 && {
     level: 'watch',

@@ -6,6 +6,7 @@ import { type Gap, UpstreamGaps } from '../upstream/gaps.ts';
 import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
 import { BudgetWatch } from '../budgets/budget-watch.ts';
+import { EstateWatch } from '../estate/estate-watch.ts';
 import { attentionFor } from './attention.ts';
 import { ComingOrders } from './coming-orders.ts';
 import { DoubtedOrders } from './doubts.ts';
@@ -36,6 +37,7 @@ export class ConsoleData {
     private readonly webhooks: KnownWebhooks,
     private readonly maintenance: Maintenance,
     private readonly budgets: BudgetWatch,
+    private readonly estate: EstateWatch,
   ) {}
 
   /** Returns undefined where there is no such data. Rejects where a store cannot be read. */
@@ -55,11 +57,12 @@ export class ConsoleData {
 
   /** What needs attention, and how much each section has. A store that cannot be read counts as empty: it needs attention itself. */
   async #state(): Promise<object> {
-    const [orders, gaps, jobs, troubledWebhooks] = await Promise.all([
+    const [orders, gaps, jobs, troubledWebhooks, unreadEnterprises] = await Promise.all([
       this.doubts.count(),
       this.gaps.list(),
       this.jobs.unfinished(),
       this.webhooks.troubled(),
+      this.estate.unread(),
     ]);
     const at = Date.now();
     const isCode = ({ kind }: Gap) => kind === 'unknown-code';
@@ -68,6 +71,7 @@ export class ConsoleData {
     const [maintenance, { nearlyUsed: budgets }] = [this.#maintenance(), this.budgets];
     const stored = {
       ...{ orders, newGaps, unknownCodes, stuckJobs: jobs.stuck, troubledWebhooks, budgets, maintenance },
+      unreadEnterprises,
     };
     return {
       at,

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BudgetsModule } from '../budgets/budgets.module.ts';
+import { EstateModule } from '../estate/estate.module.ts';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { HttpModule } from '../http/http.module.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
@@ -21,6 +22,7 @@ import { ReplicaWatch } from './replica-attention.ts';
 @Module({
   imports: [
     BudgetsModule,
+    EstateModule,
     HttpModule,
     JobsModule,
     OrderLedgerModule,

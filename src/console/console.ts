@@ -107,10 +107,19 @@ function runbookPage(): () => StaticContent {
 
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */
 function pageFiles() {
-  const files = FILES.map((name) => {
+  return new Map(
+    [...consoleFiles(FILES)].map(([name, { type, bytes }]) => [
+      name === 'index.html' ? '/' : `/${name}`,
+      new StaticContent(type, bytes, HEADERS),
+    ]),
+  );
+}
+
+/** These files of the page by their names, which other pages have, too. */
+export function consoleFiles(names: readonly string[]) {
+  const files = names.map((name) => {
     const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
-    const content = new StaticContent(contentTypeOf(name), bytes, HEADERS);
-    return [name === 'index.html' ? '/' : `/${name}`, content] as const;
+    return [name, { type: contentTypeOf(name), bytes }] as const;
   });
   return new Map(files);
 }

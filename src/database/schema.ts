@@ -8,6 +8,9 @@ interface Migration {
   readonly statements: readonly Sql[];
 }
 
+/** Texts are compared byte by byte, as in SQLite, so that their order does not depend on the server. */
+const PLAIN = either(sql`COLLATE "C"`, sql``);
+
 /** Every table has the platform's name as the first column of its key: several platforms may share a database. */
 const migrations: readonly Migration[] = [
   {
@@ -84,6 +87,42 @@ const migrations: readonly Migration[] = [
         PRIMARY KEY (platform, webhook_id, event_id))`,
       sql`CREATE INDEX deliveries_pending ON deliveries (platform, webhook_id, event_id) WHERE state = 'pending'`,
       sql`CREATE INDEX deliveries_by_time ON deliveries (platform, made_at)`,
+    ],
+  },
+  {
+    number: 2,
+    statements: [
+      // estate: the enterprises that are read, and how the last reading of each ended.
+      sql`CREATE TABLE estate_enterprises (platform text NOT NULL, enterprise text ${PLAIN} NOT NULL, state text NOT NULL, reason text,
+        seen_at bigint, added_at bigint NOT NULL, asked_at bigint NOT NULL, PRIMARY KEY (platform, enterprise))`,
+      // When any replica may make the next call, and a number that every change of the rows raises.
+      sql`CREATE TABLE estate_turns (platform text PRIMARY KEY, next_at bigint NOT NULL, version bigint NOT NULL)`,
+      sql`CREATE TABLE estate_assets (platform text NOT NULL, enterprise text ${PLAIN} NOT NULL, asset_id text ${PLAIN} NOT NULL, details text NOT NULL,
+        PRIMARY KEY (platform, enterprise, asset_id))`,
+      // What is filtered and sorted of a product on an asset, or of an asset without products. They are narrow: counting reads all of them.
+      sql`CREATE TABLE estate_rows (platform text NOT NULL, enterprise text ${PLAIN} NOT NULL, asset_id text ${PLAIN} NOT NULL,
+        row_key text ${PLAIN} NOT NULL, product_uri text ${PLAIN} NOT NULL, product_name text NOT NULL, license_type text NOT NULL,
+        member text NOT NULL, crm_product text NOT NULL, ends_at bigint NOT NULL, month bigint NOT NULL, seen_at bigint NOT NULL, licences bigint NOT NULL, unassigned bigint NOT NULL, in_use bigint NOT NULL,
+        is_first bigint NOT NULL, is_first_of_product bigint NOT NULL, PRIMARY KEY (platform, enterprise, asset_id, row_key))`,
+      // One for each filter or order of a list. Each ends in what makes its order stable, so that a page is read from the index alone.
+      sql`CREATE INDEX estate_by_end ON estate_rows (platform, ends_at, enterprise, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_enterprise ON estate_rows (platform, enterprise, ends_at, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_seen ON estate_rows (platform, seen_at, ends_at, enterprise, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_type ON estate_rows (platform, license_type, ends_at, enterprise, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_product ON estate_rows (platform, product_uri, ends_at, enterprise, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_member ON estate_rows (platform, member, ends_at, enterprise, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_assignment ON estate_rows (platform, unassigned, ends_at, enterprise, asset_id, row_key)`,
+      sql`CREATE INDEX estate_by_crm_product ON estate_rows (platform, crm_product, ends_at, enterprise, asset_id, row_key)`,
+      // Keyed hashes of what finds a row, or with an empty row_key an asset: numbers, ids, accounts.
+      sql`CREATE TABLE estate_keys (platform text NOT NULL, key text NOT NULL, enterprise text ${PLAIN} NOT NULL, asset_id text ${PLAIN} NOT NULL,
+        row_key text ${PLAIN} NOT NULL, PRIMARY KEY (platform, key, enterprise, asset_id, row_key))`,
+      sql`CREATE INDEX estate_keys_by_asset ON estate_keys (platform, enterprise, asset_id)`,
+      // The endings that events have told, and keyed hashes of the ids that writes through the gateway named.
+      sql`CREATE TABLE estate_told (platform text NOT NULL, enterprise text ${PLAIN} NOT NULL, asset_id text ${PLAIN} NOT NULL, row_key text ${PLAIN} NOT NULL,
+        ends_at bigint NOT NULL, days bigint NOT NULL, PRIMARY KEY (platform, enterprise, asset_id, row_key, ends_at, days))`,
+      sql`CREATE INDEX estate_told_by_end ON estate_told (platform, ends_at)`,
+      sql`CREATE TABLE estate_written (platform text NOT NULL, key text NOT NULL, until_at bigint NOT NULL, PRIMARY KEY (platform, key))`,
+      sql`CREATE INDEX estate_written_by_time ON estate_written (platform, until_at)`,
     ],
   },
 ];

@@ -1,3 +1,4 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { type EncryptionKey, Sealer } from '../kit/sealed-store/sealed-store.ts';
 
 /**
@@ -6,12 +7,15 @@ import { type EncryptionKey, Sealer } from '../kit/sealed-store/sealed-store.ts'
  */
 export class SealedTexts {
   readonly #sealer: Sealer | undefined;
+  readonly #hashing: readonly KeyObject[];
 
   constructor(
     keys: readonly EncryptionKey[],
     private readonly platform: string,
   ) {
     this.#sealer = keys.length > 0 ? new Sealer(keys) : undefined;
+    // A database in memory ends with the process, as this key does.
+    this.#hashing = this.#sealer ? keys.map(({ key }) => key) : [createSecretKey(randomBytes(32))];
   }
 
   seal(text: string, name: string): string {
@@ -30,6 +34,12 @@ export class SealedTexts {
 
   openBytes(sealed: Buffer, name: string): Buffer | undefined {
     return this.#sealer ? this.#sealer.openBytes(sealed, this.#bound(name)) : sealed;
+  }
+
+  /** Hashes of a text that is looked for and not kept, under each key. What is kept has the first. */
+  hashesOf(text: string, name: string): readonly string[] {
+    const hashed = `hash ${this.#bound(name)}\n${text}`;
+    return this.#hashing.map((key) => createHmac('sha256', key).update(hashed).digest('base64url'));
   }
 
   /** Whether it was sealed under a key that the gateway does not have. */

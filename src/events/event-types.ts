@@ -1,6 +1,4 @@
-import type { JobState } from '../jobs/store/job-record.ts';
-import type { State } from '../order-ledger/ledger-record.ts';
-import type { WantedMove } from './log/move-log.ts';
+import type { LoggedMove, WantedMove } from './log/move-log.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 
 export const eventTypes = enumeration(
@@ -13,12 +11,13 @@ export const eventTypes = enumeration(
       ] as const
     ).map((state) => `license-order.${state}` as const),
     ...(['succeeded', 'completed', 'failed', 'cancelled'] as const).map((state) => `job.${state}` as const),
+    ...(['ending', 'added', 'removed', 'changed'] as const).map((what) => `estate.${what}` as const),
   ],
-  'What became of an order (`license-order`) or a job: the state that it moved to',
+  'What became of an order (`license-order`) or a job: the state that it moved to; or of a row of the estate: it ends in 60, 30, 7 or 1 days and is assigned or lent (`ending`), or the platform changed it without the gateway',
 );
 export type EventType = WordOf<typeof eventTypes>;
 
-export function eventTypeOf(of: 'order' | 'job', state: State | JobState): EventType {
+export function eventTypeOf(of: LoggedMove['of'], state: string): EventType {
   return `${of === 'order' ? 'license-order' : of}.${state.replaceAll('_', '-')}` as EventType;
 }
 
@@ -26,6 +25,6 @@ export function eventTypeOf(of: 'order' | 'job', state: State | JobState): Event
 export function movesOf(types: readonly EventType[]): readonly WantedMove[] {
   return types.map((type) => {
     const [of, state = ''] = type.split('.');
-    return `${of === 'job' ? of : 'order'}:${state.replaceAll('-', '_')}` as const;
+    return `${of === 'license-order' ? 'order' : (of as 'job' | 'estate')}:${state.replaceAll('-', '_')}` as const;
   });
 }

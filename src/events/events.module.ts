@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CallerModule } from '../caller/caller.module.ts';
+import { EstateModule } from '../estate/estate.module.ts';
 import { JobsModule } from '../jobs/jobs.module.ts';
 import { OperationModule } from '../operation/operation.module.ts';
 import { OrderLedgerModule } from '../order-ledger/order-ledger.module.ts';
@@ -10,7 +11,7 @@ import { EventsService } from './events.service.ts';
 
 /** What became of orders and jobs, as one feed. */
 @Module({
-  imports: [CallerModule, JobsModule, OperationModule, OrderLedgerModule],
+  imports: [CallerModule, EstateModule, JobsModule, OperationModule, OrderLedgerModule],
   controllers: [EventsController],
   providers: [EventStore, EventStream, EventsService],
   exports: [EventsService],

@@ -1,5 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import type { EstateRowDto } from '../estate/estate.dto.ts';
+import { EstateEvents } from '../estate/estate-events-store.ts';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import type { JobRecord } from '../jobs/store/job-record.ts';
 import { JobStore } from '../jobs/store/job-store.ts';
@@ -43,18 +45,19 @@ export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
   readonly event: EventDto | undefined;
 }
 
-/** Events as a caller may see them: moves of orders and ends of jobs. */
+/** Events as a caller may see them: moves of orders, ends of jobs, and changes of the estate. */
 @Injectable()
 export class EventsService implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
   readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MAX_SHARED, ttl: SHARED_MS });
   /** Of what is shared, so that each is opened once. */
-  readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord>();
+  readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord | EstateRowDto>();
 
   constructor(
     private readonly moves: EventStore,
     private readonly orders: ObservedOrderLedger,
     private readonly jobs: JobStore,
+    private readonly estate: EstateEvents,
     private readonly log: Log,
   ) {}
 
@@ -162,6 +165,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     if (former && move.at < former.until && !(former.grants && this.#seen(move, { grants: former.grants })))
       return undefined;
     try {
+      if (move.of === 'estate') return this.#ofEstate(move, grants, of);
       return move.of === 'order' ? this.#ofOrder(move, grants, of) : this.#ofJob(move, grants, of);
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
@@ -184,10 +188,22 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  #opened<T extends LedgerRecord | JobRecord | undefined>(move: LoggedMove, open: () => T): T {
+  #opened<T extends LedgerRecord | JobRecord | EstateRowDto | undefined>(move: LoggedMove, open: () => T): T {
     const known = (this.#records.get(move) as T | undefined) ?? open();
     if (known) this.#records.set(move, known);
     return known;
+  }
+
+  #ofEstate(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {
+    const row = this.#opened(move, () => this.estate.rowIn(move));
+    if (!row || !isGranted(grants.enterprises, row.enterpriseGlobalId)) return undefined;
+    if (of && !of.includes(row.enterpriseGlobalId)) return undefined;
+    return {
+      ...common(move, eventTypeOf('estate', move.state)),
+      source: '/v1/estate',
+      subject: move.name,
+      data: row,
+    };
   }
 
   #ofJob(move: LoggedMove, grants: Grants, of: readonly string[] | undefined): EventDto | undefined {

@@ -243,7 +243,7 @@ type Parsed = (error: Error | null, body?: unknown) => void;
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'health' | 'public' {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'health';
-  return /^\/(?:(problems|docs|openapi|postman-collection)(\W|$)|$)/.test(url) ? 'public' : 'callers';
+  return /^\/(?:(problems|docs|estate|openapi|postman-collection)(\W|$)|$)/.test(url) ? 'public' : 'callers';
 }
 
 /** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */

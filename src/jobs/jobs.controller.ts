@@ -25,7 +25,7 @@ import {
 import { JobWatch } from './job-watch.ts';
 import { JobsService } from './jobs.service.ts';
 import { ImportsService } from './member-imports/imports.service.ts';
-import { ROW_TYPES, rowStream } from './member-imports/line-format.ts';
+import { ROW_TYPES, rowStream } from '../operation/row-stream.ts';
 
 const WATCH_SCOPE = 'members:read';
 const ROW_COLUMNS = ['row', 'account', 'status', 'code', 'message', 'memberGlobalId'] as const;

@@ -168,6 +168,14 @@ export const GAUGES = {
     help: 'Age of the oldest order that the platform accepted for later and that nothing has shown as placed',
     labels: {},
   },
+  gateway_estate_unread_enterprises: {
+    help: 'Enterprises of the estate that could not be read for a day',
+    labels: {},
+  },
+  gateway_estate_oldest_seconds: {
+    help: 'Age of the oldest part of the estate: of the enterprise that was read to its end the longest time ago, or was never',
+    labels: {},
+  },
   gateway_jobs: {
     help: 'Imports that have not ended, of all replicas, by state: queued or running',
     labels: { state: words<'queued' | 'running'>() },

@@ -93,7 +93,7 @@ function objectsOf(controller: Type, method: string): OperationPolicy['objects']
 
 function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
   const upstream = spec.upstream && operations[spec.upstream];
-  const { streams } = spec.success[0];
+  const { streams, alsoStreams } = spec.success[0];
   const handling = handlingOf(spec);
   return {
     operationId: spec.id,
@@ -110,6 +110,7 @@ function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
     locationOf: spec.locationOf,
     shownOnce: spec.shownOnce,
     streams: streams?.map(({ type }) => type),
+    alsoStreams: alsoStreams?.map(({ type }) => type),
     takesFile: spec.file !== undefined,
   };
 }

@@ -18,8 +18,10 @@ export class ReadHandling {
     request: FastifyRequest,
     reply: FastifyReply,
     handle: Handle,
-  ): Promise<Response['body'] | undefined> {
-    const { response, askedAt } = await this.#served(request, handle);
+  ): Promise<Response['body'] | StreamableFile | undefined> {
+    const served = await this.#served(request, handle);
+    if (served instanceof StreamableFile) return handleStream(request, reply, () => Promise.resolve(served));
+    const { response, askedAt } = served;
     const { body, etag, link } = response;
     // The caller may keep the response, and has to ask with its ETag before each use.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
@@ -33,7 +35,10 @@ export class ReadHandling {
     return body;
   }
 
-  async #served({ stages, params, url }: FastifyRequest, handle: Handle): Promise<Served<Response>> {
+  async #served(
+    { stages, params, url }: FastifyRequest,
+    handle: Handle,
+  ): Promise<Served<Response> | StreamableFile> {
     const { policy } = stages.get('authorised');
     const { call } = stages.get('reached');
     const respond = (result: unknown) => responseOf(result, url);
@@ -42,7 +47,9 @@ export class ReadHandling {
       return this.responses.serve(read, handle, respond);
     }
     // The response may be made of cached lists all the same, so it may have an age.
-    const response = respond(await handle());
+    const result = await handle();
+    if (result instanceof StreamableFile) return result;
+    const response = respond(result);
     return { response, askedAt: call.progress.oldestPart };
   }
 }

@@ -29,6 +29,7 @@ export class WriteHandling {
     const { call, lookUp } = request.stages.get('reached');
     if (call.dryRun) return this.#dryRun(reply, call.dryRun, handle, lookUp);
     const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
+    this.generations.watched(request.params, request.body);
     try {
       if (!hasKey) await lookUp?.();
       const result = hasKey
@@ -40,8 +41,9 @@ export class WriteHandling {
     } finally {
       // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
       // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
-      const hasWritten = policy.idempotency !== 'order' && call.progress.upstreamMs > 0;
-      if (hasWritten) await this.generations.written(request.params as object);
+      const isSent = call.progress.upstreamMs > 0;
+      if (isSent) this.generations.watched(request.params, request.body);
+      if (isSent && policy.idempotency !== 'order') await this.generations.written(request.params as object);
     }
   }
 

@@ -5,7 +5,13 @@ import { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/tracing.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
-import { CARRIED_OUT, isOrder, type LedgerRecord } from './ledger-record.ts';
+import {
+  CARRIED_OUT,
+  enterprisesOf,
+  isOrder,
+  type LedgerRecord,
+  type OrderDetails,
+} from './ledger-record.ts';
 import type { Begin, Begun, Move, Moved } from './write-steps.ts';
 import { WriteRecords } from './write-rows.ts';
 import { WriteStore } from './write-store.ts';
@@ -24,8 +30,9 @@ export class ObservedOrderLedger extends WriteStore {
   }
 
   /** An order was, or may have been, carried out: drops cached reads. Never fails. */
-  carriedOut(): Promise<void> {
-    return this.generations.written({});
+  carriedOut(order?: OrderDetails): Promise<void> {
+    this.generations.watched(order);
+    return this.generations.written({}, order && enterprisesOf(order));
   }
 
   override begin(write: Begin): Promise<Begun> {
@@ -63,11 +70,11 @@ export class ObservedOrderLedger extends WriteStore {
         'A write waits for an operator to settle it',
       );
     // The owner tells it in its request.
-    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.#carriedOutLate();
+    if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.#carriedOutLate(details.order);
   }
 
   /** The request of the order has ended. */
-  #carriedOutLate(): void {
-    inBackground('order carried out', () => this.carriedOut());
+  #carriedOutLate(order?: OrderDetails): void {
+    inBackground('order carried out', () => this.carriedOut(order));
   }
 }

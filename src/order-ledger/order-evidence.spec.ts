@@ -17,6 +17,7 @@ function instance(licenseOrderId: string | null, product: string | null, nodes: 
       product === null
         ? null
         : {
+            ...{ productId: null, productName: null, crmProductId: null, trial: null },
             ...{ productUri: product, gmsPid: null, appKey: null, startsAt: null, endsAt: null },
             limitConcurrent: nodes,
           },

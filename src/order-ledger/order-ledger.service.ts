@@ -89,7 +89,7 @@ export class OrderLedger {
    * part of it.
    */
   async #ended(own: OwnWrite, state: State, details: Details): Promise<LedgerRecord> {
-    const dropped = state === 'not_sent' ? undefined : this.store.carriedOut();
+    const dropped = state === 'not_sent' ? undefined : this.store.carriedOut(details.order);
     const [record] = await Promise.all([this.recorder.record(own, state, details), dropped]);
     return record;
   }

@@ -17,6 +17,14 @@ const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
 const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
+/** A write through this process. */
+interface WatchedWrite {
+  /** Whatever has the ids that it names. */
+  readonly named: readonly unknown[];
+  /** Those of which it may have changed something. */
+  readonly enterprises: readonly string[];
+}
+
 /**
  * The generation of each tag, which is kept with cached responses. A write makes a new one, so that no replica takes a response that was
  * fetched before the write.
@@ -35,6 +43,7 @@ export class Generations implements OnModuleInit {
   readonly #owed = new Map<string, number>();
   readonly #prefix: string;
   readonly #isOn: boolean;
+  readonly #watches: ((write: WatchedWrite) => void)[] = [];
   #writes = 0;
   /**
    * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
@@ -78,8 +87,23 @@ export class Generations implements OnModuleInit {
     return { enterprise, word: this.current(tagsOfRead(enterprise)).then((words) => words?.join()) };
   }
 
-  /** Called when a write on this path has succeeded or failed, before its response. Never fails. */
-  async written(params: object): Promise<void> {
+  /** `watch` is called for each write of this process, when it begins and when it has ended. It must neither throw nor wait. */
+  onWrite(watch: (write: WatchedWrite) => void): void {
+    this.#watches.push(watch);
+  }
+
+  /** A write that names these ids begins or has ended. */
+  watched(...named: readonly unknown[]): void {
+    for (const watch of this.#watches) watch({ named, enterprises: [] });
+  }
+
+  /**
+   * Called when a write on this path has succeeded or failed, before its response. `of`: the enterprises of a write whose path names none.
+   * Never fails.
+   */
+  async written(params: object, of: readonly string[] = []): Promise<void> {
+    const enterprises = [...of, enterpriseOf(params) ?? ''].filter((each) => each !== '');
+    for (const watch of this.#watches) watch({ named: [params], enterprises });
     if (this.#isOn) await this.advance(tagsOfWrite(enterpriseOf(params)));
   }
 

@@ -48,6 +48,8 @@ export interface OperationPolicy {
   readonly shownOnce?: string | undefined;
   /** The media types of a response that is a stream; absent: the response is JSON. */
   readonly streams?: readonly string[] | undefined;
+  /** The media types of a stream that a read gives in place of JSON where `Accept` asks for one. */
+  readonly alsoStreams?: readonly string[] | undefined;
   /** The body is a file that the handler reads as it arrives. */
   readonly takesFile?: boolean | undefined;
   /** The URL of what the write made, for `Location`; undefined where it made nothing. */

@@ -12,6 +12,7 @@ export const scopes = [
   'gaps:read',
   'events:read',
   'webhooks:write',
+  'estate:read',
   'operate',
 ] as const;
 

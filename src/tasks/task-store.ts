@@ -16,7 +16,7 @@ const ADD = sql`
   FROM ${rows('added', { name: 'text', dueAt: 'bigint' })} WHERE true
   ON CONFLICT (platform, kind, name) DO UPDATE SET due_at = ${EARLIER}, calls = tasks.calls + 1`;
 
-/** A task that is due at a later time, in ms by the clock of the database; without one it is due at once. */
+/** A task that is due at another time than now, in ms by the clock of the database; without one it is due at once. */
 export interface NewTask {
   readonly name: string;
   readonly dueAt?: number;
@@ -59,7 +59,8 @@ export const add: Step<Pick<HeldTask, 'kind' | 'name'>, undefined> = {
 
 /** A clock in a SELECT of its own is read once, and the index of what is due can be used. */
 const IS_DUE = sql`due_at <= (SELECT ${NOW}) AND lease_until <= (SELECT ${NOW})`;
-const DUE = sql`SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} LIMIT 1`;
+const DUE = sql`
+  SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at <= (SELECT ${NOW}) - :forMs LIMIT 1`;
 const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);
 const NEXT = sql`
   SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE}
@@ -68,9 +69,9 @@ const TAKE = sql`
   UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :leaseMs
   WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, NEXT)} RETURNING name, calls`;
 
-/** One row where a task of the kind may be taken: asking costs less than taking. */
-export function isDue(kind: string): Query {
-  return DUE.with({ kind });
+/** One row where a task of the kind may be taken that has been due for this time: asking costs less than taking. */
+export function isDue(kind: string, forMs = 0): Query {
+  return DUE.with({ kind, forMs });
 }
 
 export interface Taking {
@@ -127,24 +128,26 @@ export const renew: Step<Renewal, boolean> = {
 const OF_ATTEMPT = sql`platform = :platform AND kind = :kind AND name = :name AND attempt = :attempt`;
 const FORGET = sql`DELETE FROM tasks WHERE ${OF_ATTEMPT} AND calls = :calls`;
 const GIVE_BACK = sql`
-  UPDATE tasks SET attempt = '', lease_until = 0, due_at = ${NOW} + CASE WHEN calls = :calls THEN CAST(:inMs AS bigint) ELSE 0 END
+  UPDATE tasks SET attempt = '', lease_until = 0, due_at = ${NOW} + CASE WHEN calls = :calls THEN CAST(:inMs AS bigint) ELSE CAST(:againMs AS bigint) END
   WHERE ${OF_ATTEMPT}`;
 
 export interface EndedTask extends TakenTask {
   /** It is due again after this time; undefined: it is done. */
   readonly inMs: number | undefined;
+  /** The same for a task that was added again meanwhile; default: at once. */
+  readonly againMs?: number;
 }
 
-/** Ends an attempt. A task that was added again meanwhile is due at once. Without effect where another attempt has the task. */
+/** Ends an attempt. Without effect where another attempt has the task. */
 export const end: Step<EndedTask, undefined> = {
   name: 'end tasks',
   key: keyOf,
   repeatable: true,
   withinMs: 2_000,
   decide: (ended) => ({
-    writes: ended.flatMap(({ inMs, ...task }) => [
+    writes: ended.flatMap(({ inMs, againMs = 0, ...task }) => [
       ...(inMs === undefined ? [FORGET.with(task)] : []),
-      { ...GIVE_BACK.with({ ...task, inMs: inMs ?? 0 }), wakes: channelOf(task.kind) },
+      { ...GIVE_BACK.with({ ...task, inMs: inMs ?? 0, againMs }), wakes: channelOf(task.kind) },
     ]),
   }),
 };

@@ -23,6 +23,8 @@ export interface TaskWork {
   readonly concurrency: number;
   /** Resolves to the ms after which the task is to run again; undefined: it is done. */
   readonly run: (hold: TaskHold) => Promise<number | undefined>;
+  /** The ms after which a task that was added again during its run is due; default: 0. Below 0 it comes before others that are due. */
+  readonly againMs?: number;
   /** While it is so, nothing is taken. */
   readonly isPaused?: () => boolean;
 }
@@ -117,7 +119,8 @@ export class TaskWorker {
 
   /** If this fails, the lease ends by itself. */
   async #end(task: TakenTask, inMs: number | undefined): Promise<void> {
-    await this.database.step(end, { ...task, inMs }).catch(() => undefined);
+    const { againMs = 0 } = this.work;
+    await this.database.step(end, { ...task, inMs, againMs }).catch(() => undefined);
   }
 
   async #renew(): Promise<void> {

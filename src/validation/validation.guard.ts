@@ -49,11 +49,18 @@ export class ValidationGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const { streams, takesFile, idempotency, hasDryRun } = request.stages.get('authorised').policy;
+    const {
+      streams,
+      alsoStreams = [],
+      takesFile,
+      idempotency,
+      hasDryRun,
+    } = request.stages.get('authorised').policy;
     if (hasDryRun) refuseValidateOnly(request);
     const { accept } = request.headers;
-    const isAccepted = streams ? acceptedType(accept, streams) : this.#accepted(accept);
-    if (!isAccepted) throw notAcceptable(accept, streams ?? SERVED.slice(0, 1));
+    const isAccepted =
+      acceptedType(accept, streams ?? alsoStreams) !== undefined || (!streams && this.#accepted(accept));
+    if (!isAccepted) throw notAcceptable(accept, streams ?? [...SERVED.slice(0, 1), ...alsoStreams]);
     if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const { takes, classes } = this.#declaredBy(context, request.body);
     const errors = faultsOf(request, takes);

@@ -215,6 +215,12 @@ const cases: readonly Case[] = [
     summary: 'The platform refused listAssets with a code that the gateway does not know',
   },
   {
+    alert: 'EstateUnread',
+    fires: { 'gateway_estate_unread_enterprises{instance="a"}': '2x40' },
+    silent: { 'gateway_estate_unread_enterprises{instance="a"}': '0x40' },
+    summary: '2 enterprises of the estate could not be read for a day',
+  },
+  {
     alert: 'GapsAppeared',
     fires: {
       'gateway_upstream_gaps_total{operation="listAssets",kind="unknown-field",instance="a"}': '_x400 1+1x40',

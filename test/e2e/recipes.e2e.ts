@@ -141,7 +141,7 @@ describe('the recipes', () => {
       );
     const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
     // As the demo has it.
-    const environment = { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1,localhost' };
+    const environment = { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1,localhost', ESTATE_REFRESH: '6h' };
     gateway = await TestGateway.start(sandbox, environment, [{ name: 'demo', scopes: [...scopes], ...all }]);
     const key = gateway.keys['demo'] ?? '';
     await prepareDemo({ gatewayUrl: gateway.url, key, sandboxUrl: sandbox.url });
@@ -222,8 +222,8 @@ describe('the recipes', () => {
     await until('the old key is refused', async () => (await statusWith(gateway.keys['demo'] ?? '')) === 401);
   }
 
-  it('are eleven, short ones: a request, its answer, lines of the client, and one or two traps', () => {
-    expect(sections).toHaveLength(11);
+  it('are fourteen, short ones: a request, its answer, lines of the client, and one or two traps', () => {
+    expect(sections).toHaveLength(14);
     const isContent = (line: string) => line !== '' && !line.startsWith('```');
     const shapes = sections.map(({ title, text, blocks }) => ({
       title,

@@ -82,6 +82,13 @@ const inPairs = ({ channelOrderId, ...values }: Readonly<Record<string, string>>
 const sortable = (values: Readonly<Record<string, string>>) =>
   values['sort'] === 'notBefore' ? { ...values, state: 'scheduled' } : values;
 
+/** What ends has begun before, and nobody has what is unassigned. */
+const withoutContradiction = ({ endsAfter, unassigned, ...values }: Readonly<Record<string, string>>) => ({
+  ...values,
+  ...(endsAfter !== undefined && values['endsBefore'] === undefined && { endsAfter }),
+  ...(unassigned !== undefined && values['memberGlobalId'] === undefined && { unassigned }),
+});
+
 /** Some servers take such a segment for another path (src/upstream/operations.ts). */
 const isWayUp = (segment: string) => /^\.{1,2}(;|$)/.test(segment);
 
@@ -105,7 +112,7 @@ export function validRequest(route: DocumentedRoute, known: Known): fc.Arbitrary
       .record(Object.fromEntries(query.map((each) => [each.name, text(each)])), {
         requiredKeys: query.filter(({ required }) => required).map(({ name }) => name),
       })
-      .map((values) => Object.entries(sortable(inPairs(values)))),
+      .map((values) => Object.entries(withoutContradiction(sortable(inPairs(values))))),
     headers: fc.record(
       {
         ...ANYWHERE,

@@ -116,6 +116,15 @@ const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])
 const TABLES: Readonly<Record<string, string>> = {
   attempts: "the order's channel, number and time",
   deliveries: 'an id of a webhook, then of an event',
+  estate_assets: 'the enterprise, the same for all callers; a list is cut to those that the caller may see',
+  estate_enterprises:
+    'the enterprise, the same for all callers; a list is cut to those that the caller may see',
+  estate_keys: 'hashes of ids and accounts; what they find is cut to the enterprises that the caller may see',
+  estate_rows: 'the enterprise, the same for all callers; a list is cut to those that the caller may see',
+  estate_told:
+    'the enterprise, the same for all callers; its events are cut to those that the caller may see',
+  estate_turns: 'no data of callers',
+  estate_written: 'hashes of ids, which are the same for all callers',
   events: 'each names its record; who may not see that does not see the event',
   identities: 'no data of callers: the database itself',
   job_chunks: 'an id of caller, enterprise, operation and key',

@@ -48,6 +48,9 @@ const HERE: Readonly<Record<string, string>> = { enterpriseGlobalId: 'ent-harbou
 const MORE: Readonly<Record<string, Partial<Request>>> = {
   settleOrder: { body: { as: 'succeeded', reason: 'seen at the platform' } },
   listJobs: { path: '/v1/jobs?enterpriseGlobalId=ent-harbour' },
+  listEstate: { path: '/v1/estate?enterpriseGlobalId=ent-harbour' },
+  getEstateSummary: { path: '/v1/estate/summary?enterpriseGlobalId=ent-harbour' },
+  refreshEstate: { body: { enterpriseGlobalId: 'ent-harbour' } },
 };
 const documented = routes.filter(({ template }) => template.startsWith('/v1/'));
 const ownOperations = documented

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const DRY_RUN = ['--dry-run', 'only checks it, and shows what would be sent'] as const;
 
 /** A time from now on, as `60d`; else the text itself, in which the gateway says what is wrong. */
-function timeOf(text?: string): string | undefined {
+export function timeOf(text?: string): string | undefined {
   const [, days] = /^(\d{1,5})d$/.exec(text ?? '') ?? [];
   return days === undefined ? text : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
 }

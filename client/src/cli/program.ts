@@ -3,6 +3,7 @@ import { api } from './api-command.ts';
 import { group } from './command.ts';
 import { completion } from './completion.ts';
 import { assets, members } from './enterprise-commands.ts';
+import { estate, find } from './estate-commands.ts';
 import { events, trigger, webhooks } from './event-commands.ts';
 import { budgets, gaps, maintenance, whoami } from './gateway-commands.ts';
 import { jobs } from './job-commands.ts';
@@ -17,6 +18,8 @@ export const program = group('licensing', 'The command of the licensing gateway'
   assets,
   members,
   locks,
+  estate,
+  find,
   jobs,
   events,
   webhooks,

@@ -1,4 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { EstateRowDto } from '../../estate/estate.dto.ts';
 import { JobDto } from '../../jobs/dto/job.dto.ts';
 import { OpenWord, Time } from '../../operation/response-fields.ts';
 import { OrderRecordDto } from '../../order/dto/order-record.dto.ts';
@@ -27,7 +28,10 @@ export class WatchEventsQuery {
   type?: readonly EventType[];
 
   @Optional()
-  @Identifier({ example: 'ent-harbour', description: 'Only events of orders and jobs of this enterprise' })
+  @Identifier({
+    example: 'ent-harbour',
+    description: 'Only events of orders, jobs and the estate of this enterprise',
+  })
   @Names('enterpriseFilter')
   enterpriseGlobalId?: string;
 }
@@ -39,8 +43,10 @@ export class ListEventsQuery extends WatchEventsQuery {
   limit: number = 100;
 }
 
-@ApiExtraModels(OrderRecordDto, JobDto)
-@ApiSchema({ description: 'What became of an order or a job: CloudEvents 1.0, structured JSON' })
+@ApiExtraModels(OrderRecordDto, JobDto, EstateRowDto)
+@ApiSchema({
+  description: 'What became of an order, a job or a row of the estate: CloudEvents 1.0, structured JSON',
+})
 export class EventDto {
   /** The version of CloudEvents. */
   @ApiProperty({ type: String, enum: ['1.0'] })
@@ -56,7 +62,7 @@ export class EventDto {
   @OpenWord(eventTypes, 'What became of the subject')
   type!: EventType;
 
-  /** The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; or the id of the job. */
+  /** The channel and the number of the order, each percent-encoded, such as `crm/SO-2001`; the id of the job; or the enterprise and the asset, such as `ent-harbour/ast-1002`. */
   subject!: string;
 
   @Time(undefined, 'When it was recorded')
@@ -66,9 +72,11 @@ export class EventDto {
   @ApiProperty({ type: String, enum: ['application/json'] })
   datacontenttype!: 'application/json';
 
-  /** The order as `getOrder` shows it, or the job as `getJob` does, as it was then. */
-  @ApiProperty({ oneOf: [OrderRecordDto, JobDto].map((each) => ({ $ref: getSchemaPath(each) })) })
-  data!: OrderRecordDto | JobDto;
+  /** The order as `getOrder` shows it, the job as `getJob` does, or the row as `listEstate` does, as it was then. */
+  @ApiProperty({
+    oneOf: [OrderRecordDto, JobDto, EstateRowDto].map((each) => ({ $ref: getSchemaPath(each) })),
+  })
+  data!: OrderRecordDto | JobDto | EstateRowDto;
 }
 
 @ApiSchema({ description: 'Events, oldest first' })

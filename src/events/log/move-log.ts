@@ -5,7 +5,7 @@ export interface LoggedMove {
   /** In ms since the epoch, by the clock of the store. */
   readonly at: number;
   /** What the record is of. */
-  readonly of: 'order' | 'job';
+  readonly of: 'order' | 'job' | 'estate';
   /** The record's name in its own store, which opens it. */
   readonly name: string;
   /** The state that it moved to. */

@@ -19,7 +19,7 @@ import {
   sumOf,
 } from '../store/job-record.ts';
 import { KEPT_MS } from '../store/stored-job.ts';
-import { type CellForm, cellForms } from '../member-imports/line-format.ts';
+import { type CellForm, cellForms } from '../../operation/row-stream.ts';
 
 /** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';

@@ -138,6 +138,7 @@ export class ImportCalls {
   /** Has no effect if there is no such member any more. */
   async delete(memberGlobalId: string): Promise<void> {
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
+    this.services.generations.watched(ids);
     try {
       await this.services.members.deleteMember(await this.#context(), ids);
     } catch (error) {

@@ -13,7 +13,7 @@ import {
 import type { CallContext } from '../../request/call-context.ts';
 import { ExportQuery, ImportPath, ImportQuery, JobDto, jobLocation } from '../dto/job.dto.ts';
 import { ImportsService } from './imports.service.ts';
-import { ROW_TYPES, rowStream } from './line-format.ts';
+import { ROW_TYPES, rowStream } from '../../operation/row-stream.ts';
 
 /** The columns of an exported file. The names of addMembers are among them, so that the file can be imported. */
 const EXPORTED = [

@@ -53,6 +53,7 @@ const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
 const OF_GATEWAY = [
   ...['getOrder', 'listOrders', 'settleOrder', 'cancelOrder', 'listGaps', 'getCaller'],
   ...['getMaintenance', 'setMaintenance', 'endMaintenance'],
+  ...['listEstate', 'getEstateSummary', 'refreshEstate'],
   ...['listJobs', 'getJob', 'watchJob', 'getJobRows', 'cancelJob'],
   ...['listEvents', 'watchEvents', 'createWebhook', 'listWebhooks', 'getWebhook', 'updateWebhook'],
   ...['rotateWebhookSecret', 'testWebhook', 'listDeliveries', 'redeliver', 'deleteWebhook'],

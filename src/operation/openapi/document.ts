@@ -75,6 +75,7 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
       'Jobs',
       'Imports that run for longer than a request: their progress and the results of their rows',
     )
+    .addTag('Estate', 'What all enterprises have, from a copy that says how old it is')
     .addTag('Events', 'What became of orders and jobs, as one feed')
     .addTag('Webhooks', 'Events sent to a receiver of yours')
     .addTag('Gateway', 'What a key may do, and where the platform departs from its interface')

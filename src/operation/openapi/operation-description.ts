@@ -7,6 +7,7 @@ import {
   ApiResponse,
   type ApiResponseOptions,
   ApiSecurity,
+  getSchemaPath,
 } from '@nestjs/swagger';
 import { type Deprecated, deprecationText } from '../deprecation.ts';
 import { dryRunOf } from '../dry-run-route.ts';
@@ -81,6 +82,9 @@ export interface Success {
   readonly description: string;
   readonly type?: Type;
   readonly streams?: readonly StreamDoc[];
+  /** What a read streams in place of JSON where `Accept` asks for it. */
+  readonly alsoStreams?: readonly StreamDoc[];
+  readonly headers?: Headers;
   /** Which later operations take what from this response. */
   readonly links?: Readonly<Record<string, { operationId: string; parameters: Record<string, string> }>>;
 }
@@ -148,7 +152,7 @@ function successResponses(spec: OperationDescription, policy: OperationPolicy): 
   const { operationId, handling, idempotency, actsAsUser, locationOf } = policy;
   if (handling === 'read') {
     const asksPlatform = spec.upstream !== undefined || actsAsUser === true;
-    return readResponses(spec.success, { asksPlatform, paged: spec.paged ?? false });
+    return readResponses(operationId, spec.success, { asksPlatform, paged: spec.paged ?? false });
   }
   return spec.success.map(({ streams, ...success }) =>
     ApiResponse({
@@ -168,7 +172,8 @@ function upstreamRoute({ name, method, module, path }: UpstreamOperation): objec
 
 /** The OpenAPI parts of reads: `ETag` and 304, `Age` and `no-cache` where the platform is called, `Link` of pages. */
 function readResponses(
-  successes: readonly ApiResponseOptions[],
+  operationId: string,
+  successes: readonly Success[],
   { asksPlatform, paged }: { asksPlatform: boolean; paged: boolean },
 ): Decorators {
   const headers = { ...ETAG, ...(asksPlatform && AGE), ...(paged && LINK) };
@@ -177,7 +182,18 @@ function readResponses(
     ...(asksPlatform
       ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
       : []),
-    ...successes.map((success) => ApiResponse({ ...success, headers })),
+    ...successes.map((success) => ApiResponse(readResponse(operationId, success, headers))),
     ApiResponse({ status: 304, description: 'The content still has the `ETag` in `If-None-Match`', headers }),
   ];
+}
+
+function readResponse(
+  operationId: string,
+  { alsoStreams, type, headers: own, ...success }: Success,
+  headers: Headers,
+): ApiResponseOptions {
+  const all = { ...success, headers: { ...headers, ...own } };
+  if (!alsoStreams || !type) return { ...all, ...(type && { type }) };
+  const json = { 'application/json': { schema: { $ref: getSchemaPath(type) } } };
+  return { ...all, content: { ...json, ...streamContent(operationId, alsoStreams) } };
 }

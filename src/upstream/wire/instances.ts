@@ -12,6 +12,11 @@ import type { TimestampUnit } from './scalars.ts';
 /** The limit of nested packages. Packages of the platform have two or three levels. */
 export const MAX_PACKAGE_LEVELS = 16;
 
+const FLAGS: ReadonlyMap<number, boolean> = new Map([
+  [0, false],
+  [1, true],
+]);
+
 /** A product or package on an asset, with the fields by which orders are recognised. */
 export type Instance = Readonly<ReturnType<typeof toInstance>>;
 export type InstalledProduct = Readonly<ReturnType<typeof toInstalledProduct>>;
@@ -121,6 +126,10 @@ function toInstance(
 
 function toInstalledProduct(wire: Reader<ProductField>, unit: TimestampUnit) {
   return {
+    productId: wire.id('id'),
+    productName: wire.text('productName'),
+    crmProductId: wire.id('crmProductId'),
+    trial: wire.code('trial', FLAGS),
     productUri: wire.id('productUri'),
     gmsPid: wire.id('gmsPid'),
     appKey: wire.id('appKey'),

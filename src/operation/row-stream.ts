@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { setImmediate as handedOver } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
-import { ProblemException } from '../../problem/problem.exception.ts';
-import { asProblem } from '../../upstream/problems/as-problem.ts';
-import { enumeration, type WordOf } from '../../shared/enumeration.ts';
-import { acceptedType } from '../../validation/accepted-type.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
+import { acceptedType } from '../validation/accepted-type.ts';
 
 /** The media types of rows. A request without `Accept` gets the first. */
 export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;

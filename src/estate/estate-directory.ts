@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { CallerRegistry } from '../caller/caller.registry.ts';
+import { EstateConfig } from '../config/app-config.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { Log } from '../observability/log.ts';
+import type { TaskHold } from '../tasks/task-worker.ts';
+import { type CallContext, isGranted } from '../request/call-context.ts';
+import { customerShape } from '../upstream/wire/order.ts';
+import { readList } from '../upstream/wire/reader.ts';
+import { EstateEvents } from './estate-events-store.ts';
+import { EstatePlatform } from './estate-platform.ts';
+import { EstateRowsStore } from './estate-rows-store.ts';
+
+/** How often the callers file and the orders are looked through. */
+const LOOK_MS = 60_000;
+const ALL = '*';
+
+/**
+ * Finds the enterprises to read: those that entries of callers name; and if an entry has all of them, those that orders named, and those
+ * of the customers that order #3 lists for its channels. It also tells what ends soon.
+ */
+@Injectable()
+export class EstateDirectory {
+  #channelsAt = -Infinity;
+
+  constructor(
+    private readonly callers: CallerRegistry,
+    private readonly platform: EstatePlatform,
+    private readonly store: EstateRowsStore,
+    private readonly events: EstateEvents,
+    private readonly config: EstateConfig,
+    private readonly log: Log,
+  ) {}
+
+  /** Whether a caller may see it. */
+  isWanted(enterpriseGlobalId: string): boolean {
+    return this.callers.all.some(({ grants }) => isGranted(grants.enterprises, enterpriseGlobalId));
+  }
+
+  /** Resolves to the ms until the next look. */
+  async run({ over }: TaskHold): Promise<number> {
+    try {
+      await this.events.tellEndings();
+      const named = this.callers.all.flatMap(({ grants }) => [...grants.enterprises]);
+      await this.#add(named);
+      if (named.includes(ALL)) {
+        for await (const ordered of this.store.ordered()) await this.#add(ordered);
+        await this.#addOfChannels(over);
+      }
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable) && !over.aborted) throw error;
+    }
+    return LOOK_MS;
+  }
+
+  async #add(found: readonly string[]): Promise<void> {
+    const ids = new Set(found.filter((each) => each !== ALL && each !== '' && this.isWanted(each)));
+    await this.store.want(ids, 'named');
+  }
+
+  /** As often as the enterprises themselves are read. */
+  async #addOfChannels(over: AbortSignal): Promise<void> {
+    const { refreshMs = Infinity } = this.config;
+    if (performance.now() - this.#channelsAt < refreshMs) return;
+    const call = this.platform.contextFor('', over);
+    let isAll = true;
+    for (const channel of await this.#channels()) {
+      const found = await this.#ofChannel(channel, call).catch((error: unknown) => {
+        if (error instanceof DatabaseUnavailable || over.aborted) throw error;
+        const reason = error instanceof Error ? error.name : typeof error;
+        this.log.warn({ event: 'estate-channel-failed', reason }, 'The customers of a channel were not read');
+        isAll = false;
+        return [];
+      });
+      await this.#add(found);
+    }
+    if (isAll) this.#channelsAt = performance.now();
+  }
+
+  /** Of the entries that have all enterprises. One that has all channels has those of all entries, and of the orders. */
+  async #channels(): Promise<ReadonlySet<string>> {
+    const unbound = this.callers.all.filter(({ grants }) => grants.enterprises.has(ALL));
+    const named = new Set(unbound.flatMap(({ grants }) => [...grants.channels]));
+    if (!named.delete(ALL)) return named;
+    const others = this.callers.all.flatMap(({ grants }) => [...grants.channels]);
+    return new Set([...named, ...others, ...(await this.store.channels())].filter((each) => each !== ALL));
+  }
+
+  #ofChannel(channelCode: string, call: CallContext): Promise<string[]> {
+    const query = { channelCode, defaultCustomer: 'N' };
+    return this.platform.read('queryCustomers', call, { query }, (data, notes) =>
+      readList(customerShape, data, notes, (customer) => customer.id('enterpriseGlobalId') ?? ''),
+    );
+  }
+}

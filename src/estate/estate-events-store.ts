@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.ts';
+import { rowsAs } from '../database/engine.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
+import {
+  among,
+  type Columns,
+  columnNames,
+  either,
+  fields,
+  NOW,
+  type Query,
+  rows,
+  sql,
+} from '../database/sql.ts';
+import type { Step } from '../database/step.ts';
+import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
+import type { LoggedMove } from '../events/log/move-log.ts';
+import type { EstateRowDto } from './estate.dto.ts';
+import { toRow } from './estate.mapper.ts';
+import type { EstateChange } from './estate-changes.ts';
+import { type EstateRow, estateRows } from './estate-row.ts';
+import { keysOf, openAsset } from './sealed-assets.ts';
+
+const DAY_MS = 86_400_000;
+/** So many days before its end a row is told. */
+const DISTANCES = [60, 30, 7, 1];
+/** What becomes due while no gateway runs is told up to this time later. */
+const LATE_MS = DAY_MS;
+const MAX_TOLD = 100;
+/** Clocks of the database and of a gateway differ by less. */
+const CLOCKS_MS = 5_000;
+
+const LATER = either(
+  sql`GREATEST(estate_written.until_at, excluded.until_at)`,
+  sql`max(estate_written.until_at, excluded.until_at)`,
+);
+const NOTE = sql`
+  INSERT INTO estate_written (platform, key, until_at)
+  SELECT CAST(:platform AS text), key, ${NOW} + for_ms FROM ${rows('noted', { key: 'text', forMs: 'bigint' })} WHERE true
+  ON CONFLICT (platform, key) DO UPDATE SET until_at = ${LATER}`;
+const WRITTEN = sql`
+  SELECT key, until_at AS "until" FROM estate_written
+  WHERE platform = :platform AND ${among(sql`key`, sql`SELECT key FROM ${rows('keys', { key: 'text' })}`)}`;
+const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < ${NOW} - :keptMs`;
+const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < ${NOW}`;
+
+/** Notes the hashed ids that writes through the gateway named, each with the ms in which its write may be carried out: no event tells what they change. */
+export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
+  name: 'note writes for the estate',
+  repeatable: true,
+  decide: ([named]) => ({
+    writes: [NOTE.with({ noted: [...named].map(([key, forMs]) => ({ key, forMs })) })],
+  }),
+};
+
+/** In the look of the step that keeps the changes; {@link eventsOf} reads what was found. */
+export function writtenOf(texts: SealedTexts, changes: readonly EstateChange[]): Query {
+  const keys = new Set(changes.flatMap(({ ids }) => ids.map((id) => keysOf(texts, id)[0])));
+  return WRITTEN.with({ keys: [...keys].map((key) => ({ key })) });
+}
+
+/** The writes of the events of these changes, without those that a write through the gateway made. */
+export function eventsOf(
+  texts: SealedTexts,
+  changes: readonly EstateChange[],
+  found: readonly object[] | undefined,
+  now: number,
+): NewEvent[] {
+  const written = new Map(
+    rowsAs<{ key: string; until: number }>(found).map(({ key, until }) => [key, until]),
+  );
+  return changes
+    .filter(({ ids, since }) =>
+      ids.every((id) => (written.get(keysOf(texts, id)[0]) ?? -Infinity) < since - CLOCKS_MS),
+    )
+    .map(({ what, row }) => eventOf(texts, what, row, now));
+}
+
+function eventOf(texts: SealedTexts, state: string, row: EstateRow, at: number): NewEvent {
+  const name = `${row.enterpriseGlobalId}/${row.asset.assetId}`;
+  const record = texts.seal(JSON.stringify(toRow(row)), `estate event ${name}`);
+  return { kind: 'estate', name, state, at, record };
+}
+
+const DISTANCE = rows('distances', { days: 'bigint', fromMs: 'bigint', untilMs: 'bigint' });
+const distances = DISTANCES.map((days) => ({
+  ...{ days, fromMs: days * DAY_MS - Math.min(LATE_MS, days * DAY_MS), untilMs: days * DAY_MS },
+}));
+const TOLD: Columns = {
+  ...{ enterprise: 'text', assetId: 'text', rowKey: 'text', endsAt: 'bigint', days: 'bigint' },
+};
+const ENDING = sql`
+  FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform
+    AND own.ends_at > ${NOW} + distances.from_ms AND own.ends_at <= ${NOW} + distances.until_ms`;
+const DUE = sql`
+  SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
+    WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details
+  FROM (SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.in_use = 1
+    AND NOT EXISTS (SELECT 1 FROM estate_told AS told WHERE told.platform = :platform AND told.enterprise = own.enterprise
+      AND told.asset_id = own.asset_id AND told.row_key = own.row_key AND told.ends_at = own.ends_at AND told.days = distances.days)
+    AND EXISTS (SELECT 1 FROM estate_enterprises AS one
+      WHERE one.platform = :platform AND one.enterprise = own.enterprise AND one.seen_at IS NOT NULL)
+    LIMIT :most) AS due`;
+// If another process has told one of them, the step runs again.
+const TELL = sql`
+  INSERT INTO estate_told (platform, ${columnNames(TOLD)})
+  SELECT CAST(:platform AS text), ${columnNames(TOLD)} FROM ${rows('told', TOLD)}`;
+const TELL_NOBODY = sql`
+  INSERT INTO estate_told (platform, ${columnNames(TOLD)})
+  SELECT own.platform, own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.enterprise = :enterprise
+  ON CONFLICT DO NOTHING`;
+
+/** At the end of the first reading of an enterprise, which makes no events. */
+export function tellNobody(enterprise: string): Query {
+  return TELL_NOBODY.with({ enterprise, distances });
+}
+
+/** Resolves to the number of rows that were told. */
+const tellEndings = (texts: SealedTexts): Step<undefined, number> => ({
+  name: 'tell endings of the estate',
+  look: () => [DUE.with({ distances, most: MAX_TOLD })],
+  decide: (_, [found], now) => {
+    type Due = { enterprise: string; assetId: string; rowKey: string; endsAt: number; details: string };
+    const due = rowsAs<Due & { days: number }>(found);
+    const events = due.flatMap(({ enterprise, rowKey, details }) => {
+      const held = openAsset(texts, enterprise, details);
+      const row = held && estateRows(enterprise, held).find((each) => each.rowKey === rowKey);
+      return row ? [eventOf(texts, 'ending', row, now)] : [];
+    });
+    const told = due.map(({ details: _details, ...each }) => each);
+    return {
+      writes: [...(due.length > 0 ? [TELL.with({ told })] : []), ...eventWrites(events)],
+      results: () => [due.length],
+    };
+  },
+});
+const FORGET: Step<undefined, undefined> = {
+  name: 'forget what was told of the estate',
+  repeatable: true,
+  decide: () => ({ writes: [FORGET_WRITTEN.with({ keptMs: 7 * DAY_MS }), FORGET_TOLD.with()] }),
+};
+
+/** Events of the estate. */
+@Injectable()
+export class EstateEvents {
+  readonly #tellEndings: Step<undefined, number>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly texts: SealedTexts,
+  ) {
+    this.#tellEndings = tellEndings(texts);
+  }
+
+  /** Tells what ends 60, 30, 7 and 1 days from now. */
+  async tellEndings(): Promise<void> {
+    while ((await this.database.step(this.#tellEndings, undefined)) === MAX_TOLD);
+    await this.database.step(FORGET, undefined);
+  }
+
+  /** The row of an event; undefined where no key of the gateway opens it. */
+  rowIn({ name, record }: LoggedMove): EstateRowDto | undefined {
+    const text = this.texts.open(String(record), `estate event ${name}`);
+    return text === undefined ? undefined : (JSON.parse(text) as EstateRowDto);
+  }
+}

@@ -1,0 +1,250 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Database } from '../database/database.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
+import { among, either, rows, sql, type Sql, type SqlParameters } from '../database/sql.ts';
+import type { EndingMonthDto, ProductSumDto } from './estate.dto.ts';
+import type { EstateEnterprise, EstateRow, EstateState } from './estate-row.ts';
+import { estateRows } from './estate-row.ts';
+import {
+  type Condition,
+  conditionOf,
+  type EstateOrder,
+  type EstateQuery,
+  type FoundKey,
+  orderOf,
+  statement,
+} from './estate-filters-store.ts';
+import { keysOf, openAsset } from './sealed-assets.ts';
+
+/** A row of a page, with what is kept of its asset. */
+interface PageRow {
+  readonly enterprise: string;
+  readonly rowKey: string;
+  readonly details: string | null;
+}
+const FROM_PAGE = sql`
+  SELECT page.enterprise, page.row_key AS "rowKey", (SELECT details FROM estate_assets AS own
+    WHERE own.platform = :platform AND own.enterprise = page.enterprise AND own.asset_id = page.asset_id) AS details`;
+const FOUND = sql`
+  SELECT enterprise, asset_id AS "assetId", row_key AS "rowKey" FROM estate_keys
+  WHERE platform = :platform AND ${among(sql`key`, sql`SELECT key FROM ${rows('keys', { key: 'text' })}`)} LIMIT :most`;
+
+const OF_STATES = sql`SELECT enterprise, state, reason, seen_at FROM estate_enterprises WHERE platform = :platform`;
+
+type ProductSum = Omit<ProductSumDto, 'nextEndsAt'> & { readonly nextEndsAt: number | null };
+
+export interface EstateSums {
+  readonly assets: number;
+  readonly products: number;
+  readonly unassigned: number;
+  readonly endingByMonth: EndingMonthDto[];
+  readonly byProduct: readonly ProductSum[];
+}
+
+type Scope = Pick<EstateQuery, 'granted' | 'enterprise'>;
+
+/** A list with `find` as a caller wrote it. */
+export type WantedRows = Omit<EstateQuery, 'find'> & { readonly find?: string | undefined };
+
+/** What ends in a month of a product; '' and 0: of assets without products, and what has no end. */
+const GROUPS = sql`
+  product_uri AS "productUri", month, max(product_name) AS "productName", CAST(sum(is_first_of_product) AS bigint) AS assets,
+  CAST(sum(licences) AS bigint) AS licences, CAST(sum(is_first_of_product * unassigned) AS bigint) AS unassigned, count(CASE WHEN row_key <> '' THEN 1 END) AS products,
+  CAST(sum(is_first) AS bigint) AS "allAssets", CAST(sum(is_first * unassigned) AS bigint) AS "allUnassigned",
+  count(CASE WHEN licences <> 0 THEN 1 END) AS licensed, min(CASE WHEN month <> 0 AND ends_at >= :now THEN ends_at END) AS "nextEndsAt"`;
+/** Reading the table once is quicker than looking up each row of an index. */
+const EVERYTHING = either(sql`platform = :platform`, sql`+platform = :platform`);
+type Sum = 'assets' | 'licences' | 'unassigned' | 'products' | 'allAssets' | 'allUnassigned' | 'licensed';
+type Group = Readonly<Record<Sum | 'month', number>> &
+  Pick<ProductSum, 'productUri' | 'productName' | 'nextEndsAt'>;
+
+const VERSION = sql`SELECT version FROM estate_turns WHERE platform = :platform`;
+const MINUTE_MS = 60_000;
+const MAX_KEPT = 1_000;
+const MAX_KEPT_SUMS = 50;
+const MAX_GROUPS = 100_000;
+const MAX_PRODUCTS = 1_000;
+const MAX_ENTERPRISES = 100_000;
+const MAX_FOUND = 100_000;
+
+/** Lists and sums of the copy. Rejects with `DatabaseUnavailable` while the database cannot do it. */
+@Injectable()
+export class EstateListStore {
+  // Counting looks at every row, so totals and sums are kept until a reading changes the copy. So is the place where a next page begins.
+  readonly #totals = new LRUCache<string, Promise<number>>({ max: MAX_KEPT });
+  readonly #groups = new LRUCache<string, Promise<readonly Group[]>>({ max: MAX_KEPT_SUMS });
+  readonly #places = new LRUCache<string, SqlParameters>({ max: MAX_KEPT });
+
+  constructor(
+    private readonly database: Database,
+    private readonly texts: SealedTexts,
+  ) {}
+
+  async page(
+    query: WantedRows,
+    order: EstateOrder,
+    offset: number,
+    count: number,
+  ): Promise<{ readonly found: readonly EstateRow[]; readonly total: number }> {
+    const [condition, version] = await Promise.all([this.#conditionOf(query), this.#version()]);
+    const key = `${version} ${order} ${JSON.stringify(condition.parameters)}`;
+    const last = this.#places.get(`${offset} ${key}`);
+    const counting = this.#total(condition, version);
+    if (!last && offset > count) {
+      const total = await counting;
+      // A page of the second half is nearer from the end.
+      const isFar = offset > total / 2 && offset < total;
+      const from = { count: Math.min(count, total - offset), offset: Math.max(0, total - offset - count) };
+      const back = order.startsWith('-') ? (order.slice(1) as EstateOrder) : (`-${order}` as EstateOrder);
+      if (isFar) return { found: (await this.#part(condition, back, from)).found.toReversed(), total };
+    }
+    const [total, { found, last: end }] = await Promise.all([
+      counting,
+      this.#part(condition, order, { count, ...(last ?? { offset }) }),
+    ]);
+    if (end) this.#places.set(`${offset + count} ${key}`, end);
+    return { found, total };
+  }
+
+  /** Every row, `count` at a time. A row that changes its place meanwhile may come twice or not at all; every other one comes once. */
+  async *all(query: WantedRows, order: EstateOrder, count: number): AsyncGenerator<readonly EstateRow[]> {
+    const condition = await this.#conditionOf(query);
+    for (let place: SqlParameters = { offset: 0 }; ;) {
+      const { found: part, last } = await this.#part(condition, order, { count, ...place });
+      yield part;
+      if (!last) return;
+      place = last;
+    }
+  }
+
+  /** The rows from an offset, or after the last one of the part before. `last` is undefined at the end of the list. */
+  async #part(
+    { source, where, parameters, names }: Condition,
+    order: EstateOrder,
+    place: SqlParameters & { readonly count: number },
+  ): Promise<{ readonly found: readonly EstateRow[]; readonly last: SqlParameters | undefined }> {
+    const { columns, by, after } = orderOf(order);
+    const isFrom = 'offset' in place;
+    const part = statement(
+      `part ${isFrom} ${order} ${names}`,
+      () => sql`
+      WITH page AS (SELECT ${columns} FROM ${source} WHERE ${where} ${isFrom ? sql`` : sql`AND ${after}`}
+        ORDER BY ${by} LIMIT :count ${isFrom ? sql`OFFSET :offset` : sql``})
+      ${FROM_PAGE}, page.* FROM page ORDER BY ${by}`,
+    );
+    const read = await this.#read<SqlParameters & PageRow>(part, { ...parameters, ...place });
+    const found = this.#opened(read);
+    const end = read.at(-1);
+    if (!end || read.length < place.count) return { found, last: undefined };
+    const { enterprise, rowKey: _, details: __, ...last } = end;
+    return { found, last: { ...last, at_enterprise: enterprise } };
+  }
+
+  async #version(): Promise<number> {
+    return (await this.#read<{ version: number }>(VERSION, {}))[0]?.version ?? 0;
+  }
+
+  #total({ source, where, parameters, names }: Condition, version: number): Promise<number> {
+    const total = statement(
+      `total ${names}`,
+      () => sql`SELECT count(*) AS total FROM ${source} WHERE ${where}`,
+    );
+    return this.#once(`${version} ${JSON.stringify(parameters)}`, this.#totals, async () => {
+      const [counted] = await this.#read<{ total: number }>(total, parameters);
+      return counted?.total ?? 0;
+    });
+  }
+
+  #once<T>(key: string, kept: LRUCache<string, Promise<T>>, read: () => Promise<T>): Promise<T> {
+    const known = kept.get(key) ?? read();
+    kept.set(key, known);
+    known.catch(() => kept.delete(key));
+    return known;
+  }
+
+  /** Those that the reader may see, or the one. */
+  async enterprises({ granted, enterprise }: Scope): Promise<readonly EstateEnterprise[]> {
+    const { where, parameters, names } = conditionOf({ granted, enterprise });
+    const all = statement(
+      `states ${names}`,
+      () => sql`${OF_STATES} AND ${where} ORDER BY enterprise LIMIT :most`,
+    );
+    type Row = { enterprise: string; state: EstateState; reason: string | null; seen_at: number | null };
+    const found = await this.#read<Row>(all, { ...parameters, most: MAX_ENTERPRISES });
+    return found.map((row) => ({
+      enterpriseGlobalId: row.enterprise,
+      state: row.state,
+      reason: row.reason,
+      seenAt: row.seen_at,
+    }));
+  }
+
+  async sums({ granted, enterprise }: Scope): Promise<EstateSums> {
+    const { source, where, parameters, names } = conditionOf({ granted, enterprise });
+    const groups = statement(
+      `groups ${names}`,
+      () => sql`
+      SELECT ${GROUPS} FROM ${source} WHERE ${granted || enterprise !== undefined ? where : EVERYTHING} GROUP BY product_uri, month ORDER BY product_uri, month LIMIT :most`,
+    );
+    // The next end of a product is another one when it has passed.
+    const now = Date.now();
+    const key = `${await this.#version()} ${Math.floor(now / MINUTE_MS)} ${JSON.stringify(parameters)}`;
+    const found = await this.#once(key, this.#groups, () =>
+      this.#read<Group>(groups, { ...parameters, most: MAX_GROUPS, now }),
+    );
+    const sum = (of: readonly Group[], name: Sum) => of.reduce((all, each) => all + each[name], 0);
+    const products = found.filter(({ productUri }) => productUri !== '');
+    const byMonth = [...Map.groupBy(found, ({ month }) => month)].filter(([month]) => month > 0);
+    const byProduct = [...Map.groupBy(products, ({ productUri }) => productUri)].map(([productUri, own]) => {
+      const ends = own.flatMap(({ nextEndsAt }) => nextEndsAt ?? []);
+      return {
+        ...{ productUri, productName: own[0]?.productName || null, assets: sum(own, 'assets') },
+        ...{ licences: sum(own, 'licences'), unassigned: sum(own, 'unassigned') },
+        nextEndsAt: ends.length > 0 ? Math.min(...ends) : null,
+      };
+    });
+    return {
+      assets: sum(found, 'allAssets'),
+      products: sum(found, 'products'),
+      unassigned: sum(found, 'allUnassigned'),
+      endingByMonth: byMonth
+        .map(([month, own]) => ({
+          ...{ month: monthName(month), products: sum(own, 'licensed'), licences: sum(own, 'licences') },
+        }))
+        .filter(({ products: count }) => count > 0)
+        .toSorted((one, other) => (one.month < other.month ? -1 : 1)),
+      byProduct: byProduct.toSorted((one, other) => other.licences - one.licences).slice(0, MAX_PRODUCTS),
+    };
+  }
+
+  async #conditionOf({ find, ...query }: WantedRows): Promise<Condition> {
+    if (find === undefined) return conditionOf(query);
+    const hashes = keysOf(this.texts, find);
+    const found = await this.#read<FoundKey>(FOUND, {
+      keys: hashes.map((key) => ({ key })),
+      most: MAX_FOUND,
+    });
+    return conditionOf({ ...query, find: { keys: found, hashes } });
+  }
+
+  #opened(found: readonly PageRow[]): EstateRow[] {
+    // Rows of one asset are often side by side.
+    const known = new Map<string, readonly EstateRow[]>();
+    return found.flatMap(({ enterprise, rowKey, details }) => {
+      const held =
+        details === null || known.has(details) ? undefined : openAsset(this.texts, enterprise, details);
+      if (held && details !== null) known.set(details, estateRows(enterprise, held));
+      return known.get(details ?? '')?.find((row) => row.rowKey === rowKey) ?? [];
+    });
+  }
+
+  #read<R>(wanted: Sql, parameters: SqlParameters): Promise<readonly R[]> {
+    return this.database.read<R>(wanted.with(parameters));
+  }
+}
+
+function monthName(months: number): string {
+  const [year, month] = [Math.floor(months / 12), (months % 12) + 1];
+  return `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}`;
+}

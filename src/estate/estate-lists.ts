@@ -1,0 +1,201 @@
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { AccountSuffixes, suffixFor } from '../member/account-suffix.ts';
+import { toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
+import type { AssetDto } from '../order/dto/asset.dto.ts';
+import { toWholeAssets } from '../order/order.mapper.ts';
+import type { CallContext } from '../request/call-context.ts';
+import { MemberList } from '../upstream/member-list.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { ContractViolation, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { toAssetContent } from '../upstream/wire/instances.ts';
+import type { CameList } from '../upstream/wire/whole-list.ts';
+import { EstatePlatform } from './estate-platform.ts';
+import type { EstateAsset, EstateProduct } from './estate-row.ts';
+
+/** The platform does not show the enterprise to this user: nobody but an operator can change that. */
+const NOT_SHOWN: ReadonlySet<string> = new Set(['60017', '33003']);
+/** The platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
+const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
+
+/** What the platform shows of an asset besides the list of assets. */
+interface Holder {
+  readonly assetId: string;
+  readonly assetNum: string | null;
+  readonly memberGlobalId: string | null;
+  readonly lent: boolean | null;
+  readonly online: boolean | null;
+}
+
+export type ReadAsset = Omit<EstateAsset, 'lastOnlineAt'>;
+
+export interface ReadLists {
+  readonly assets: readonly ReadAsset[];
+  /** Of each member who has an asset, with and without what the platform appends, in small letters. */
+  readonly accounts: ReadonlyMap<string, readonly string[]>;
+  /** Why there are assets only; undefined where a user sees the rest. */
+  readonly assetsOnly: string | undefined;
+}
+
+/** Reads what one enterprise has. Every list that comes from here came whole. */
+@Injectable()
+export class EstateLists {
+  constructor(
+    private readonly platform: EstatePlatform,
+    private readonly members: MemberList,
+    private readonly suffixes: AccountSuffixes,
+    private readonly config: UpstreamConfig,
+    private readonly readings: PlatformReadings,
+  ) {}
+
+  contextFor(enterpriseGlobalId: string, abandon: AbortSignal): CallContext {
+    return this.platform.contextFor(enterpriseGlobalId, abandon);
+  }
+
+  /** Order #8, then member #6, #8 and #5. Rejects where one of the lists did not come whole. */
+  async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
+    const ids = { enterpriseGlobalId };
+    const unit = this.config.timestampUnit;
+    const deciding = this.readings.deciding('id', 'assetNum');
+    const assets = await this.platform.read('listAssets', call, { ids }, (data, notes) =>
+      toWholeAssets(data, unit, deciding, notes),
+    );
+    const withoutUser = (assetsOnly: string) => ({
+      assets: assets.map((asset) => joined(asset, undefined)),
+      accounts: new Map(),
+      assetsOnly,
+    });
+    if (!call.user) return withoutUser('no user of the users file serves the enterprise');
+    let holders: Holder[];
+    try {
+      holders = await this.#holders(call, ids);
+    } catch (error) {
+      if (!isNotShown(error)) throw error;
+      return withoutUser(reasonOf(error));
+    }
+    const byId = new Map(holders.map((each) => [each.assetId, each]));
+    const listed = new Set(assets.map(({ assetId }) => assetId));
+    const others = holders.filter(({ assetId }) => !listed.has(assetId));
+    const all = [
+      ...new Map(assets.map((asset) => [asset.assetId, joined(asset, byId.get(asset.assetId))])).values(),
+      // Some platforms list virtual assets only: reading `assetList`.
+      ...new Map(others.map((each) => [each.assetId, joined(undefined, each)])).values(),
+    ];
+    const owners = new Set(all.flatMap(({ memberGlobalId }) => memberGlobalId ?? []));
+    return { assets: all, accounts: await this.#accounts(call, ids, owners), assetsOnly: undefined };
+  }
+
+  /** Undefined where the platform does not show them whole. */
+  async products(assetId: string, call: CallContext): Promise<readonly EstateProduct[] | undefined> {
+    try {
+      const { instances, isWhole } = await this.platform.read(
+        'listAssetProducts',
+        call,
+        { ids: { assetId } },
+        (data) => toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty),
+      );
+      if (!isWhole) return undefined;
+      return instances.flatMap(({ product, merchandiseNums, licenseOrderId, channelOrderId }) => {
+        if (!product) return [];
+        const { productId, productUri, productName, startsAt, endsAt, trial, limitConcurrent } = product;
+        const { crmProductId } = product;
+        const packageNum = merchandiseNums.at(-1) ?? null;
+        return [
+          {
+            ...{ productId, productUri, productName, packageNum, startsAt, endsAt, trial, limitConcurrent },
+            ...{ licenseOrderId, channelOrderId, crmProductId },
+          },
+        ];
+      });
+    } catch (error) {
+      if (isAboutOneAsset(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #holders(call: CallContext, ids: { enterpriseGlobalId: string }): Promise<Holder[]> {
+    const { nullIsEmpty } = this.readings;
+    const numbers = await this.platform.read('listAssetNums', call, { ids }, (data, notes) => {
+      const came = toAssetNums(data, notes, nullIsEmpty);
+      return wholeItems({ ...came, isWhole: came.isWhole && came.saysLent });
+    });
+    const locks = await this.platform.read('listLentLocks', call, { ids }, (data, notes) =>
+      wholeItems(toLentLocks(data, notes, nullIsEmpty)),
+    );
+    return [
+      ...locks.map((lock) => ({ ...lock, online: null })),
+      // What both lists have is taken from this one, which says more.
+      ...numbers.flatMap(({ assetId, ...rest }) => (assetId === null ? [] : [{ assetId, ...rest }])),
+    ];
+  }
+
+  async #accounts(
+    call: CallContext,
+    ids: { enterpriseGlobalId: string },
+    owners: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const names: string[] = [];
+    const found = new Map<string, string[]>();
+    const unit = this.config.timestampUnit;
+    const pages = this.members.all((query) =>
+      this.platform.read('listMembers', call, { ids, query }, (data, notes) =>
+        toMemberPage(data, unit, notes),
+      ),
+    );
+    for await (const { items } of pages)
+      for (const { userName, memberGlobalId } of items) {
+        if (userName === null) continue;
+        names.push(userName.toLowerCase());
+        if (owners.has(memberGlobalId)) found.set(memberGlobalId, [userName.toLowerCase()]);
+      }
+    const known = await this.suffixes.of(ids.enterpriseGlobalId);
+    const suffix = suffixFor(names, new Set(), known) ?? '';
+    for (const accounts of found.values())
+      for (const account of [...accounts])
+        if (suffix !== '' && account.length > suffix.length && account.endsWith(suffix))
+          accounts.push(account.slice(0, -suffix.length));
+    return found;
+  }
+}
+
+/** An asset of the list of assets, of the list of numbers, or of both. */
+function joined(asset: AssetDto | undefined, holder: Holder | undefined): ReadAsset {
+  const memberGlobalId = holder ? holder.memberGlobalId : (asset?.assignment?.memberGlobalId ?? null);
+  const isFree = holder !== undefined && holder.memberGlobalId === null && holder.lent !== true;
+  return {
+    assetId: asset?.assetId ?? holder?.assetId ?? '',
+    assetNum: asset?.assetNum ?? holder?.assetNum ?? null,
+    licenseType: asset?.licenseType ?? null,
+    customerId: asset?.customerId ?? null,
+    startsAt: asset?.startsAt ?? null,
+    endsAt: asset?.endsAt ?? null,
+    updatedAt: asset?.updatedAt ?? null,
+    locked: asset?.locked ?? null,
+    frozen: asset?.frozen ?? null,
+    memberGlobalId,
+    lent: holder?.lent ?? null,
+    online: holder?.online ?? null,
+    isUnassigned: isFree && asset !== undefined && asset.grantable !== false,
+  };
+}
+
+function wholeItems<T>({ items, isWhole }: CameList<T>): readonly T[] {
+  if (!isWhole) throw new ContractViolation('data', 'a whole list');
+  return items;
+}
+
+function isNotShown(error: unknown): error is UpstreamFailure {
+  return error instanceof UpstreamFailure && NOT_SHOWN.has(error.details.code ?? '');
+}
+
+function isAboutOneAsset(error: unknown): boolean {
+  if (!(error instanceof UpstreamFailure)) return false;
+  return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
+}
+
+/** In words of the gateway, without any of the platform's. */
+export function reasonOf(error: UpstreamFailure): string {
+  const { operation, kind, details } = error;
+  const what = kind === 'nonconforming' ? 'did not come whole' : kind;
+  return `${operation.operationId}: ${what}${details.code === undefined ? '' : ` ${details.code}`}`;
+}

@@ -1,0 +1,193 @@
+/** What all enterprises have: a picture that filters, and a list whose filters are in the address. */
+import { ask, get, hasKey, watchKey } from './api.js';
+import { button, h, table } from './dom.js';
+import { ago, count, plural } from './format.js';
+import { overview } from './picture.js';
+
+const PAGE_SIZE = 50;
+const FILTERS = [
+  ...['find', 'enterpriseGlobalId', 'productUri', 'licenseType', 'memberGlobalId'],
+  ...['endsAfter', 'endsBefore', 'unassigned', 'sort', 'page'],
+];
+const element = (id) => document.getElementById(id);
+const form = element('filters');
+let summary;
+/** The number of the last load: an answer that comes after a later question is not shown. */
+let loads = 0;
+
+function filters() {
+  const query = new URLSearchParams(location.search);
+  return Object.fromEntries(FILTERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
+}
+
+/** Changes filters, which begins with the first page. An empty value takes a filter away. */
+function choose(changes) {
+  const wanted = Object.entries({ ...filters(), page: '', ...changes }).filter(([, value]) => value);
+  const query = new URLSearchParams(wanted).toString();
+  history.pushState(null, '', query === '' ? location.pathname : `?${query}`);
+  return load();
+}
+
+const inDays = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+function nextQuarter() {
+  const now = new Date();
+  const first = Math.floor(now.getUTCMonth() / 3) * 3 + 3;
+  const from = (months) => new Date(Date.UTC(now.getUTCFullYear(), months, 1)).toISOString().slice(0, 10);
+  return { endsAfter: from(first), endsBefore: from(first + 3) };
+}
+
+function shortcuts(now) {
+  const ends = [
+    ['Ends within 60 days', { endsAfter: inDays(0), endsBefore: inDays(60) }],
+    ['Ends next quarter', nextQuarter()],
+    ['Assigned to nobody', { unassigned: 'true' }],
+  ];
+  const buttons = ends.map(([text, wanted]) => {
+    const isOn = Object.entries(wanted).every(([name, value]) => now[name] === value);
+    const off = Object.fromEntries(Object.keys(wanted).map((name) => [name, '']));
+    const made = button(text, () => choose(isOn ? off : wanted));
+    made.setAttribute('aria-pressed', String(isOn));
+    return made;
+  });
+  element('shortcuts').replaceChildren(...buttons);
+}
+
+function fillForm(now) {
+  for (const field of form.elements) {
+    if (!field.name) continue;
+    if (field.type === 'checkbox') field.checked = now[field.name] === 'true';
+    // The address may have a time; the field takes a day.
+    else field.value = field.type === 'date' ? (now[field.name] ?? '').slice(0, 10) : (now[field.name] ?? '');
+  }
+  shortcuts(now);
+}
+
+function showOverview(now) {
+  const focused = document.activeElement?.closest?.('#overview button')?.dataset.key;
+  element('overview').replaceChildren(...overview(summary, now, choose));
+  const again = [...element('overview').querySelectorAll('button')];
+  again.find((each) => focused && each.dataset.key === focused)?.focus();
+  const options = (values) => values.map((value) => h('option', { value }));
+  element('enterprises').replaceChildren(
+    ...options(summary.enterprises.map(({ enterpriseGlobalId }) => enterpriseGlobalId)),
+  );
+  element('products').replaceChildren(...options(summary.byProduct.map(({ productUri }) => productUri)));
+  const { seenAt } = summary;
+  element('age').textContent =
+    seenAt === null
+      ? 'Some of it was not read yet.'
+      : `Everything seen ${ago(Date.parse(seenAt), Date.now())} or later.`;
+}
+
+/** What the list lacks, so that a part is never taken for the whole. */
+function incomplete(number) {
+  const notice = element('notice');
+  notice.hidden = number === 0;
+  notice.textContent =
+    number === 0
+      ? ''
+      : `${plural(number, 'enterprise')} in this list ${number === 1 ? 'is' : 'are'} not whole: "By enterprise" says which and why.`;
+}
+
+const date = (text) => (text === null ? '–' : text.slice(0, 10));
+const link = (changes, text) => {
+  const query = new URLSearchParams({ ...filters(), ...changes });
+  query.delete('page');
+  return h('a', { href: `?${query}` }, text);
+};
+function holder({ memberGlobalId, lent }) {
+  if (memberGlobalId !== null) return link({ memberGlobalId, unassigned: '' }, memberGlobalId);
+  return lent ? 'lent' : 'nobody';
+}
+const COLUMNS = [
+  ['Ends', ({ endsAt }) => date(endsAt)],
+  [
+    'Product',
+    ({ productUri, productName }) => (productUri ? link({ productUri }, productName ?? productUri) : 'none'),
+  ],
+  ['Enterprise', ({ enterpriseGlobalId }) => link({ enterpriseGlobalId }, enterpriseGlobalId)],
+  ['Number', ({ assetNum, assetId }) => assetNum ?? assetId],
+  ['Type', ({ licenseType }) => licenseType ?? '–', '.wide'],
+  ['Nodes', ({ limitConcurrent }) => (limitConcurrent === null ? '–' : count(limitConcurrent)), '.wide'],
+  ['With', holder],
+  ['Last in use', ({ lastOnlineAt }) => date(lastOnlineAt), '.wide'],
+  ['Order', ({ channelOrderId }) => channelOrderId ?? '–', '.wide'],
+  ['Seen', ({ seenAt }) => ago(Date.parse(seenAt), Date.now()), '.wide'],
+];
+
+function showList({ items, page, total, totalPages }) {
+  element('count').textContent = total === 0 ? 'Nothing is like that' : plural(total, 'row');
+  const keyOf = ({ assetId, productId }) => `${assetId} ${productId}`;
+  element('list').replaceChildren(...(items.length > 0 ? [table('Rows', COLUMNS, items, keyOf)] : []));
+  const to = (number, text) =>
+    button(text, () => choose({ page: String(number) }).then(() => element('count').focus()));
+  element('pages').replaceChildren(
+    ...(page > 1 ? [to(page - 1, 'Page before')] : []),
+    ...(totalPages > 1 ? [h('span.quiet', `page ${count(page)} of ${count(totalPages)}`)] : []),
+    ...(page < totalPages ? [to(page + 1, 'Next page')] : []),
+  );
+}
+
+function fail(error) {
+  element('notice').hidden = false;
+  element('notice').textContent = error.message;
+}
+
+async function load() {
+  const mine = ++loads;
+  const now = filters();
+  fillForm(now);
+  if (!hasKey()) return ask();
+  try {
+    const { enterpriseGlobalId } = now;
+    const [sums, list] = await Promise.all([
+      get('estate/summary', {}),
+      get('estate', { ...now, pageSize: String(PAGE_SIZE) }),
+    ]);
+    const body = await list.json();
+    const all = await sums.json();
+    if (mine !== loads) return undefined;
+    summary = all;
+    showOverview(now);
+    showList(body);
+    incomplete(Number(list.headers.get('x-estate-incomplete') ?? 0));
+    return enterpriseGlobalId;
+  } catch (error) {
+    if (mine === loads) fail(error);
+    return undefined;
+  }
+}
+
+async function download() {
+  const { page: _, ...wanted } = filters();
+  const response = await get('estate', wanted, 'text/csv');
+  const url = URL.createObjectURL(await response.blob());
+  h('a', { href: url, download: 'estate.csv' }).click();
+  URL.revokeObjectURL(url);
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  const given = new FormData(form);
+  void choose(
+    Object.fromEntries(
+      [...form.elements].filter(({ name }) => name).map(({ name }) => [name, given.get(name) ?? '']),
+    ),
+  );
+});
+element('clear').addEventListener('click', () => {
+  history.pushState(null, '', location.pathname);
+  void load();
+});
+element('csv').addEventListener('click', () => void download().catch(fail));
+addEventListener('popstate', () => void load());
+document.addEventListener('click', (event) => {
+  const target = event.target.closest?.('#list a');
+  if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState(null, '', target.href);
+  void load();
+});
+watchKey(load);
+void load();

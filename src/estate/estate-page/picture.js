@@ -1,0 +1,122 @@
+/** The picture: what ends in which month, what there is of each product, and how much of each enterprise the copy has. */
+import { h, panel, word } from './dom.js';
+import { ago, count, plural } from './format.js';
+
+const MONTHS = 24;
+const PRODUCTS = 8;
+const ENTERPRISES = 12;
+const STATES = { whole: 'good', 'assets-only': 'watch', stale: 'watch', unread: 'off' };
+
+const day = (year, month) => new Date(Date.UTC(year, month, 1)).toISOString().slice(0, 10);
+
+/** The months from this one, also those in which nothing ends. */
+function nextMonths(ending) {
+  const known = new Map(ending.map((each) => [each.month, each]));
+  const now = new Date();
+  return Array.from({ length: MONTHS }, (_, at) => {
+    const [year, month] = [now.getUTCFullYear(), now.getUTCMonth() + at];
+    const from = day(year, month);
+    const own = known.get(from.slice(0, 7));
+    return { from, before: day(year, month + 1), products: own?.products ?? 0, licences: own?.licences ?? 0 };
+  });
+}
+
+/** A button with a bar of this share of the largest. The policy of the page allows no style but by script. */
+function bar(kind, share, press, isPressed, ...children) {
+  const fill = h('span.fill', { 'aria-hidden': 'true' });
+  fill.style.setProperty('--share', share.toFixed(4));
+  const button = h(`button.${kind}`, { type: 'button', 'aria-pressed': String(isPressed) }, fill, children);
+  return Object.assign(button, { press });
+}
+
+function monthBars(ending, filters, choose) {
+  const months = nextMonths(ending);
+  const most = Math.max(1, ...months.map(({ products }) => products));
+  return h(
+    'div.months',
+    months.map(({ from, before, products, licences }, at) => {
+      const isPressed = filters.endsAfter === from && filters.endsBefore === before;
+      const wanted = isPressed ? { endsAfter: '', endsBefore: '' } : { endsAfter: from, endsBefore: before };
+      const [year, month] = from.split('-');
+      const name = new Date(from).toLocaleString('en', { month: 'short', timeZone: 'UTC' });
+      const button = bar(
+        'month',
+        products / most,
+        () => choose(wanted),
+        isPressed,
+        h('span.number', { 'aria-hidden': 'true' }, products > 0 ? count(products) : ''),
+        h('span', { 'aria-hidden': 'true' }, name),
+        h('span.quiet', { 'aria-hidden': 'true' }, at === 0 || month === '01' ? year : ''),
+      );
+      const ends = products === 1 ? 'product ends' : 'products end';
+      const label = `${name} ${year}: ${count(products)} ${ends}, ${plural(licences, 'licence')}`;
+      // A name of its own would have to begin with what is seen.
+      button.append(h('span.hidden', label));
+      button.title = label;
+      button.dataset.key = from;
+      return button;
+    }),
+  );
+}
+
+function productBars(products, filters, choose) {
+  const most = Math.max(1, ...products.map(({ licences }) => licences));
+  return products.slice(0, PRODUCTS).map(({ productUri, productName, licences, unassigned, nextEndsAt }) => {
+    const isPressed = filters.productUri === productUri;
+    const next = nextEndsAt === null ? 'none ends' : `next end ${nextEndsAt.slice(0, 10)}`;
+    const row = bar(
+      'row',
+      licences / most,
+      () => choose({ productUri: isPressed ? '' : productUri }),
+      isPressed,
+      h('span', productName ?? productUri),
+      h('span.quiet', `${plural(licences, 'licence')}, ${count(unassigned)} unassigned, ${next}`),
+    );
+    row.dataset.key = productUri;
+    return row;
+  });
+}
+
+function enterpriseRows(enterprises, filters, choose) {
+  // What is missing comes first.
+  const sorted = enterprises.toSorted((one, other) => (one.state === 'whole') - (other.state === 'whole'));
+  const rows = sorted.slice(0, ENTERPRISES).map(({ enterpriseGlobalId, state, reason, seenAt }) => {
+    const isPressed = filters.enterpriseGlobalId === enterpriseGlobalId;
+    const age = seenAt === null ? 'not read yet' : `seen ${ago(Date.parse(seenAt), Date.now())}`;
+    const button = h(
+      'button.row',
+      {
+        ...{ type: 'button', 'aria-pressed': String(isPressed), title: reason },
+        'data-key': enterpriseGlobalId,
+      },
+      h('span', enterpriseGlobalId),
+      h('span.quiet', word(STATES[state] ?? 'watch', state), ` ${age}`),
+    );
+    return Object.assign(button, {
+      press: () => choose({ enterpriseGlobalId: isPressed ? '' : enterpriseGlobalId }),
+    });
+  });
+  const more = enterprises.length - rows.length;
+  return [rows, more > 0 && h('p.quiet', `and ${plural(more, 'further enterprise')}: the filter finds them`)];
+}
+
+export function overview(summary, filters, choose) {
+  const { assets, products, unassigned, enterprises, endingByMonth, byProduct } = summary;
+  const fact = (number, what) => h('p', h('strong', count(number)), ` ${what}`);
+  return [
+    h(
+      'section.facts-bar',
+      { 'aria-label': 'In numbers' },
+      fact(enterprises.length, enterprises.length === 1 ? 'enterprise' : 'enterprises'),
+      fact(assets, 'assets'),
+      fact(products, 'products on them'),
+      fact(unassigned, 'assets assigned to nobody'),
+    ),
+    panel('What ends in which month', monthBars(endingByMonth, filters, choose)),
+    h(
+      'div.halves',
+      panel('By product', productBars(byProduct, filters, choose)),
+      panel('By enterprise', enterpriseRows(enterprises, filters, choose)),
+    ),
+  ];
+}

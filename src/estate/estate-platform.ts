@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { newTrace } from '../observability/tracing.ts';
+import { AliasUsers } from '../upstream/alias-users.ts';
+import { type CallContext, Progress } from '../request/call-context.ts';
+import type { OperationName } from '../upstream/operations.ts';
+import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
+import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
+import { EstateRowsStore } from './estate-rows-store.ts';
+
+const EVERYTHING: ReadonlySet<string> = new Set(['*']);
+/** A slow platform gets one call in this number of times that the last call took. */
+const REST = 4;
+const MAX_GAP_MS = 10_000;
+
+/** Calls the platform for the estate: one call after the other, and two a second at most of all replicas together. It only reads. */
+@Injectable()
+export class EstatePlatform {
+  #lastMs = 0;
+
+  constructor(
+    private readonly upstream: UpstreamClient,
+    private readonly users: AliasUsers,
+    private readonly store: EstateRowsStore,
+  ) {}
+
+  /** `user` of the result is undefined where no user of the users file serves the enterprise. */
+  contextFor(enterpriseGlobalId: string, abandon: AbortSignal): CallContext {
+    const grants = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
+    return {
+      requestId: randomUUID(),
+      trace: newTrace(),
+      caller: { name: 'estate', grants },
+      user: this.users.forEnterprise(enterpriseGlobalId),
+      abandon,
+      progress: new Progress(),
+    };
+  }
+
+  async read<T>(
+    name: OperationName,
+    context: CallContext,
+    request: UpstreamRequest,
+    decode: Decode<T>,
+  ): Promise<T> {
+    const waitMs = await this.store.turn(Math.min(MAX_GAP_MS, REST * this.#lastMs));
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: context.abandon, ref: false });
+    context.abandon?.throwIfAborted();
+    const started = performance.now();
+    try {
+      // Each call asks whether a maintenance stops it.
+      return await this.upstream.call(name, { ...context, progress: new Progress() }, request, decode);
+    } finally {
+      this.#lastMs = performance.now() - started;
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import { Injectable } from '@nestjs/common';
+import { EstateConfig } from '../config/app-config.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { Log } from '../observability/log.ts';
+import { inOwnTrace } from '../observability/tracing.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import type { TaskHold } from '../tasks/task-worker.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { changesOf } from './estate-changes.ts';
+import { EstateDirectory } from './estate-directory.ts';
+import { EstateLists, type ReadAsset, type ReadLists, reasonOf } from './estate-lists.ts';
+import type { HeldAsset } from './estate-row.ts';
+import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
+import { type Change, FIRST_MS } from './estate-steps-store.ts';
+
+const DAY_MS = 86_400_000;
+/** After a failure an enterprise is read again after this time, or earlier where all are. */
+const FAILED_MS = 10 * 60_000;
+/** After a moment: the database is away, or a maintenance has begun. */
+const SOON_MS = 2_000;
+/** A reading that gave way goes on before others that wait, and after those that are asked for. */
+const GO_ON_MS = FIRST_MS / 2;
+/** So many assets are read before a reading gives way, so that it comes to its end. */
+const MIN_ASSETS = 20;
+const ASSETS_PER_STEP = 100;
+
+/** Another process has the task of the enterprise, so nothing was written. */
+class HoldLost extends Error {
+  override readonly name = 'HoldLost';
+}
+
+/** Reads one enterprise into the copy. What is there stays until a list that came whole replaces it. */
+@Injectable()
+export class EstateReading {
+  constructor(
+    private readonly lists: EstateLists,
+    private readonly store: EstateRowsStore,
+    private readonly directory: EstateDirectory,
+    private readonly config: EstateConfig,
+    private readonly log: Log,
+  ) {}
+
+  /** Resolves to the ms until it is read again; undefined: nobody may see it any more. */
+  async run(hold: TaskHold): Promise<number | undefined> {
+    const { refreshMs = DAY_MS } = this.config;
+    let known: KnownEnterprise | undefined;
+    try {
+      known = await this.store.enterprise(hold.name);
+      if (!known) return undefined;
+      if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known);
+      const { name } = hold;
+      const reading = known;
+      const isRead = await inOwnTrace('estate', () => this.#read(hold, reading));
+      if (!isRead) return GO_ON_MS;
+      const { state } = (await this.store.enterprise(name)) ?? known;
+      return state === 'stale' || state === 'unread' ? Math.min(refreshMs, FAILED_MS) : refreshMs;
+    } catch (error) {
+      if (hold.over.aborted || error instanceof HoldLost) return 0;
+      if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
+      if (!(error instanceof UpstreamFailure || error instanceof ProblemException) || !known) throw error;
+      const reason = error instanceof UpstreamFailure ? reasonOf(error) : error.slug;
+      await this.#end(hold, known, reason).catch(() => undefined);
+      return Math.min(refreshMs, FAILED_MS);
+    }
+  }
+
+  /** An entry of a caller may come back, as when replicas have different callers files for a while. */
+  async #leave(hold: TaskHold, { seenAt, addedAt }: KnownEnterprise): Promise<number | undefined> {
+    if (Date.now() - Math.max(seenAt ?? 0, addedAt) < DAY_MS) return FAILED_MS;
+    await this.#change(hold, { isForgotten: true });
+    return undefined;
+  }
+
+  /** Resolves to false where it gave way to an enterprise that is asked for. */
+  async #read(hold: TaskHold, known: KnownEnterprise): Promise<boolean> {
+    const startedAt = Date.now();
+    const call = this.lists.contextFor(hold.name, hold.over);
+    const before = await this.store.assets(hold.name);
+    const read = await this.lists.read(hold.name, call);
+    const isWhole = read.assetsOnly === undefined;
+    const assets = read.assets.map((asset) => {
+      const old = before.get(asset.assetId);
+      const now = this.#heldOf(asset, old, startedAt, read);
+      const isOpen = isWhole && needsProducts(now, startedAt, known.askedAt);
+      // What is new is told with its products.
+      const isNew = isOpen && (old ? old.isNew : known.seenAt !== null);
+      // The age of a row is that of the oldest part of it.
+      const isOld = old?.read && (isOpen || !isWhole);
+      return { isOpen, held: { ...now, isNew, ...(isOld && { seenAt: old.seenAt }) } };
+    });
+    const since = known.seenAt;
+    await this.#keepLists(
+      hold,
+      assets.map(({ held }) => held),
+      before,
+      since,
+    );
+    let missing = 0;
+    for (const [index, { held }] of assets.filter(({ isOpen }) => isOpen).entries()) {
+      if (index >= MIN_ASSETS && (await this.store.isAsked())) return false;
+      const products = await this.lists.products(held.asset.assetId, call);
+      if (!products) missing++;
+      else await this.#keep(hold, held, { ...held, products, seenAt: startedAt, isNew: false }, since);
+    }
+    const { length } = assets;
+    if (missing > 0)
+      await this.#end(hold, known, `getAssetProducts: ${missing} of ${length} assets did not come whole`);
+    else {
+      const state = isWhole ? 'whole' : 'assets-only';
+      const ended = { state, reason: read.assetsOnly ?? null, seenAt: startedAt } as const;
+      await this.#change(hold, { state: ended, isFirst: since === null });
+    }
+    return true;
+  }
+
+  /** What the lists say counts at once. Products that are to be read stay as they are until then. */
+  async #keepLists(
+    hold: TaskHold,
+    assets: readonly HeldAsset[],
+    before: ReadonlyMap<string, HeldAsset>,
+    since: number | null,
+  ): Promise<void> {
+    const told = (old: HeldAsset | undefined, held?: HeldAsset) =>
+      since === null ? [] : changesOf(hold.name, old, held, since);
+    const there = new Set(assets.map(({ asset }) => asset.assetId));
+    const gone = [...before.keys()].filter((id) => !there.has(id));
+    await this.#change(hold, { gone, changes: gone.flatMap((id) => told(before.get(id))) });
+    for (let at = 0; at < assets.length; at += ASSETS_PER_STEP) {
+      const kept = assets.slice(at, at + ASSETS_PER_STEP);
+      const changes = kept.flatMap((held) => told(before.get(held.asset.assetId), held));
+      await this.#change(hold, { kept, changes });
+    }
+  }
+
+  async #keep(hold: TaskHold, old: HeldAsset, now: HeldAsset, since: number | null): Promise<void> {
+    const held = { ...now, read: { at: Date.now(), updatedAt: now.asset.updatedAt } };
+    const changes = since === null ? [] : changesOf(hold.name, old, held, since);
+    await this.#change(hold, { kept: [held], changes });
+  }
+
+  /** The asset as it is now, with the products that are known of it. */
+  #heldOf(
+    asset: ReadAsset,
+    old: HeldAsset | undefined,
+    now: number,
+    { accounts, assetsOnly }: ReadLists,
+  ): HeldAsset {
+    const seenInUse = asset.online === true ? new Date(now).toISOString() : null;
+    const ofMember = accounts.get(asset.memberGlobalId ?? '') ?? [];
+    return {
+      asset: { ...asset, lastOnlineAt: seenInUse ?? old?.asset.lastOnlineAt ?? null },
+      products: old?.products ?? [],
+      read: old?.read ?? null,
+      seenAt: now,
+      accounts:
+        assetsOnly === undefined
+          ? ofMember.map((account) => this.store.keyOf(account))
+          : (old?.accounts ?? []),
+      isNew: false,
+    };
+  }
+
+  /** What stands there stays, with its age. */
+  async #end(hold: TaskHold, { seenAt, state: was }: KnownEnterprise, reason: string): Promise<void> {
+    const state = seenAt === null ? 'unread' : 'stale';
+    await this.#change(hold, { state: { state, reason, seenAt } });
+    if (was !== 'stale')
+      this.log.warn(
+        { event: 'estate-reading-failed', enterprise: hold.name, reason },
+        'An enterprise could not be read for the estate',
+      );
+  }
+
+  async #change(hold: TaskHold, change: Change): Promise<void> {
+    if (!(await this.store.change(hold, change))) throw new HoldLost('another process has the task');
+  }
+}
+
+function isMaintenance(error: unknown): boolean {
+  return error instanceof ProblemException && error.slug === 'maintenance';
+}
+
+/** Products change with their asset, so they are read again when its `updatedAt` has changed or is not shown, and once a day. */
+function needsProducts({ asset, read }: HeldAsset, now: number, askedAt: number): boolean {
+  if (!read || asset.updatedAt === null || asset.updatedAt !== read.updatedAt) return true;
+  return now - read.at >= DAY_MS || read.at < askedAt;
+}

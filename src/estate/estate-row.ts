@@ -1,0 +1,110 @@
+import { enumeration, type WordOf } from '../shared/enumeration.ts';
+
+export const estateStates = enumeration(
+  'EstateState',
+  ['whole', 'assets-only', 'stale', 'unread'],
+  '`whole`: everything was read; `assets-only`: the platform shows products to users only, and none of the users file serves the enterprise; `stale`: the last reading failed, and what is shown is of `seenAt`; `unread`: it was not read to its end yet',
+);
+export type EstateState = WordOf<typeof estateStates>;
+
+/** An enterprise of the copy, and how its last reading ended. Times are in ms since the epoch. */
+export interface EstateEnterprise {
+  readonly enterpriseGlobalId: string;
+  readonly state: EstateState;
+  /** Why it is not whole; null where it is, or was not read yet. */
+  readonly reason: string | null;
+  readonly seenAt: number | null;
+}
+
+/** An asset as the lists of the platform have it. Times are RFC 3339. */
+export interface EstateAsset {
+  readonly assetId: string;
+  readonly assetNum: string | null;
+  readonly licenseType: string | null;
+  readonly customerId: string | null;
+  readonly startsAt: string | null;
+  readonly endsAt: string | null;
+  readonly updatedAt: string | null;
+  readonly locked: boolean | null;
+  readonly frozen: boolean | null;
+  readonly memberGlobalId: string | null;
+  readonly lent: boolean | null;
+  readonly online: boolean | null;
+  readonly lastOnlineAt: string | null;
+  /** It can be given to a member and has none. False where the platform does not show who has it. */
+  readonly isUnassigned: boolean;
+}
+
+export interface EstateProduct {
+  readonly productId: string | null;
+  readonly productUri: string | null;
+  readonly productName: string | null;
+  /** The innermost package around it. */
+  readonly packageNum: string | null;
+  readonly startsAt: string | null;
+  readonly endsAt: string | null;
+  readonly trial: boolean | null;
+  readonly limitConcurrent: number | null;
+  readonly licenseOrderId: string | null;
+  readonly channelOrderId: string | null;
+  readonly crmProductId: string | null;
+}
+
+/** What the copy has of one asset. */
+export interface HeldAsset {
+  readonly asset: EstateAsset;
+  readonly products: readonly EstateProduct[];
+  /** When the products were read, and what the asset's `updatedAt` was then; null: they never were. */
+  readonly read: { readonly at: number; readonly updatedAt: string | null } | null;
+  /** When the platform last showed what is here, in ms since the epoch. */
+  readonly seenAt: number;
+  /** Keyed hashes of the accounts of the member who has it. */
+  readonly accounts: readonly string[];
+  /** It came after the first reading of its enterprise, and no event has told it yet. */
+  readonly isNew: boolean;
+}
+
+/** One row of the copy: a product on an asset, or an asset without products. */
+export interface EstateRow extends Pick<HeldAsset, 'asset' | 'seenAt'> {
+  readonly enterpriseGlobalId: string;
+  /** Names the row among those of its asset. */
+  readonly rowKey: string;
+  readonly product: EstateProduct | null;
+}
+
+export function estateRows(enterpriseGlobalId: string, { asset, products, seenAt }: HeldAsset): EstateRow[] {
+  if (products.length === 0) return [{ enterpriseGlobalId, rowKey: '', asset, product: null, seenAt }];
+  const times = new Map<string, number>();
+  return products.map((product) => {
+    const id = product.productId ?? '';
+    const before = times.get(id) ?? 0;
+    times.set(id, before + 1);
+    const rowKey = storable(id !== '' && before === 0 ? id : `${id}\n${before + 1}`);
+    return { enterpriseGlobalId, rowKey, asset, product, seenAt };
+  });
+}
+
+/** PostgreSQL has no text with this character. */
+export function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+/** Later than any time that a `Date` can have: it stands for no end, so that such rows are the last. */
+export const NO_END = 8_640_000_000_000_001;
+/** Some platforms have -1 or this number for "no limit". */
+const NO_LIMIT = 2 ** 31 - 1;
+
+/** The earlier end of the product and its asset, in ms since the epoch. */
+export function earliestEnd({ asset, product }: Pick<EstateRow, 'asset' | 'product'>): number {
+  const ends = [asset.endsAt, product?.endsAt ?? null].map((end) =>
+    end === null ? NO_END : Date.parse(end),
+  );
+  return Math.min(...ends);
+}
+
+/** A product without a number of nodes, or without a limit of them, is one licence; an asset without products is none. */
+export function licencesOf(product: EstateProduct | null): number {
+  if (!product) return 0;
+  const { limitConcurrent: nodes } = product;
+  return nodes === null || nodes < 0 || nodes >= NO_LIMIT ? 1 : nodes;
+}

@@ -1,0 +1,133 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.ts';
+import { SealedTexts } from '../database/sealed-texts.ts';
+import { sql } from '../database/sql.ts';
+import type { Step } from '../database/step.ts';
+import { isDue } from '../tasks/task-store.ts';
+import type { TaskHold } from '../tasks/task-worker.ts';
+import { noteWrites } from './estate-events-store.ts';
+import type { EstateEnterprise, EstateState, HeldAsset } from './estate-row.ts';
+import {
+  type Change,
+  changeWith,
+  ESTATE,
+  FIRST_MS,
+  MIN_GAP_MS,
+  OF_ENTERPRISE,
+  type ReadingCall,
+  takeTurn,
+  want,
+} from './estate-steps-store.ts';
+import { keysOf, openAsset } from './sealed-assets.ts';
+
+const MAX_READ = 1_000;
+
+const ONE = sql`SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", added_at AS "addedAt" FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
+const ASSETS = sql`
+  SELECT asset_id AS id, details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`;
+const ORDERED = sql`
+  SELECT DISTINCT enterprise AS id FROM order_groups WHERE platform = :platform AND enterprise > :after ORDER BY enterprise LIMIT :most`;
+const CHANNELS = sql`
+  SELECT DISTINCT channel FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel > '' LIMIT :most`;
+const UNREAD = sql`
+  SELECT count(CASE WHEN state <> 'whole' AND state <> 'assets-only' AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
+    min(coalesce(seen_at, added_at)) AS "oldestAt" FROM estate_enterprises WHERE platform = :platform`;
+
+/** Times are in ms since the epoch. `askedAt`: when a caller asked for its last refresh; 0: nobody did. */
+export interface KnownEnterprise extends EstateEnterprise {
+  readonly askedAt: number;
+  readonly addedAt: number;
+}
+
+/** What the reading of the estate keeps. Rejects with `DatabaseUnavailable`. */
+@Injectable()
+export class EstateRowsStore {
+  readonly #change: Step<Change & { readonly hold: TaskHold }, boolean>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly texts: SealedTexts,
+  ) {
+    this.#change = changeWith(texts);
+  }
+
+  async want(enterprises: Iterable<string>, why: ReadingCall['why']): Promise<void> {
+    await Promise.all([...enterprises].map((enterprise) => this.database.step(want, { enterprise, why })));
+  }
+
+  /** Notes ids that writes named, each with the ms in which its write may still be carried out. */
+  async note(named: readonly (readonly [id: string, forMs: number])[]): Promise<void> {
+    const noted = new Map<string, number>();
+    for (const [id, forMs] of named) {
+      const key = this.keyOf(id);
+      noted.set(key, Math.max(forMs, noted.get(key) ?? 0));
+    }
+    if (noted.size > 0) await this.database.step(noteWrites, noted);
+  }
+
+  keyOf(text: string): string {
+    return keysOf(this.texts, text)[0];
+  }
+
+  /** Resolves to the ms until this process may make one call. `gapMs`: the time after it that nobody makes another. */
+  turn(gapMs: number): Promise<number> {
+    return this.database.step(takeTurn, Math.max(MIN_GAP_MS, Math.round(gapMs)));
+  }
+
+  /** Resolves to whether the process still has the task. */
+  change(hold: TaskHold, change: Change): Promise<boolean> {
+    return this.database.step(this.#change, { ...change, hold });
+  }
+
+  async enterprise(enterpriseGlobalId: string): Promise<KnownEnterprise | undefined> {
+    type Row = Record<'seenAt' | 'askedAt' | 'addedAt', number> & {
+      state: EstateState;
+      reason: string | null;
+    };
+    const [row] = await this.database.read<Row>(ONE.with({ enterprise: enterpriseGlobalId }));
+    return row && { ...row, enterpriseGlobalId };
+  }
+
+  /** Whether an enterprise waits that is to be read before others. */
+  async isAsked(): Promise<boolean> {
+    return (await this.database.read(isDue(ESTATE, -FIRST_MS))).length > 0;
+  }
+
+  /** All assets of an enterprise. One that cannot be opened is left out, and so is read again. */
+  async assets(enterprise: string): Promise<Map<string, HeldAsset>> {
+    const found = new Map<string, HeldAsset>();
+    for (let after = ''; ;) {
+      const query = ASSETS.with({ enterprise, after, most: MAX_READ });
+      const part = await this.database.read<{ id: string; details: string }>(query);
+      for (const { id, details } of part) {
+        const held = openAsset(this.texts, enterprise, details);
+        if (held) found.set(id, held);
+        after = id;
+      }
+      if (part.length < MAX_READ) return found;
+    }
+  }
+
+  /** The enterprises that orders named. */
+  async *ordered(): AsyncGenerator<readonly string[]> {
+    for (let after = ''; ;) {
+      const part = await this.database.read<{ id: string }>(ORDERED.with({ after, most: MAX_READ }));
+      yield part.map(({ id }) => id);
+      if (part.length < MAX_READ) return;
+      after = part.at(-1)?.id ?? '';
+    }
+  }
+
+  /** The channels that orders named. */
+  async channels(): Promise<readonly string[]> {
+    const found = await this.database.read<{ channel: string }>(CHANNELS.with({ most: MAX_READ }));
+    return found.map(({ channel }) => channel);
+  }
+
+  /** The number of enterprises that were not read since then, and the age of the oldest part; null: there is none. */
+  async unread(since: number): Promise<{ readonly unread: number; readonly oldestAt: number | null }> {
+    type Found = { readonly unread: number; readonly oldestAt: number | null };
+    const [found] = await this.database.read<Found>(UNREAD.with({ since }));
+    return found ?? { unread: 0, oldestAt: null };
+  }
+}

@@ -1,0 +1,240 @@
+import type { SealedTexts } from '../database/sealed-texts.ts';
+import { among, type Columns, columnNames, either, NOW, type Query, rows, sql } from '../database/sql.ts';
+import type { Step } from '../database/step.ts';
+import { eventWrites } from '../events/log/event-store.ts';
+import { addTasksAt, heldTasks, holdIn } from '../tasks/task-store.ts';
+import type { TaskHold } from '../tasks/task-worker.ts';
+import type { EstateChange } from './estate-changes.ts';
+import { eventsOf, tellNobody, writtenOf } from './estate-events-store.ts';
+import {
+  earliestEnd,
+  type EstateEnterprise,
+  type HeldAsset,
+  licencesOf,
+  NO_END,
+  storable,
+  estateRows,
+} from './estate-row.ts';
+import { keysOf, sealAsset } from './sealed-assets.ts';
+
+/** The kind of the tasks, each of which has the id of an enterprise. */
+export const ESTATE = 'estate';
+/** Tasks are taken by the time at which they were due, so one that was due so long ago comes before all that wait. */
+export const FIRST_MS = -10 * 365 * 86_400_000;
+/** A second refresh within this time is the first one. */
+const ONE_REFRESH_MS = 60_000;
+/** Two calls a second. */
+export const MIN_GAP_MS = 500;
+
+export const OF_ENTERPRISE = sql`platform = :platform AND enterprise = :enterprise`;
+const NAMED = rows('named', { enterprise: 'text' });
+const KNOWN = sql`
+  SELECT enterprise, asked_at FROM estate_enterprises
+  WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${NAMED}`)}`;
+const ADD = sql`
+  INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
+  SELECT CAST(:platform AS text), enterprise, 'unread', ${NOW}, 0 FROM ${NAMED} WHERE 1 = 1 ON CONFLICT DO NOTHING`;
+const ASKED = sql`UPDATE estate_enterprises SET asked_at = ${NOW} WHERE ${OF_ENTERPRISE}`;
+
+export interface ReadingCall {
+  readonly enterprise: string;
+  /** `named`: is read in its turn; `written`: is read next; `asked`: the same, but not twice within a minute. */
+  readonly why: 'named' | 'written' | 'asked';
+}
+
+/** Adds an enterprise that is not known, with its task, and calls for another reading of one that is. */
+export const want: Step<ReadingCall, undefined> = {
+  name: 'want an enterprise',
+  key: ({ enterprise }) => enterprise,
+  repeatable: true,
+  look: (wanted) => [KNOWN.with({ named: wanted.map(({ enterprise }) => ({ enterprise })) })],
+  decide: (wanted, [found = []], now) => {
+    const known = new Map(found.map((row) => [String(row['enterprise']), Number(row['asked_at'])]));
+    const fresh = wanted.filter(({ enterprise }) => !known.has(enterprise));
+    const next = wanted.filter(
+      ({ enterprise, why }) =>
+        why === 'written' || (why === 'asked' && (known.get(enterprise) ?? 0) <= now - ONE_REFRESH_MS),
+    );
+    const nextNames = new Set(next.map(({ enterprise }) => enterprise));
+    const inTurn = fresh.filter(({ enterprise }) => !nextNames.has(enterprise));
+    const asked = next.filter(({ why }) => why === 'asked');
+    return {
+      writes: [
+        ...(fresh.length > 0 ? [ADD.with({ named: fresh.map(({ enterprise }) => ({ enterprise })) })] : []),
+        ...asked.map(({ enterprise }) => ASKED.with({ enterprise })),
+        ...addTasksAt(ESTATE, [
+          ...next.map(({ enterprise }) => ({ name: enterprise, dueAt: now + FIRST_MS })),
+          ...inTurn.map(({ enterprise }) => ({ name: enterprise })),
+        ]),
+      ],
+    };
+  },
+};
+
+const LATER = either(sql`GREATEST(estate_turns.next_at, ${NOW})`, sql`max(estate_turns.next_at, ${NOW})`);
+const TURN = sql`
+  INSERT INTO estate_turns (platform, next_at, version) VALUES (:platform, ${NOW} + :gap, 0)
+  ON CONFLICT (platform) DO UPDATE SET next_at = ${LATER} + :gap RETURNING next_at - :gap - ${NOW} AS wait`;
+
+/** Takes the next turn of all replicas. Resolves to the ms until it comes. */
+export const takeTurn: Step<number, number> = {
+  name: 'take a turn of the estate',
+  key: () => '',
+  decide: ([gap]) => ({
+    writes: [TURN.with({ gap })],
+    results: ([taken]) => [Number(taken?.[0]?.['wait'] ?? gap)],
+  }),
+};
+
+const CHANGED = sql`
+  INSERT INTO estate_turns (platform, next_at, version) VALUES (:platform, 0, 1)
+  ON CONFLICT (platform) DO UPDATE SET version = estate_turns.version + 1`;
+const ASSET: Columns = { assetId: 'text', details: 'text' };
+const ROW: Columns = {
+  ...{ assetId: 'text', rowKey: 'text', productUri: 'text', productName: 'text', licenseType: 'text' },
+  ...{
+    member: 'text',
+    crmProduct: 'text',
+    endsAt: 'bigint',
+    month: 'bigint',
+    seenAt: 'bigint',
+    licences: 'bigint',
+  },
+  ...{ unassigned: 'bigint', inUse: 'bigint', isFirst: 'bigint', isFirstOfProduct: 'bigint' },
+};
+const KEY: Columns = { assetId: 'text', rowKey: 'text', key: 'text' };
+const ADD_ASSETS = sql`
+  INSERT INTO estate_assets (platform, enterprise, ${columnNames(ASSET)})
+  SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(ASSET)} FROM ${rows('assets', ASSET)}`;
+const ADD_ROWS = sql`
+  INSERT INTO estate_rows (platform, enterprise, ${columnNames(ROW)})
+  SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(ROW)} FROM ${rows('added', ROW)}`;
+const ADD_KEYS = sql`
+  INSERT INTO estate_keys (platform, enterprise, ${columnNames(KEY)})
+  SELECT CAST(:platform AS text), CAST(:enterprise AS text), ${columnNames(KEY)} FROM ${rows('keys', KEY)} WHERE true ON CONFLICT DO NOTHING`;
+const THESE = sql`
+  ${OF_ENTERPRISE} AND ${among(sql`asset_id`, sql`SELECT asset_id FROM ${rows('old', { assetId: 'text' })}`)}`;
+const DROP = [
+  sql`DELETE FROM estate_assets WHERE ${THESE}`,
+  sql`DELETE FROM estate_rows WHERE ${THESE}`,
+  sql`DELETE FROM estate_keys WHERE ${THESE}`,
+];
+const STATE = sql`UPDATE estate_enterprises SET state = :state, reason = :reason, seen_at = :seenAt WHERE ${OF_ENTERPRISE}`;
+const FORGET = [
+  sql`DELETE FROM estate_assets WHERE ${OF_ENTERPRISE}`,
+  sql`DELETE FROM estate_rows WHERE ${OF_ENTERPRISE}`,
+  sql`DELETE FROM estate_keys WHERE ${OF_ENTERPRISE}`,
+  sql`DELETE FROM estate_told WHERE ${OF_ENTERPRISE}`,
+  sql`DELETE FROM estate_enterprises WHERE ${OF_ENTERPRISE}`,
+];
+
+export interface Change {
+  /** The assets that have other rows from now on. */
+  readonly kept?: readonly HeldAsset[];
+  /** The ids of assets that are gone. */
+  readonly gone?: readonly string[];
+  /** What events tell of it. */
+  readonly changes?: readonly EstateChange[];
+  readonly state?: Omit<EstateEnterprise, 'enterpriseGlobalId'>;
+  /** The first reading has ended. */
+  readonly isFirst?: boolean;
+  /** Nothing of the enterprise is kept any more. */
+  readonly isForgotten?: true;
+}
+
+interface Work extends Change {
+  readonly hold: TaskHold;
+}
+
+/** Changes the copy of an enterprise, unless another process has its task. Resolves to whether it did. */
+export const changeWith = (texts: SealedTexts): Step<Work, boolean> => ({
+  name: 'change the estate',
+  key: ({ hold }) => hold.name,
+  bytes: ({ kept = [] }) =>
+    kept.reduce((sum, { products }) => sum + 1_000 + 1_000 * Math.max(1, products.length), 0),
+  look: (works) => [
+    heldTasks(
+      ESTATE,
+      works.map(({ hold }) => hold.name),
+    ),
+    writtenOf(
+      texts,
+      works.flatMap(({ changes = [] }) => changes),
+    ),
+  ],
+  decide: (works, [found, written], now) => {
+    const isHeld = works.map(({ hold }) => holdIn(found, hold.name, hold.attempt) === 'live');
+    const held = works.filter((_, at) => isHeld[at]);
+    const events = held.flatMap(({ changes = [] }) => eventsOf(texts, changes, written, now));
+    return {
+      writes: [CHANGED.with(), ...held.flatMap((work) => writesOf(texts, work)), ...eventWrites(events)],
+      results: () => isHeld,
+    };
+  },
+});
+
+function writesOf(texts: SealedTexts, work: Work): Query[] {
+  const { hold, kept = [], gone = [], state, isFirst = false, isForgotten } = work;
+  const enterprise = hold.name;
+  if (isForgotten) return FORGET.map((each) => each.with({ enterprise }));
+  const old = [...kept.map(({ asset }) => asset.assetId), ...gone].map((id) => ({ assetId: storable(id) }));
+  const listed = kept.map((each) => {
+    const assetId = storable(each.asset.assetId);
+    return { assetId, details: sealAsset(texts, enterprise, each) };
+  });
+  return [
+    ...(old.length > 0 ? DROP.map((each) => each.with({ enterprise, old })) : []),
+    ...(kept.length > 0
+      ? [
+          ADD_ASSETS.with({ enterprise, assets: listed }),
+          ADD_ROWS.with({ enterprise, added: kept.flatMap((each) => columnsOf(texts, enterprise, each)) }),
+          ADD_KEYS.with({ enterprise, keys: kept.flatMap((each) => findable(texts, enterprise, each)) }),
+        ]
+      : []),
+    ...(state ? [STATE.with({ enterprise, ...state })] : []),
+    ...(isFirst ? [tellNobody(enterprise)] : []),
+  ];
+}
+
+function columnsOf(texts: SealedTexts, enterprise: string, held: HeldAsset) {
+  const { asset, products, seenAt } = held;
+  return estateRows(enterprise, held).map(({ product, rowKey, ...row }, at) => ({
+    crmProduct: product?.crmProductId == null ? '' : keysOf(texts, product.crmProductId)[0],
+    productName: storable(product?.productName ?? ''),
+    month: monthOf(earliestEnd({ ...row, product })),
+    assetId: storable(asset.assetId),
+    rowKey,
+    productUri: storable(product?.productUri ?? ''),
+    licenseType: storable(asset.licenseType ?? ''),
+    member: storable(asset.memberGlobalId ?? ''),
+    endsAt: earliestEnd({ ...row, product }),
+    seenAt,
+    licences: licencesOf(product),
+    unassigned: Number(asset.isUnassigned),
+    inUse: Number(asset.memberGlobalId !== null || asset.lent === true),
+    isFirst: Number(at === 0),
+    isFirstOfProduct: Number(products.findIndex((each) => each.productUri === product?.productUri) === at),
+  }));
+}
+
+/** Months since the year 0; 0: it has no end. */
+function monthOf(endsAt: number): number {
+  const end = new Date(endsAt);
+  return endsAt === NO_END ? 0 : end.getUTCFullYear() * 12 + end.getUTCMonth();
+}
+
+/** What finds the asset, and with a key of a row what finds the row. */
+function findable(texts: SealedTexts, enterprise: string, held: HeldAsset) {
+  const { assetId, assetNum, customerId } = held.asset;
+  const hashed = (ids: readonly (string | null | undefined)[]) =>
+    ids.flatMap((id) => (id == null ? [] : keysOf(texts, id)[0]));
+  const ofRows = estateRows(enterprise, held).flatMap(({ rowKey, product }) => {
+    const { licenseOrderId, channelOrderId } = product ?? {};
+    return hashed([licenseOrderId, channelOrderId]).map((key) => ({ rowKey, key }));
+  });
+  const ofAsset = [...hashed([assetId, assetNum, customerId]), ...held.accounts];
+  return [...ofAsset.map((key) => ({ rowKey: '', key })), ...ofRows].map((each) => ({
+    ...each,
+    assetId: storable(assetId),
+  }));
+}

@@ -1,0 +1,46 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { EstateConfig } from '../config/app-config.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { edge } from '../shared/edge.ts';
+import { EstateRowsStore } from './estate-rows-store.ts';
+
+const DAY_MS = 86_400_000;
+const LOOK_MS = 60_000;
+
+/** Tells operators of enterprises that the copy could not read for a day, and how old its oldest part is. */
+@Injectable()
+export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly config: EstateConfig,
+    private readonly store: EstateRowsStore,
+    private readonly metrics: Metrics,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.refreshMs === undefined) return;
+    const look = edge('estate', () => this.#look());
+    this.#timer = setInterval(look, LOOK_MS).unref();
+    look();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** The number of enterprises that were not read for a day. */
+  async unread(): Promise<number> {
+    return this.config.refreshMs === undefined ? 0 : (await this.store.unread(Date.now() - DAY_MS)).unread;
+  }
+
+  /** While the database is away, the figures stay as they were. */
+  async #look(): Promise<void> {
+    const now = Date.now();
+    const found = await this.store.unread(now - DAY_MS).catch(() => undefined);
+    if (!found) return;
+    const { unread, oldestAt } = found;
+    this.metrics.set('gateway_estate_unread_enterprises', {}, unread);
+    this.metrics.set('gateway_estate_oldest_seconds', {}, oldestAt === null ? 0 : (now - oldestAt) / 1_000);
+  }
+}

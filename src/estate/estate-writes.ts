@@ -1,0 +1,77 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { EstateConfig } from '../config/app-config.ts';
+import { Generations } from '../read-cache/read-keys.ts';
+import { inBackground } from '../shared/edge.ts';
+import { EstateRowsStore } from './estate-rows-store.ts';
+
+const DAY_MS = 86_400_000;
+/** The fields of requests and orders that have ids, or numbers of assets and orders. */
+const IDS = /(?:Id|Num)s?$/;
+const MAX_IDS = 10_000;
+
+/** Has the enterprises read next that a write of this process may have changed, and notes what it named: no event tells of it. */
+@Injectable()
+export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #written = new Set<string>();
+  /** The ids that writes named, each with the time in which its write may still be carried out, in ms. */
+  readonly #named = new Map<string, number>();
+  #isNoting = false;
+  #noting = Promise.resolve();
+
+  constructor(
+    private readonly config: EstateConfig,
+    private readonly store: EstateRowsStore,
+    private readonly generations: Generations,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.refreshMs === undefined) return;
+    this.generations.onWrite(({ named, enterprises }) => {
+      const { ids, isLater } = idsIn(named);
+      for (const id of ids)
+        if (this.#named.size < MAX_IDS)
+          this.#named.set(id, Math.max(isLater ? DAY_MS : 0, this.#named.get(id) ?? 0));
+      for (const each of enterprises) this.#written.add(each);
+      this.#note();
+    });
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#noting;
+  }
+
+  /** Writes that end while the database notes others are noted together. */
+  #note(): void {
+    if (this.#isNoting) return;
+    this.#isNoting = true;
+    this.#noting = this.#noteAll();
+    inBackground('writes of the estate', () => this.#noting);
+  }
+
+  async #noteAll(): Promise<void> {
+    while (this.#written.size + this.#named.size > 0) {
+      const [named, written] = [[...this.#named], [...this.#written]];
+      this.#named.clear();
+      this.#written.clear();
+      // While the database is away, the next regular reading has to see the change.
+      await this.store.note(named).catch(() => undefined);
+      await this.store.want(written, 'written').catch(() => undefined);
+    }
+    this.#isNoting = false;
+  }
+}
+
+/** `isLater`: the platform may carry it out later, so that it changes things after its end. */
+function idsIn(named: readonly unknown[]): { readonly ids: readonly string[]; readonly isLater: boolean } {
+  const ids = new Set<string>();
+  let isLater = false;
+  const look = (value: unknown, field = '') => {
+    if (Array.isArray(value)) for (const each of value) look(each, field);
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, each] of Object.entries(value)) look(each, name);
+    else if (field === 'syncMode') isLater ||= value === 'async';
+    else if (typeof value === 'string' && value !== '' && IDS.test(field)) ids.add(value);
+  };
+  look(named);
+  return { ids: [...ids], isLater };
+}

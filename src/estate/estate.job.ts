@@ -1,0 +1,50 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { EstateConfig } from '../config/app-config.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
+import { Database } from '../database/database.ts';
+import { add } from '../tasks/task-store.ts';
+import { TaskWorker } from '../tasks/task-worker.ts';
+import { EstateDirectory } from './estate-directory.ts';
+import { EstateReading } from './estate-reading.ts';
+import { ESTATE, FIRST_MS } from './estate-steps-store.ts';
+
+/** The kind of the one task that looks for enterprises and endings: it does not wait for readings. */
+const LOOKS = 'estate-looks';
+
+/** Keeps the copy of the estate. Each enterprise has a task, and one process at a time has it. */
+@Injectable()
+export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #workers: readonly TaskWorker[];
+
+  constructor(
+    private readonly config: EstateConfig,
+    private readonly database: Database,
+    maintenance: Maintenance,
+    directory: EstateDirectory,
+    reading: EstateReading,
+  ) {
+    const isPaused = () => maintenance.stops('all');
+    this.#workers = [
+      // A write during a reading is read next.
+      new TaskWorker(database, {
+        ...{ kind: ESTATE, concurrency: 1, againMs: FIRST_MS, isPaused },
+        run: (hold) => reading.run(hold),
+      }),
+      new TaskWorker(database, {
+        ...{ kind: LOOKS, concurrency: 1, isPaused },
+        run: (hold) => directory.run(hold),
+      }),
+    ];
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.refreshMs === undefined) return;
+    for (const worker of this.#workers) worker.start();
+    // While the database is away, the task of an earlier start goes on.
+    await this.database.step(add, { kind: LOOKS, name: 'all' }).catch(() => undefined);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    if (this.config.refreshMs !== undefined) await Promise.all(this.#workers.map((each) => each.close()));
+  }
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { DESKTOP, PHONE, findings, useVisits } from '../support/browser.ts';
+import { until } from '../support/redis.ts';
+import { useStack } from '../support/stack.ts';
+
+/** The page of the estate in a browser, as the shipped gateway serves it. */
+
+const COMPANIES = { enterprises: 1, assets: 6, products: 2 };
+const { gateway } = useStack({
+  environment: { ESTATE_REFRESH: '6h' },
+  callers: [{ name: 'seller', scopes: ['estate:read'], enterprises: ['ent-0001'] }],
+  sandbox: { companies: COMPANIES },
+});
+const visit = useVisits();
+const key = () => gateway.keys['seller'] as string;
+const ROWS = COMPANIES.assets * COMPANIES.products;
+
+const rows = (page: Page) => page.locator('#list tbody tr');
+const isShown = (page: Page, text: string | RegExp) => page.locator('#count', { hasText: text }).waitFor();
+
+async function open(query = '', options = {}): Promise<Page> {
+  await visit.open(`${gateway.url}/estate${query}`, options);
+  const { page } = visit;
+  await page.getByLabel('API key or token').fill(key());
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await page.locator('#list table').or(page.getByText('Nothing is like that')).waitFor();
+  return page;
+}
+
+describe('the page of the estate', () => {
+  beforeAll(async () => {
+    await until('the company is read', async () => {
+      const { body } = await gateway.get('/v1/estate/summary', { key: key() });
+      return (body['enterprises'] as { state: string }[]).every(({ state }) => state === 'whole');
+    });
+  });
+
+  it('shows everything by the next end, and a press on the picture filters the list and the address', async () => {
+    const page = await open();
+    await isShown(page, `${ROWS} rows`);
+    const ends = await page.locator('#list tbody th').allInnerTexts();
+    expect(ends).toEqual(ends.toSorted());
+    const month = page.locator('.month:not([title*=": 0 "])').first();
+    const label = await month.getAttribute('title');
+    await month.press('Enter');
+    const count = Number(/: (\d+) product/.exec(label ?? '')?.[1]);
+    await isShown(page, new RegExp(`^${count} rows?$`));
+    expect(new URL(page.url()).searchParams.get('endsBefore')).toMatch(/^\d{4}-\d\d-01$/);
+    // What was pressed keeps the focus, so that the next key goes on from there.
+    expect(await page.locator(':focus').getAttribute('title')).toBe(label);
+    await page.goBack();
+    await isShown(page, `${ROWS} rows`);
+  });
+
+  it('takes the filters of a link, and finds a lock by its number', async () => {
+    const page = await open('?unassigned=true&sort=productUri');
+    await isShown(page, /^\d+ rows$/);
+    expect(await page.getByRole('checkbox', { name: 'assigned to nobody' }).isChecked()).toBe(true);
+    expect(new Set(await page.locator('#list tbody td:nth-child(7)').allInnerTexts())).toEqual(
+      new Set(['nobody']),
+    );
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await isShown(page, `${ROWS} rows`);
+    await page.getByLabel('Find').fill('8700010002');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await isShown(page, /^2 rows$/);
+    expect(new URL(page.url()).search).toBe('?find=8700010002');
+    expect(await rows(page).count()).toBe(2);
+  });
+
+  it('gives the list as CSV, and says what the gateway refuses', async () => {
+    const page = await open('?productUri=draft.pro');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const lines = readFileSync(await (await download).path(), 'utf8')
+      .trim()
+      .split(/\r?\n/);
+    expect(lines.length).toBe(1 + (await rows(page).count()));
+    await page.getByLabel('Ends from').fill('2027-02-01');
+    await page.getByLabel('Ends before').fill('2027-01-01');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.locator('#notice', { hasText: 'endsBefore' }).waitFor();
+  });
+
+  it.each([
+    ['desktop, light', DESKTOP, 'light'],
+    ['desktop, dark', DESKTOP, 'dark'],
+    ['phone, light', PHONE, 'light'],
+    ['phone, dark', PHONE, 'dark'],
+  ] as const)('has nothing to find for axe, and fits: %s', async (_, viewport, colorScheme) => {
+    const page = await open('', { viewport, colorScheme });
+    expect(await findings(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
+  });
+});

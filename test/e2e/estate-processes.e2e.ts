@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { newEncryptionKey } from '../support/canary.ts';
+import { emptyDatabase } from '../support/database.ts';
+import { endings } from '../support/endings.ts';
+import {
+  atPlatform,
+  ESTATE,
+  enterpriseOf,
+  isRead,
+  LIST,
+  namesOf,
+  REFRESH,
+  refresh,
+  rowsOf,
+  isState,
+  SUMMARY,
+} from '../support/estate.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { TestGateway } from '../support/gateway.ts';
+import { until } from '../support/redis.ts';
+import { TestSandbox } from '../support/sandbox.ts';
+import { useStack } from '../support/stack.ts';
+
+/** The copy of the estate by several processes, of a platform that shows little, and where it is off. */
+
+describe('the estate of a platform whose users see their own enterprise only', () => {
+  const { gateway } = useStack({
+    environment: ESTATE,
+    callers: [{ name: 'seller', enterprises: ['ent-meridian'] }],
+    sandbox: { profile: { usersSee: 'own' } },
+  });
+
+  it('has assets only where no user is shown the rest, and says so', async () => {
+    await refresh(gateway, 'ent-meridian');
+    await isState(gateway, 'ent-meridian', 'assets-only');
+    const rows = await rowsOf(gateway, '&enterpriseGlobalId=ent-meridian');
+    expect(rows.map(({ assetId, productId }) => [assetId, productId])).toEqual([
+      ['ast-2001', null],
+      ['ast-2002', null],
+    ]);
+    expect(await rowsOf(gateway, '&enterpriseGlobalId=ent-meridian&unassigned=true')).toEqual([]);
+    const { headers } = await gateway.get(LIST);
+    expect(Number(headers.get('x-estate-incomplete'))).toBeGreaterThan(0);
+    expect((await enterpriseOf(gateway, 'ent-meridian'))?.reason).toMatch(/^listAssetNums: /);
+  });
+});
+
+describe('a gateway without ESTATE_REFRESH', () => {
+  const { sandbox, gateway } = useStack();
+
+  it('answers 409 estate-off, and reads nothing by itself', async () => {
+    const answers = [
+      await gateway.get(LIST),
+      await gateway.get(SUMMARY),
+      await gateway.post(REFRESH, { enterpriseGlobalId: 'ent-harbour' }),
+    ];
+    expect(answers.map(({ status, body }) => [status, body['code']])).toEqual(
+      answers.map(() => [409, 'estate-off']),
+    );
+    expect(await sandbox.calls()).toEqual([]);
+  });
+});
+
+describe('several processes', () => {
+  const { ended, atEnd } = endings();
+  const ASSETS = 8;
+
+  it('E1 Two processes, one of which is killed, read each asset once, with two calls a second at most', async () => {
+    const sandbox = await TestSandbox.start({ companies: { enterprises: 1, assets: ASSETS, products: 1 } });
+    const { url, remove } = await emptyDatabase('postgres');
+    atEnd(() => sandbox.close());
+    atEnd(remove);
+    const callers = [{ name: 'seller', enterprises: ['ent-0001'] }];
+    const environment = { ...ESTATE, DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+    const first = new TestGateway(callers);
+    let process: Awaited<ReturnType<typeof startGatewayProcess>> | undefined;
+    await first.open(sandbox, environment, async (all) => (process = await startGatewayProcess(all)));
+    const second = ended(await TestGateway.start(sandbox, environment, callers));
+    const productCalls = async () => (await sandbox.journal('listAssetProducts')).map(({ path }) => path);
+    await until('some assets are read', async () => (await productCalls()).length >= 2);
+    process?.child.kill('SIGKILL');
+    await process?.ended;
+    await isRead(second, 1);
+    const own = (name: string) => name.startsWith('ent-0001');
+    expect(namesOf(await rowsOf(second))).toEqual((await atPlatform(sandbox)).filter(own));
+    const paths = await productCalls();
+    expect(new Set(paths).size).toBe(ASSETS);
+    // The one that was under way may be asked for again.
+    expect(paths.length).toBeLessThanOrEqual(ASSETS + 1);
+    const times = (await sandbox.calls()).map(({ at }) => Date.parse(at));
+    const lasted = Math.max(...times) - Math.min(...times);
+    // The first call may have come late.
+    expect((times.length - 1) * 500).toBeLessThanOrEqual(lasted + 5_000);
+    await first.stop();
+  });
+});

@@ -1,0 +1,335 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../src/database/database.ts';
+import { SealedTexts } from '../../src/database/sealed-texts.ts';
+import { sql } from '../../src/database/sql.ts';
+import { EventStore } from '../../src/events/log/event-store.ts';
+import { changesOf } from '../../src/estate/estate-changes.ts';
+import { EstateEvents } from '../../src/estate/estate-events-store.ts';
+import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-store.ts';
+import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
+import type { HeldAsset } from '../../src/estate/estate-row.ts';
+import { EstateRowsStore } from '../../src/estate/estate-rows-store.ts';
+import { ESTATE } from '../../src/estate/estate-steps-store.ts';
+import { take } from '../../src/tasks/task-store.ts';
+import type { TaskHold } from '../../src/tasks/task-worker.ts';
+import { newEncryptionKey } from '../support/canary.ts';
+import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
+import { settings } from '../support/settings.ts';
+
+const SEEN = Date.UTC(2026, 10, 20);
+const time = (ms: number) => new Date(ms).toISOString();
+
+interface Made {
+  readonly num?: string;
+  readonly type?: string;
+  readonly ends?: number | null;
+  readonly member?: string | null;
+  readonly isUnassigned?: boolean;
+  readonly products?: readonly { readonly uri: string; readonly ends?: number; readonly nodes?: number }[];
+  readonly seenAt?: number;
+  readonly accounts?: readonly string[];
+}
+
+function made(assetId: string, more: Made = {}): HeldAsset {
+  const { num = `N-${assetId}`, type = 'softkey', ends = null, member = null, isUnassigned = false } = more;
+  return {
+    asset: {
+      ...{ assetId, assetNum: num, licenseType: type, customerId: `Cus-${assetId}`, startsAt: null },
+      ...{ endsAt: ends === null ? null : time(ends), updatedAt: null, locked: false, frozen: false },
+      ...{ memberGlobalId: member, lent: false, online: false, lastOnlineAt: null, isUnassigned },
+    },
+    products: (more.products ?? []).map(({ uri, ends: end, nodes = 1 }, at) => ({
+      ...{
+        productId: `${assetId}-p${at}`,
+        productUri: uri,
+        productName: uri.toUpperCase(),
+        packageNum: null,
+      },
+      ...{
+        startsAt: null,
+        endsAt: end === undefined ? null : time(end),
+        trial: false,
+        limitConcurrent: nodes,
+      },
+      ...{ licenseOrderId: `Lic-${assetId}`, channelOrderId: `SO-${assetId}`, crmProductId: null },
+    })),
+    read: { at: SEEN, updatedAt: null },
+    seenAt: more.seenAt ?? SEEN,
+    accounts: more.accounts ?? [],
+    isNew: false,
+  };
+}
+
+describe.each(engines)('the copy of the estate: %s', (engine) => {
+  let database: Database;
+  let rows: EstateRowsStore;
+  let lists: EstateListStore;
+  let texts: SealedTexts;
+  const ends: (() => unknown)[] = [];
+
+  beforeAll(async () => {
+    const { url, remove } = await emptyDatabase(engine);
+    ({ database } = await openDatabase(url));
+    const { database: kept } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
+    texts = new SealedTexts(kept.encryptionKeys, 'platform');
+    rows = new EstateRowsStore(database, texts);
+    lists = new EstateListStore(database, texts);
+    ends.push(() => database.close(), remove);
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+
+  /** Takes the tasks of all enterprises that are due. */
+  async function held(count = 100): Promise<ReadonlyMap<string, TaskHold>> {
+    const attempt = randomUUID();
+    const taken = await database.step(take, { kind: ESTATE, attempt, count, leaseMs: 60_000 });
+    const over = new AbortController().signal;
+    return new Map(taken.map(({ name }) => [name, { name, attempt, over }]));
+  }
+  async function begun(enterprise: string): Promise<TaskHold> {
+    await rows.want([enterprise], 'named');
+    return (await held()).get(enterprise) as TaskHold;
+  }
+  const idsOf = async (query: WantedRows, order: EstateOrder = 'endsAt') =>
+    (await lists.page(query, order, 0, 100)).found.map(
+      ({ asset, product }) => product?.productId ?? asset.assetId,
+    );
+
+  it('finds each row by each filter, in each order, and streams the same rows', async () => {
+    const enterprise = 'ent-a';
+    const hold = await begun(enterprise);
+    const [soon, late] = [SEEN + 1_000, SEEN + 2_000];
+    const kept = [
+      made('a1', {
+        products: [
+          { uri: 'draft', ends: late },
+          { uri: 'cloud', nodes: 5 },
+        ],
+        member: 'mem-1',
+        accounts: [rows.keyOf('Anna@acme')],
+      }),
+      made('a2', { type: 'cloud_account', ends: soon, isUnassigned: true, seenAt: SEEN - 1 }),
+      made('a3', { ends: soon, products: [{ uri: 'draft', ends: late, nodes: -1 }] }),
+    ];
+    expect(await rows.change(hold, { kept })).toBe(true);
+    const of = (query: WantedRows) => idsOf({ enterprise, ...query });
+    expect(await of({})).toEqual(['a2', 'a3-p0', 'a1-p0', 'a1-p1']);
+    expect(await of({ licenseType: 'cloud_account' })).toEqual(['a2']);
+    expect(await of({ productUri: 'draft' })).toEqual(['a3-p0', 'a1-p0']);
+    expect(await of({ endsBefore: late })).toEqual(['a2', 'a3-p0']);
+    expect(await of({ endsAfter: late })).toEqual(['a1-p0']);
+    expect(await of({ unassigned: true })).toEqual(['a2']);
+    expect(await of({ unassigned: false })).toEqual(['a3-p0', 'a1-p0', 'a1-p1']);
+    expect(await of({ member: 'mem-1', productUri: 'cloud' })).toEqual(['a1-p1']);
+    const found: [string, string[]][] = [
+      ['n-A1', ['a1-p0', 'a1-p1']],
+      ['A3', ['a3-p0']],
+      ['anna@ACME', ['a1-p0', 'a1-p1']],
+      ['lic-a3', ['a3-p0']],
+      ['so-A3', ['a3-p0']],
+      ['cus-a2', ['a2']],
+      ['%', []],
+      ["' OR 1=1 --", []],
+    ];
+    for (const [find, ids] of found) expect([find, await of({ find })]).toEqual([find, ids]);
+    for (const order of estateOrders.words) {
+      const ids = await idsOf({ enterprise }, order);
+      const pages = await Promise.all([3, 2, 1, 0].map((at) => lists.page({ enterprise }, order, at, 1)));
+      expect([order, pages.map(({ found: [row] }) => row?.product?.productId ?? row?.asset.assetId)]).toEqual(
+        [order, ids.toReversed()],
+      );
+      expect([order, ids.toSorted()]).toEqual([order, ['a1-p0', 'a1-p1', 'a2', 'a3-p0']]);
+      const streamed: string[] = [];
+      for await (const part of lists.all({ enterprise }, order, 1))
+        streamed.push(...part.map(({ asset, product }) => product?.productId ?? asset.assetId));
+      expect([order, streamed]).toEqual([order, ids]);
+      const back = order.startsWith('-') ? order.slice(1) : `-${order}`;
+      expect(await idsOf({ enterprise }, back as EstateOrder)).toEqual(ids.toReversed());
+    }
+    expect((await idsOf({ enterprise }, 'seenAt'))[0]).toBe('a2');
+    expect(await lists.sums({ enterprise })).toEqual({
+      assets: 3,
+      products: 3,
+      unassigned: 1,
+      endingByMonth: [{ month: '2026-11', products: 2, licences: 2 }],
+      byProduct: [
+        {
+          productUri: 'cloud',
+          productName: 'CLOUD',
+          assets: 1,
+          licences: 5,
+          unassigned: 0,
+          nextEndsAt: null,
+        },
+        {
+          productUri: 'draft',
+          productName: 'DRAFT',
+          assets: 2,
+          licences: 2,
+          unassigned: 0,
+          nextEndsAt: null,
+        },
+      ],
+    });
+  });
+
+  it('shows a reader the rows of granted enterprises only', async () => {
+    for (const enterprise of ['ent-b', 'ent-c'])
+      await rows.change(await begun(enterprise), {
+        kept: [made(`of-${enterprise}`, { num: 'N-shared' })],
+      });
+    const granted = new Set(['ent-b']);
+    expect(await idsOf({ granted, find: 'n-shared' })).toEqual(['of-ent-b']);
+    expect(await idsOf({ granted })).toEqual(['of-ent-b']);
+    expect(await idsOf({ granted, enterprise: 'ent-c' })).toEqual([]);
+    expect(await idsOf({ granted: new Set() })).toEqual([]);
+    expect((await lists.sums({ granted })).assets).toBe(1);
+    const known = await lists.enterprises({ granted });
+    expect(known.map(({ enterpriseGlobalId }) => enterpriseGlobalId)).toEqual(['ent-b']);
+  });
+
+  it('keeps nothing of an attempt that has lost its task, and replaces an asset as a whole', async () => {
+    const hold = await begun('ent-d');
+    const state = { state: 'whole', reason: null, seenAt: SEEN } as const;
+    await rows.change(hold, { kept: [made('d1', { products: [{ uri: 'a' }, { uri: 'b' }] }), made('d2')] });
+    expect(await rows.change({ ...hold, attempt: 'another' }, { gone: ['d1'], state })).toBe(false);
+    expect(await idsOf({ enterprise: 'ent-d' })).toEqual(['d1-p0', 'd1-p1', 'd2']);
+    const again = made('d1', { products: [{ uri: 'a' }] });
+    expect(await rows.change(hold, { kept: [again], gone: ['d2'], state })).toBe(true);
+    expect(await idsOf({ enterprise: 'ent-d' })).toEqual(['d1-p0']);
+    expect(await rows.assets('ent-d')).toEqual(new Map([['d1', again]]));
+    expect(await rows.enterprise('ent-d')).toMatchObject({ enterpriseGlobalId: 'ent-d', ...state });
+    await rows.change(hold, { isForgotten: true });
+    expect([await rows.enterprise('ent-d'), (await rows.assets('ent-d')).size]).toEqual([undefined, 0]);
+  });
+
+  it('keeps no account and no name in plain, and no detail', async () => {
+    const hold = await begun('ent-e');
+    const account = 'secretary@acme';
+    await rows.change(hold, {
+      kept: [made('e1', { products: [{ uri: 'draft' }], accounts: [rows.keyOf(account)] })],
+    });
+    const kept = await database.read(
+      sql`SELECT key, details FROM estate_assets AS own JOIN estate_keys AS known ON known.asset_id = own.asset_id
+        WHERE own.platform = :platform AND own.enterprise = 'ent-e'`.with(),
+    );
+    expect(kept.length).toBeGreaterThan(1);
+    expect(JSON.stringify(kept)).not.toMatch(/secretary|draft/);
+    expect(await idsOf({ find: account })).toEqual(['e1-p0']);
+  });
+
+  it('reads an enterprise that is asked for before all others, and once within a minute', async () => {
+    await rows.want(['ent-f', 'ent-g', 'ent-h'], 'named');
+    await rows.want(['ent-h'], 'asked');
+    const first = await held(1);
+    expect([...first.keys()]).toEqual(['ent-h']);
+    await rows.want(['ent-h'], 'asked');
+    const [task] = await database.read<{ calls: number }>(
+      sql`SELECT calls FROM tasks WHERE platform = :platform AND name = 'ent-h'`.with(),
+    );
+    expect(task?.calls).toBe(2);
+  });
+
+  describe('its events', () => {
+    let feed: EventStore;
+    let events: EstateEvents;
+    beforeAll(() => {
+      feed = new EventStore(database);
+      events = new EstateEvents(database, texts);
+    });
+    const state = { state: 'whole', reason: null, seenAt: SEEN } as const;
+    /** What each event since then tells. */
+    async function told(after: string): Promise<string[]> {
+      const { found } = await feed.read(after, 100);
+      return found.map((move) => {
+        const row = events.rowIn(move);
+        return `${move.of}.${move.state} ${row?.enterpriseGlobalId} ${row?.productId ?? row?.assetId}`;
+      });
+    }
+    const change = (enterprise: string, before: HeldAsset | undefined, after: HeldAsset | undefined) => ({
+      ...(after && { kept: [after] }),
+      ...(!after && before && { gone: [before.asset.assetId] }),
+      changes: changesOf(enterprise, before, after, SEEN),
+    });
+
+    it('E3 What the platform changed is told once, in the transaction that keeps it', async () => {
+      const hold = await begun('ent-i');
+      const after = await feed.newest();
+      const first = made('i1', { products: [{ uri: 'a' }, { uri: 'b' }] });
+      await rows.change(hold, { kept: [first], state });
+      const second = made('i1', { member: 'mem-i', products: [{ uri: 'a' }] });
+      const steps = [change('ent-i', first, second), change('ent-i', second, undefined)];
+      for (const step of steps) {
+        expect(await rows.change({ ...hold, attempt: 'another' }, step)).toBe(false);
+        expect(await rows.change(hold, step)).toBe(true);
+      }
+      const fresh = { ...made('i2', { products: [{ uri: 'a' }] }), read: null, products: [], isNew: true };
+      await rows.change(hold, change('ent-i', undefined, fresh));
+      const whole = made('i2', { products: [{ uri: 'a' }] });
+      await rows.change(hold, change('ent-i', fresh, whole));
+      expect(await told(after)).toEqual([
+        'estate.changed ent-i i1-p0',
+        'estate.removed ent-i i1-p1',
+        'estate.removed ent-i i1-p0',
+        'estate.added ent-i i2-p0',
+      ]);
+    });
+
+    it('tells nothing that a write through the gateway named, at its time or until it is carried out', async () => {
+      const hold = await begun('ent-j');
+      const now = Date.now();
+      const old = (id: string, seenAt = now) => made(id, { seenAt, products: [{ uri: 'a' }] });
+      const assets = [old('j1'), old('j2'), old('j3', now + 3_600_000), old('j4', now + 3_600_000)];
+      await rows.change(hold, { kept: assets, state });
+      const after = await feed.newest();
+      // j2 was seen after the write; that of j3 may be carried out for a day, and that of j4 is over.
+      await rows.note([
+        ['N-J1', 0],
+        ['SO-j3', 86_400_000],
+        ['j4', 0],
+      ]);
+      for (const asset of assets) await rows.change(hold, change('ent-j', asset, { ...asset, products: [] }));
+      expect(await told(after)).toEqual(['estate.removed ent-j j2-p0', 'estate.removed ent-j j4-p0']);
+    });
+
+    it('E4 Each end is told once for each distance, by whichever process, and not of what nobody has', async () => {
+      const hold = await begun('ent-k');
+      const day = 86_400_000;
+      const endIn = (days: number) => Date.now() + days * day - 60_000;
+      const of = (id: string, days: number, member: string | null = 'mem-k') =>
+        made(id, { member, products: [{ uri: 'a', ends: endIn(days) }] });
+      const first = [of('k1', 60)];
+      await rows.change(hold, { kept: first, state, isFirst: true });
+      const after = await feed.newest();
+      await events.tellEndings();
+      const kept = [of('k2', 60), of('k3', 30), of('k4', 7), of('k5', 1), of('k6', 20), of('k7', 7, null)];
+      await rows.change(hold, { kept });
+      await Promise.all([events.tellEndings(), events.tellEndings(), events.tellEndings()]);
+      // The same end is told once, also after another reading; another end of the same row is told.
+      await rows.change(hold, { kept });
+      await events.tellEndings();
+      await rows.change(hold, { kept: [of('k3', 7)] });
+      await events.tellEndings();
+      expect((await told(after)).toSorted()).toEqual(
+        ['k2', 'k3', 'k3', 'k4', 'k5'].map((id) => `estate.ending ent-k ${id}-p0`),
+      );
+    });
+  });
+
+  it('gives all replicas together two turns a second at most', async () => {
+    const waits = await Promise.all([
+      rows.turn(0),
+      rows.turn(0),
+      rows.turn(0),
+      rows.turn(2_000),
+      rows.turn(0),
+    ]);
+    const sorted = waits.toSorted((one, other) => one - other);
+    expect(sorted[0]).toBeLessThanOrEqual(0);
+    // Each is 500 ms after the one before, less the time between the steps.
+    expect(sorted[1]).toBeLessThanOrEqual(500);
+    expect(sorted[4]).toBeGreaterThan((sorted[1] ?? 0) + 1_000);
+  });
+});
