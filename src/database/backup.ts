@@ -17,8 +17,8 @@ import { loadConfig } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 
 /**
- * `npm run database-backup -- <file>`: copies the database of SQLite into a new file, while gateways go on. It is part of the build, so that the
- * image has it too (`node dist/bundle/database-backup.js <file>`).
+ * `npm run database-backup -- <file>` copies the database of SQLite into a new file while gateways keep running. It is part of the build,
+ * so that the image has it too (`node dist/bundle/database-backup.js <file>`).
  */
 
 /** Another process may hold the lock of the file for this long. */
@@ -46,7 +46,7 @@ function backUp(options: readonly string[]): void {
   process.stdout.write(`${target} has the database as it is now (${statSync(target).size} bytes).\n`);
 }
 
-/** The copy gets its name when it is whole and on the disk. */
+/** Writes the copy under a temporary name, and renames it once the copy is whole and on the disk. */
 function copy(path: string, target: string): void {
   try {
     accessSync(dirname(target), constants.W_OK);
@@ -57,7 +57,7 @@ function copy(path: string, target: string): void {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
   try {
     database.prepare('VACUUM INTO ?').run(part);
-    // It has the names of callers and orders in the clear, as the original has.
+    // The copy has the names of callers and orders in plain text, as the original has.
     chmodSync(part, statSync(path).mode);
     const file = openSync(part, 'r+');
     fsyncSync(file);

@@ -1,14 +1,14 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { FaultReason } from './engine.ts';
 
-/** `unreadable`: a record is damaged; `sealed`: the gateway lacks the key of a record; `abandoned`: the caller hung up. */
+/** `unreadable`: a record is damaged. `sealed`: the gateway lacks the key of a record. `abandoned`: the caller hung up. */
 type Reason = FaultReason | 'unreadable' | 'sealed' | 'abandoned';
 
 const NOTHING_SENT = 'Nothing was sent to the platform.';
 const AWAY = `The database of the gateway does not respond. ${NOTHING_SENT}`;
 const NO_WRITES = `The database of the gateway takes no writes. ${NOTHING_SENT}`;
 const STOPPED = `The database of the gateway cannot be used until its operator has looked at it. ${NOTHING_SENT}`;
-/** For every other reason the database does not respond. */
+/** For every reason that is not in this table the detail says that the database does not respond. */
 const DETAILS: Partial<Record<Reason, string>> = {
   full: NO_WRITES,
   'read-only': NO_WRITES,
@@ -22,7 +22,7 @@ const DETAILS: Partial<Record<Reason, string>> = {
   abandoned: `The caller hung up before the gateway had recorded this write. ${NOTHING_SENT}`,
 };
 
-/** The database cannot say what is recorded, so the gateway sends nothing to the platform. */
+/** Refuses a request, because the database cannot say what is recorded. The gateway sends nothing to the platform then. */
 export class DatabaseUnavailable extends ProblemException {
   override readonly name = 'DatabaseUnavailable';
 
@@ -32,13 +32,13 @@ export class DatabaseUnavailable extends ProblemException {
   ) {
     super('dependency-unavailable', {
       detail: DETAILS[reason] ?? AWAY,
-      // A repeat does not help where a key is missing: the operator has to correct the configuration.
+      // A repeat does not help while a key is missing: the operator has to correct the configuration.
       ...(reason === 'sealed' ? { retryable: false } : { retryAfter: 1 }),
       cause,
     });
   }
 
-  /** The database did not respond, so a step may have been carried out. */
+  /** True if the database did not respond. A step may have been carried out then. */
   get isAway(): boolean {
     return !(this.reason in DETAILS);
   }

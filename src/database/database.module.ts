@@ -8,7 +8,7 @@ import { SealedTexts } from './sealed-texts.ts';
 import type { SeenPlace } from './seen-memory.ts';
 import { trustReasons } from './trust.ts';
 
-/** The database for every module. */
+/** Provides the database to every module. */
 @Global()
 @Module({
   providers: [
@@ -53,7 +53,7 @@ export class DatabaseModule implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** Where Redis is emptied too, the next commit fills it again. */
+/** The place in Redis for what gateways have seen. If Redis is emptied, the next commit fills it again. */
 function seenInRedis(redis: SharedRedis): SeenPlace {
   const key = `${redis.environment}:database`;
   return {

@@ -12,8 +12,8 @@ import type { Step } from './step.ts';
 import { Trust } from './trust.ts';
 
 /**
- * What must not be lost is kept here. A store knows this class and SQL, and nothing of engines. A read or a step that the database cannot do
- * rejects with {@link DatabaseUnavailable}.
+ * Keeps all data that must not be lost. A store knows this class and SQL, and nothing of engines. A read or a step that the database cannot
+ * do rejects with {@link DatabaseUnavailable}.
  */
 export class Database {
   readonly trust: Trust;
@@ -34,7 +34,7 @@ export class Database {
     this.#engine.listen((channel) => this.#wake([channel]));
   }
 
-  /** Throws {@link ConfigError} where the start is refused, and resolves where the database is only away. */
+  /** Throws {@link ConfigError} if the start is refused. Resolves if the database is only away. */
   async open(): Promise<void> {
     try {
       await this.trust.start();
@@ -50,7 +50,7 @@ export class Database {
     await this.#memory?.flush();
   }
 
-  /** One statement that changes nothing, on a connection of its own. Its rows have to be bounded by the statement, in number and in bytes. */
+  /** Runs one statement that changes nothing, on a connection of its own. The statement has to bound its rows in number and in bytes. */
   async read<R>(query: Query): Promise<readonly R[]> {
     return (await told(this.#engine.read(query))) as readonly R[];
   }
@@ -60,8 +60,8 @@ export class Database {
   }
 
   /**
-   * Resolves when a step of any process has woken the channel, or when it is time to ask all the same. Call it before the read that it is
-   * for: what is committed meanwhile has woken it.
+   * Resolves when a step of any process has woken the channel, or when it is time to read without a wake-up. Call it before the read: a
+   * commit after the call then still wakes the caller.
    */
   async woken(channel: string, signal?: AbortSignal): Promise<void> {
     const waiting = this.#waiting.get(channel) ?? new Set();

@@ -1,23 +1,25 @@
 import type { Query } from './sql.ts';
 
-/** Columns that are true or false are 1 or 0, and JSON is text, with both engines. */
+/** A value of a column. Both engines store true and false as 1 and 0, and JSON as text. */
 export type Value = string | number | null | Uint8Array;
 export type SqlRow = Readonly<Record<string, Value>>;
 export type Rows = readonly SqlRow[];
 
-/** The rows that a statement found, as its store knows them. */
+/** Returns the rows that a statement found, in the type that its store knows. */
 export function rowsAs<Row extends object>(found: readonly object[] | undefined): readonly Row[] {
   return (found ?? []) as readonly Row[];
 }
 
 /**
- * - `away`: there was no answer, or no connection; nothing was done.
- * - `unknown`: the answer to a commit did not come; it was carried out, or it was not.
- * - `stopped`: the database cannot be trusted (trust.ts); nothing was done.
- * - `conflict`: another transaction was faster; nothing was done, and it may be tried again at once.
- * - `full`, `read-only`, `rights`, `unready`, `damaged`: the database takes no writes of the gateway, and an operator has to act; nothing was done.
+ * Why the database did not do its work. Nothing was done, except where the reason says something else.
+ *
+ * - `away`: there was no answer, or no connection.
+ * - `unknown`: the answer to a commit did not arrive. The commit was carried out, or it was not.
+ * - `stopped`: the database cannot be trusted (trust.ts).
+ * - `conflict`: another transaction was faster. This one may be tried again at once.
+ * - `full`, `read-only`, `rights`, `unready`, `damaged`: the database accepts no writes of the gateway, and an operator has to act.
  * - `refused`: the database does not let the gateway in.
- * - `broken`: the statement or its values are wrong; nothing was done.
+ * - `broken`: the statement or its values are wrong.
  */
 export type FaultReason =
   | 'away'
@@ -42,41 +44,41 @@ export class DatabaseFault extends Error {
   }
 }
 
-/** What keeps a server or a file from being trusted with orders, or weakens its promise. */
+/** The properties that forbid to trust a server or a file with orders, or that weaken its promise. */
 export interface Fitness {
-  /** Orders stop. Each begins with a verb: "runs with fsync = off: …". */
+  /** The gateway stops orders for these reasons. Each begins with a verb: "runs with fsync = off: …". */
   readonly unfit: readonly string[];
-  /** Orders go on, and the log has a line. */
+  /** The gateway logs these reasons, and orders go on. */
   readonly weak: readonly string[];
 }
 
 export interface Patience {
-  /** It may take minutes, as a change of large tables does. */
+  /** True if the transaction may take minutes, as a change of large tables does. */
   readonly isPatient?: boolean;
 }
 
 export type Decide = (found: readonly Rows[]) => readonly Query[] | undefined;
 
-/** A database, of one kind. It knows nothing of what is kept in it. Every call rejects with a {@link DatabaseFault} where it fails. */
+/** A database of one kind. It knows nothing of the records in it. Every call that fails rejects with a {@link DatabaseFault}. */
 export interface Engine {
   readonly kind: 'postgres' | 'sqlite';
   /** The number of transactions that run at once. */
   readonly lanes: number;
-  /** Another process may write, and `listen` does not hear of it: waiters have to ask this often. */
+  /** Waiters have to read this often, because `listen` does not report the writes of other processes. */
   readonly askEveryMs: number;
-  /** Throws {@link ConfigError} where the start is refused, and resolves where the database is only away. */
+  /** Throws {@link ConfigError} if the start is refused. Resolves if the database is only away. */
   open(): Promise<void>;
   close(): Promise<void>;
   read(query: Query): Promise<Rows>;
   /**
-   * One transaction in two trips. The first runs `look`, which may lock rows. `decide` gets what was found and gives what is to be written,
-   * or undefined: nothing, and the transaction is rolled back. The second trip writes and commits, so no lock that a write takes is held
-   * while this process stands still. Without `look` there is one trip.
+   * Runs one transaction in two trips. The first trip runs `look`, which may lock rows. `decide` gets the rows and returns the writes;
+   * undefined rolls the transaction back. The second trip writes and commits, so no lock of a write is held while this process stands
+   * still. Without `look` there is one trip.
    */
   transact(look: readonly Query[], decide: Decide, options?: Patience): Promise<readonly Rows[]>;
-  /** What to write so that other processes hear of it; undefined: they ask. */
+  /** The write that notifies other processes. Undefined if the other processes poll instead. */
   notice(channel: string): Query | undefined;
-  /** `heard` gets the channels of notices of any process. */
+  /** Calls `heard` with the channels of notices of any process. */
   listen(heard: (channel: string) => void): void;
   fitness(): Promise<Fitness>;
 }

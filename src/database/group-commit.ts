@@ -3,23 +3,23 @@ import { DatabaseFault, type Engine, type Rows } from './engine.ts';
 import { NOW, type Query, sql } from './sql.ts';
 import { type Decision, MAX_GROUP, MAX_GROUP_BYTES, RAISE, type Step } from './step.ts';
 
-/** A transaction that lost against another one runs again, this number of times at most. */
+/** A transaction that lost against another one runs again up to this number of times. */
 const MAX_CONFLICTS = 8;
-/** Connections that have ended while nobody used them are found by their use. */
+/** The most reconnects for one transaction: a connection that ended while it was idle is noticed only when it is used. */
 const MAX_RECONNECTS = 2;
 const WITHIN_MS = 5_000;
 
 const LOOK_AT_CLOCK = sql`SELECT ${NOW} AS now`.with();
 
-/** What watches over the trust in the database, as far as a transaction needs it. */
+/** The part of the watch over the trust in the database that a transaction needs. */
 export interface Guard {
-  /** Rejects a step before it begins. */
+  /** The fault with which a step is rejected before it begins. */
   readonly refusal: DatabaseFault | undefined;
-  /** What a transaction that begins now reads, and a function that gives the fault that its rows show. */
+  /** Returns the query that a new transaction adds to its reads, and a function that returns the fault that the rows of the query show. */
   watch(): { readonly query: Query; readonly check: (found: Rows) => DatabaseFault | undefined };
-  /** A commit has raised these numbers. */
+  /** Tells the watch that a commit has raised these numbers. */
   raised(found: Rows): void;
-  /** A write has failed, or succeeded. */
+  /** Tells the watch that a write has failed, or succeeded. */
   wrote(fault: DatabaseFault | undefined): void;
 }
 
@@ -37,8 +37,9 @@ interface Waiting {
 type AnyStep = Step<never, unknown>;
 
 /**
- * Steps of one turn of the event loop that are of one kind go to the database in one transaction. While all lanes are busy, further ones
- * collect. Each gets its own result, or its own fault: a transaction that fails for a reason of its values is repeated one by one.
+ * Sends the steps of one kind that begin in one turn of the event loop to the database in one transaction. While all lanes are busy,
+ * further steps collect. Each step gets its own result, or its own fault: if a transaction fails because of its values, its steps are
+ * repeated one by one.
  */
 export class GroupCommit {
   readonly #queues = new Map<AnyStep, Waiting[]>();
@@ -74,7 +75,7 @@ export class GroupCommit {
     return promise;
   }
 
-  /** At the end of the turn, so that its other steps come too. */
+  /** Starts the transactions at the end of the turn, so that the other steps of the turn join them. */
   #plan(): void {
     if (this.#isPlanned || this.#busy >= this.engine.lanes) return;
     this.#isPlanned = true;
@@ -86,7 +87,7 @@ export class GroupCommit {
     );
   }
 
-  /** The kind of step that has waited the longest since its last transaction comes first: a Map keeps the order in which they came. */
+  /** Starts the kind of step that has waited the longest since its last transaction. A Map keeps the order in which the kinds arrived. */
   #startNext(): void {
     const [next] = this.#queues;
     if (!next) return;
@@ -153,9 +154,9 @@ export class GroupCommit {
     const inputs = group.map(({ input }) => input) as [never];
     if (step.guarded && this.guard.refusal) throw this.guard.refusal;
     const look = step.look?.(inputs) ?? [];
-    // What the gateway knows before the transaction begins, the database has to know.
+    // The watch starts before the transaction: the database must have everything that the gateway has seen by then.
     const watched = step.guarded ? this.guard.watch() : undefined;
-    // The clock comes after the look, which may have waited for a lock: what happened meanwhile is not in the future.
+    // The clock is read after the look, which may have waited for a lock. Otherwise changes during the wait would lie in the future.
     const looks = look.length === 0 ? [] : [...look, LOOK_AT_CLOCK, ...(watched ? [watched.query] : [])];
     let decision: Decision<unknown> | undefined;
     let wakes: readonly string[] = [];
@@ -176,7 +177,7 @@ export class GroupCommit {
       if (error instanceof DatabaseFault) this.guard.wrote(error);
       throw error;
     }
-    // One that only looked shows nothing.
+    // A transaction without writes does not show whether writes succeed.
     if (written.length > 0) this.guard.wrote(undefined);
     if (doubt) throw doubt;
     if (!decision) throw new Error(`${step.name} has decided nothing`);

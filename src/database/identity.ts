@@ -4,13 +4,13 @@ import { either, FOR_UPDATE, NOW, type Query, rows, sql } from './sql.ts';
 
 /** The identity of a platform's records in a database, and its numbers, which only rise. */
 export interface Identity extends Seen {
-  /** When a gateway noticed that commits are missing; null: none has. */
+  /** When a gateway noticed that commits are missing. Null if no gateway noticed a loss. */
   readonly lostAt: number | null;
-  /** The highest numbers that such a gateway had seen. */
+  /** The highest numbers that the gateway which noticed the loss had seen. */
   readonly lostSeen: Readonly<Record<string, number>>;
 }
 
-/** The numbers that {@link raise} takes. */
+/** The names of the numbers that {@link raise} raises. */
 const NAMES = ['begun', 'feed'];
 
 export const LOOK = sql`
@@ -36,7 +36,7 @@ const CONFIRM = sql`
   WHERE platform = :platform`;
 const SET_NUMBER = sql`UPDATE numbers SET value = :value WHERE platform = :platform AND name = :name AND value < :value`;
 
-/** Undefined where the platform has none. */
+/** Returns undefined if the platform has no identity. */
 export function identityIn(found: Rows): Identity | undefined {
   const [first] = found;
   if (!first) return undefined;
@@ -59,7 +59,7 @@ function makes(identity: string): Query[] {
   return [MAKE.with({ identity }), MAKE_NUMBERS.with({ numbered: NAMES.map((name) => ({ name })) })];
 }
 
-/** Notes the highest numbers that a gateway has seen of a database that has lower ones. */
+/** Records the highest numbers that a gateway has seen, in a database that has lower ones. */
 export async function loss(engine: Engine, seen: Seen['numbers']): Promise<void> {
   await engine.transact([LOST.with()], ([found]) => {
     const noted = highest(numbersIn(found?.[0]?.['lost_seen']), seen);

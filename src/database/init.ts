@@ -10,8 +10,8 @@ import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { besideFile, highest, SeenMemory } from './seen-memory.ts';
 
 /**
- * `npm run database-init [-- --yes]`: an operator makes the database ready, or confirms that the gateway may trust it with its present content.
- * It is part of the build, so that the image has it too (`node dist/bundle/database-init.js`).
+ * `npm run database-init [-- --yes]` makes the database ready. An operator also confirms with it that the gateway may trust the present
+ * content of the database. It is part of the build, so that the image has it too (`node dist/bundle/database-init.js`).
  */
 
 const OPTION = '--yes';

@@ -9,8 +9,9 @@ const LOCKED = sql`SELECT key_checks FROM identities WHERE platform = :platform 
 const KEEP = sql`UPDATE identities SET key_checks = :checks WHERE platform = :platform`;
 
 /**
- * Keeps a check value of each encryption key that the database does not know yet. Returns the ids of keys that it knows and the gateway does
- * not have. Throws {@link ConfigError} where an id has another key now: the gateway could read nothing that the former one has sealed.
+ * Keeps a check value of each encryption key that the database does not know yet. Returns the ids of the keys that the database knows and
+ * the gateway lacks. Throws {@link ConfigError} if an id belongs to a different key now: the gateway could not read anything that the
+ * former key has sealed.
  */
 export async function checkKeys(engine: Engine, keys: readonly EncryptionKey[]): Promise<readonly string[]> {
   const own = Object.fromEntries(keys.map(({ kid, key }) => [kid, checkValue(key)]));
@@ -34,7 +35,7 @@ function checksIn([row]: Rows): Readonly<Record<string, string>> {
   return typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : {};
 }
 
-/** Differs for different keys and reveals nothing of them. */
+/** Returns a value that differs for different keys and reveals nothing of them. */
 function checkValue(key: EncryptionKey['key']): string {
   return createHmac('sha256', key).update('gateway database: check value').digest('base64url').slice(0, 22);
 }

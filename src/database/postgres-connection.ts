@@ -6,10 +6,10 @@ import { DatabaseFault, type SqlRow, type Rows } from './engine.ts';
 import { faultOfPostgres, faultOfVersion } from './postgres-faults.ts';
 
 const CONNECT_MS = 2_000;
-/** The server ends what takes longer, and then this process its connection. */
+/** The server ends a statement that takes longer. If the server does not, this process ends its connection. */
 const MAX_STATEMENT_MS = 4_000;
 const MAX_LOCK_MS = 2_000;
-/** How long a transaction of a gateway that stands still may hold its locks. */
+/** A transaction of a gateway that stands still may hold its locks for this time. */
 const MAX_IDLE_MS = 2_000;
 const MAX_TRIP_MS = MAX_STATEMENT_MS + 2_000;
 const MAX_PATIENCE_MS = 30 * 60_000;
@@ -20,7 +20,7 @@ const SESSION = {
 };
 
 const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
-/** Behind a pooler a session is not this process's own: each transaction brings its settings. */
+/** The start of a transaction behind a pooler. It contains the settings, because there the session is shared with other processes. */
 const beginPooled = [
   begin,
   'SET LOCAL synchronous_commit = on',
@@ -32,7 +32,7 @@ const HELLO = `
   SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::int / 10000 AS version,
     pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS "readOnly"`;
 
-/** By the type's number. All other types are text as they come. */
+/** The parsers by the number of the type. All other types stay text. */
 const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   16: (text) => (text === 't' ? 1 : 0),
   17: (text) => Buffer.from(text.slice(2), 'hex'),
@@ -48,7 +48,7 @@ const asText = (text: string) => text;
 const types: CustomTypesConfig = { getTypeParser: (oid: number) => PARSERS[oid] ?? asText };
 
 export interface PostgresCall {
-  /** Prepared under this name, where the session is this process's own. */
+  /** The name under which the statement is prepared, if the session belongs to this process alone. */
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | Buffer | null)[];
@@ -60,9 +60,9 @@ export interface PostgresSettings {
   readonly heard: (payload: string) => void;
 }
 
-/** One connection. What is sent together is one trip: it is written at once, and no answer is waited for between its statements. */
+/** One connection. The statements of one call make one trip: all are written at once, without waiting for answers in between. */
 export class PostgresConnection {
-  /** A pooler is in between: it gives each transaction another session. */
+  /** True if a pooler is in between. The pooler gives each transaction another session. */
   isPooled = false;
   isReadOnly = false;
   #isUsable = true;
@@ -86,12 +86,12 @@ export class PostgresConnection {
       ...host,
       user: address.user,
       database: address.database,
-      // Not from files and variables of PostgreSQL's own tools.
+      // The password never comes from files and variables of PostgreSQL's own tools.
       password: () => address.password?.reveal() ?? '',
       ssl:
         address.sslMode === 'disable' ? false : { ...(ca !== undefined && { ca }), rejectUnauthorized: true },
       application_name: 'licensing-gateway',
-      // Of what a pooler does not know it lets nobody in.
+      // A pooler refuses a connection with settings that it does not know.
       ...(!isPooled && { ...SESSION, options: '-c synchronous_commit=on -c enable_seqscan=off' }),
       pipeline: true,
       keepAlive: true,
@@ -130,7 +130,7 @@ export class PostgresConnection {
     return { text: this.isPooled ? beginPooled : begin };
   }
 
-  /** The rows of each call. Rejects with the first fault; then the others were not carried out, or are rolled back. */
+  /** Returns the rows of each call. Rejects with the first fault. The other statements were then not carried out, or are rolled back. */
   async trip(
     calls: readonly PostgresCall[],
     { isCommit = false, isPatient = false }: { isCommit?: boolean; isPatient?: boolean | undefined } = {},
@@ -138,7 +138,7 @@ export class PostgresConnection {
     // Nothing is sent, so nothing is done.
     if (!this.#isUsable) throw new DatabaseFault('away', 'the connection to DATABASE_URL has ended');
     const { stream } = this.client.connection;
-    // A server that has gone without a word answers nothing for minutes.
+    // A server that disappeared without closing the connection would otherwise keep the caller waiting for minutes.
     const impatience = setTimeout(
       edge('database trip', () => this.destroy()),
       isPatient ? MAX_PATIENCE_MS : MAX_TRIP_MS,
@@ -153,12 +153,12 @@ export class PostgresConnection {
     const failed = settled.find((each) => each.status === 'rejected');
     if (!failed) return settled.map((each) => (each.status === 'fulfilled' ? (each.value.rows ?? []) : []));
     const fault = faultOfPostgres(failed.reason, isCommit);
-    // Prepared statements of another session, or of a table that has changed since.
+    // The prepared statements belong to another session, or to a table that has changed since.
     if (['0A000', '26000', '42P05'].includes((failed.reason as { code?: string }).code ?? '')) this.destroy();
     throw fault;
   }
 
-  /** Ends what a failed trip has left open. */
+  /** Ends the transaction that a failed trip has left open. */
   async rollback(): Promise<void> {
     if (this.#isUsable && this.client.getTransactionStatus() !== 'I')
       await this.trip([{ text: 'ROLLBACK' }]).catch(() => this.destroy());

@@ -5,7 +5,7 @@ import { type Decide, DatabaseFault, type Engine, type Fitness, type Patience, t
 import { type PostgresCall, PostgresConnection, type PostgresSettings } from './postgres-connection.ts';
 import { type Query, type Sql, sql } from './sql.ts';
 
-/** Connections of the group commits. The others read. */
+/** The number of connections for group commits. The other connections read. */
 const WRITERS = 2;
 const CHANNEL = 'licensing_gateway';
 const COMMIT: PostgresCall = { text: 'COMMIT' };
@@ -25,7 +25,7 @@ export class PostgresEngine implements Engine {
   readonly #writers: Connections;
   readonly #readers: Connections;
   #heard: (channel: string) => void = () => undefined;
-  /** The host that took the last connection is asked first. */
+  /** The index of the host that accepted the last connection. It is tried first. */
   #host = 0;
   #isPooled = false;
 
@@ -124,7 +124,7 @@ export class PostgresEngine implements Engine {
     if (platform === this.platform && channel !== undefined) this.#heard(channel);
   }
 
-  /** The first host that takes writes; where none does, the first that answers. */
+  /** Returns a connection to the first host that accepts writes. If no host does, it is the first host that answers. */
   async #connect(): Promise<PostgresConnection> {
     const { hosts } = this.#settings.address;
     let readOnly: PostgresConnection | undefined;
@@ -162,7 +162,7 @@ export class PostgresEngine implements Engine {
     return { name: this.#nameOf(statement, text), text, values };
   }
 
-  /** By its text: two versions of the gateway never mean different statements by one name. */
+  /** The name is made of the text, so two versions of the gateway never use one name for different statements. */
   #nameOf(statement: Sql, text: string): string {
     let name = this.#names.get(statement);
     if (name === undefined) {
@@ -173,7 +173,7 @@ export class PostgresEngine implements Engine {
   }
 }
 
-/** So many connections at most, opened when they are needed. */
+/** A pool that opens connections when they are needed, up to a maximum. */
 class Connections {
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #idle: PostgresConnection[] = [];
@@ -195,7 +195,7 @@ class Connections {
       try {
         return await work(connection);
       } finally {
-        // Another server may take writes by now.
+        // A read-only connection is destroyed, because another server may accept writes by now.
         if (this.#isClosed) await connection.close();
         else if (connection.isReadOnly) connection.destroy();
         else if (connection.isUsable) this.#idle.push(connection);
@@ -203,7 +203,7 @@ class Connections {
     });
   }
 
-  /** Connections in use are closed after it. */
+  /** Closes the idle connections at once, and those in use after their use. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));

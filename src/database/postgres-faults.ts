@@ -1,14 +1,17 @@
 import { ConfigError } from '../config/config-error.ts';
 import { DatabaseFault, type FaultReason } from './engine.ts';
 
-/** What an SQLSTATE means; else its class, of two characters. What is not here is a fault of the statement or its values. */
+/**
+ * The reason for an SQLSTATE, or else for its class, which has two characters. A code that is missing here is a fault of the statement or
+ * its values.
+ */
 const REASONS: Readonly<Record<string, FaultReason>> = {
   '08': 'away',
-  '0A000': 'conflict', // a prepared plan whose table has a new column
+  '0A000': 'conflict', // A table of a prepared plan has a new column.
   '23505': 'conflict',
   '25006': 'read-only',
   '25P02': 'conflict',
-  '26000': 'conflict', // a pooler has another connection, on which nothing is prepared
+  '26000': 'conflict', // The pooler switched to another connection, on which nothing is prepared.
   '28': 'refused',
   '3D000': 'refused',
   '40': 'conflict',
@@ -33,7 +36,7 @@ const MESSAGES: Partial<Record<FaultReason, string>> = {
   unready: 'the database of DATABASE_URL has no tables of the gateway: run `npm run database-init`',
   damaged: "the server of DATABASE_URL reports damaged data: see the server's log",
 };
-/** What an operator has to do about a connection that was refused. */
+/** What an operator has to do if a connection was refused. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '28P01': 'the server of DATABASE_URL does not accept the password: correct it',
   '28000':
@@ -41,13 +44,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '3D000': 'the server of DATABASE_URL has no database of that name: create it, or correct the name',
 };
 
-/** `isCommit`: the commit was sent, so where no answer came it may have been carried out. */
+/** `isCommit` means that the commit was sent. If there was no answer, the commit may have been carried out. */
 export function faultOfPostgres(error: unknown, isCommit: boolean): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   const { code = '', message = '' } = error as { code?: string; message?: string };
   const isOfServer = /^[\dA-Z]{5}$/.test(code);
   const reason = isOfServer ? (REASONS[code] ?? REASONS[code.slice(0, 2)] ?? 'broken') : 'away';
-  // An administrator has ended the connection, the server has crashed, or it has ended.
+  // An administrator ended the connection, the server crashed, or the server was stopped.
   const isCutOff = !isOfServer || code.startsWith('08') || code.startsWith('57P');
   if (isCommit && isCutOff)
     return new DatabaseFault('unknown', 'the connection to DATABASE_URL broke during a commit', error);
@@ -67,7 +70,7 @@ export function faultOfPostgres(error: unknown, isCommit: boolean): DatabaseFaul
       error,
     );
   const known = REFUSALS[code] ?? MESSAGES[reason] ?? `PostgreSQL refuses a statement (${code})`;
-  // The server names the table or schema of a right. Its other messages may quote values.
+  // The message names the table or schema of a missing right. Other messages of the server may quote values.
   return new DatabaseFault(reason, reason === 'rights' ? `${known}: ${message}` : known, error);
 }
 

@@ -2,9 +2,12 @@ import { DatabaseFault, type Engine, type Rows } from './engine.ts';
 import { either, sql, type Sql } from './sql.ts';
 
 interface Migration {
-  /** They have no gaps, and what is released never changes. */
+  /** The numbers have no gaps. A released migration never changes. */
   readonly number: number;
-  /** The version of the gateway before goes on with the tables as they are afterwards: both run beside each other in a deployment. */
+  /**
+   * The statements leave tables that the previous version of the gateway can use, because both versions run at the same time in a
+   * deployment.
+   */
   readonly statements: readonly Sql[];
 }
 
@@ -22,7 +25,7 @@ const migrations: readonly Migration[] = [
         lost_at bigint, lost_seen text, key_checks text, trial text)`,
       sql`CREATE TABLE numbers (platform text NOT NULL, name text NOT NULL, value bigint NOT NULL,
         PRIMARY KEY (platform, name))`,
-      // order-ledger: a write that must not run twice, by its name. Orders alone have a channel and a group of enterprises.
+      // order-ledger: a write that must not run twice, by its name. Only orders have a channel and a group of enterprises.
       sql`CREATE TABLE writes (platform text NOT NULL, name text NOT NULL, state text NOT NULL, owner text NOT NULL,
         fingerprint text NOT NULL, caller text NOT NULL, alias text, channel text, enterprise_group text,
         submitted_at bigint NOT NULL, settled_at bigint, not_before bigint, lease_until bigint NOT NULL, ends_at bigint,
@@ -36,18 +39,18 @@ const migrations: readonly Migration[] = [
         WHERE channel IS NOT NULL`,
       sql`CREATE INDEX orders_by_group ON writes (platform, enterprise_group, channel, state, submitted_at, name)
         WHERE channel IS NOT NULL`,
-      // The enterprises that the items of an order name; '' for an item that names none.
+      // The enterprises that the items of an order name. An item without one has ''.
       sql`CREATE TABLE order_groups (platform text NOT NULL, enterprise text NOT NULL, enterprise_group text NOT NULL,
         members bigint NOT NULL, PRIMARY KEY (platform, enterprise, enterprise_group))`,
-      // Of all orders ('' and ''), of a channel (its group is ''), and of a group in a channel.
+      // Counts of all orders ('' and ''), of a channel (its group is ''), and of a group in a channel.
       sql`CREATE TABLE order_counts (platform text NOT NULL, enterprise_group text NOT NULL, channel text NOT NULL,
         state text NOT NULL, orders bigint NOT NULL, PRIMARY KEY (platform, enterprise_group, channel, state))`,
-      // What a caller has used of a budget in a month, of its bytes on a day, and of its keyed writes.
+      // The use of one caller: of a budget in a month, of its bytes on a day, and of its keyed writes.
       sql`CREATE TABLE uses (platform text NOT NULL, caller text NOT NULL, period text NOT NULL, kind text NOT NULL,
         used bigint NOT NULL, PRIMARY KEY (platform, caller, period, kind))`,
       sql`CREATE TABLE maintenance (platform text PRIMARY KEY, stops text NOT NULL, starts_at bigint NOT NULL,
         ends_at bigint NOT NULL, reason text NOT NULL, set_by text NOT NULL)`,
-      // The feed: moves of orders and ends of jobs.
+      // The feed: state changes of orders, and ends of jobs.
       sql`CREATE TABLE events (platform text NOT NULL, number bigint NOT NULL, kind text NOT NULL, name text NOT NULL,
         state text NOT NULL, at bigint NOT NULL, size bigint NOT NULL, record text NOT NULL,
         PRIMARY KEY (platform, number))`,
@@ -55,7 +58,7 @@ const migrations: readonly Migration[] = [
       sql`CREATE TABLE reservations (platform text NOT NULL, caller text NOT NULL, asset_num text NOT NULL,
         reserved_until bigint NOT NULL, bound_until bigint NOT NULL, enterprise text, order_name text,
         PRIMARY KEY (platform, caller, asset_num))`,
-      // What reconciliation has found of an order.
+      // The results of the reconciliation of an order.
       sql`CREATE TABLE attempts (platform text NOT NULL, name text NOT NULL, submitted_at bigint NOT NULL, at bigint NOT NULL,
         attempt text NOT NULL, PRIMARY KEY (platform, name, submitted_at, at))`,
       sql`CREATE INDEX attempts_by_time ON attempts (platform, at)`,
@@ -63,7 +66,7 @@ const migrations: readonly Migration[] = [
       sql`CREATE TABLE tasks (platform text NOT NULL, kind text NOT NULL, name text NOT NULL, due_at bigint NOT NULL,
         calls bigint NOT NULL, attempt text NOT NULL, lease_until bigint NOT NULL, PRIMARY KEY (platform, kind, name))`,
       sql`CREATE INDEX tasks_due ON tasks (platform, kind, due_at)`,
-      // jobs/store: the room that a file has reserved, which becomes a job.
+      // jobs/store: the space that a file has reserved, which becomes a job.
       sql`CREATE TABLE jobs (platform text NOT NULL, job_id text NOT NULL, state text NOT NULL, owner text NOT NULL,
         enterprise text NOT NULL, caller text NOT NULL, bytes bigint NOT NULL, definition text NOT NULL, problem text,
         total bigint NOT NULL, chunks bigint NOT NULL, counts text NOT NULL, prepared bigint NOT NULL, cancelled bigint NOT NULL,
@@ -75,7 +78,7 @@ const migrations: readonly Migration[] = [
       sql`CREATE TABLE job_chunks (platform text NOT NULL, job_id text NOT NULL, chunk bigint NOT NULL, results bytea NOT NULL,
         waiting bytea, counts text NOT NULL, calls bigint NOT NULL, PRIMARY KEY (platform, job_id, chunk))`,
       sql`CREATE INDEX job_chunks_waiting ON job_chunks (platform, job_id) WHERE waiting IS NOT NULL`,
-      // webhooks/store: a receiver of events, and how far its deliveries are.
+      // webhooks/store: a receiver of events, and the progress of its deliveries.
       sql`CREATE TABLE webhooks (platform text NOT NULL, webhook_id text NOT NULL, caller text NOT NULL, definition text NOT NULL,
         version bigint NOT NULL, cursor text NOT NULL, last_delivered_at bigint, failing_since bigint, pending bigint NOT NULL,
         PRIMARY KEY (platform, webhook_id))`,
@@ -135,7 +138,7 @@ const IS_THERE = either(
   sql`SELECT count(*) AS there FROM sqlite_master WHERE name = 'schema_versions'`,
 );
 const VERSION = sql`SELECT max(version) AS version FROM schema_versions`;
-/** One gateway at a time, and with all the time that it needs. */
+/** Locks the migration for one gateway at a time, without a limit of time. */
 const LOCK = either(
   sql`SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true), pg_advisory_xact_lock(5454365402)`,
   sql`SELECT 1`,
@@ -149,23 +152,23 @@ const MAY_CREATE = sql`
   SELECT coalesce(current_schema(), '') AS of, current_user AS role,
     coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may`;
 
-/** The tables in a database: which version of them it has, and how they get to that of this build. Forward only. */
+/** The tables in a database: their version, and the migrations to the version of this build. Migrations only go forward. */
 export class DatabaseSchema {
   constructor(private readonly engine: Engine) {}
 
-  /** 0 where there are none. */
+  /** Returns 0 if there are no tables. */
   async version(): Promise<number> {
     const [row] = await this.engine.read(IS_THERE.with());
     return row?.['there'] ? versionIn(await this.engine.read(VERSION.with())) : 0;
   }
 
-  /** The version before. Rejects with `rights` where the role may not. */
+  /** Returns the version before the migration. Rejects with `rights` if the role may not change tables. */
   async migrate(): Promise<number> {
     for (;;) {
       const before = await this.version();
       if (before >= SCHEMA_VERSION) return before;
       await this.#mayCreate();
-      // Another gateway may have made the tables before this one had the lock.
+      // Another gateway may have made the tables before this one got the lock.
       let isOver = false;
       const decide = ([, found]: readonly Rows[]) => {
         const version = before > 0 ? versionIn(found) : 0;
@@ -184,7 +187,7 @@ export class DatabaseSchema {
     }
   }
 
-  /** What the role of a running gateway lacks, in words; undefined: nothing. */
+  /** Describes the rights that the role of a running gateway lacks. Undefined if it lacks none. */
   async missingRights(): Promise<string | undefined> {
     if (this.engine.kind === 'sqlite') return undefined;
     const found = await this.engine.read(MISSING_RIGHTS.with());

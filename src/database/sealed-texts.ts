@@ -2,8 +2,8 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
 import { type EncryptionKey, Sealer } from '../kit/sealed-store/sealed-store.ts';
 
 /**
- * Seals what a store keeps besides the columns that it searches. A text opens only under the platform and the name that it was sealed for.
- * Without encryption keys, which only a database in memory may lack, the text is kept as it is.
+ * Seals the data that a store keeps in addition to the columns that it searches. A text can be opened only with the platform and the name
+ * for which it was sealed. Without encryption keys, which only a database in memory may lack, the text is stored unchanged.
  */
 export class SealedTexts {
   readonly #sealer: Sealer | undefined;
@@ -22,12 +22,12 @@ export class SealedTexts {
     return this.#sealer?.seal(text, this.#bound(name)) ?? text;
   }
 
-  /** Undefined where none of the keys opens it, or where it was changed since. */
+  /** Returns undefined if none of the keys opens the text, or if the text was changed since. */
   open(sealed: string, name: string): string | undefined {
     return this.#sealer ? this.#sealer.open(sealed, this.#bound(name)) : sealed;
   }
 
-  /** The same for large values, which take less room as bytes. */
+  /** Seals a large value. As bytes it takes less space than as text. */
   sealBytes(bytes: Buffer, name: string): Buffer {
     return this.#sealer?.sealBytes(bytes, this.#bound(name)) ?? bytes;
   }

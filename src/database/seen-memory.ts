@@ -3,10 +3,10 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { edge } from '../shared/edge.ts';
 
-/** What a gateway has seen of a database: its identity, and the highest numbers. */
+/** The observations of a gateway about a database: its identity, and the highest numbers. */
 export interface Seen {
   readonly identity: string;
-  /** When an operator confirmed it, by the clock of the database; 0: a gateway made it. */
+  /** When an operator confirmed the identity, by the clock of the database. 0 if a gateway made the identity. */
   readonly confirmedAt: number;
   readonly numbers: Readonly<Record<string, number>>;
 }
@@ -16,7 +16,7 @@ export function highest(one: Seen['numbers'] = {}, other: Seen['numbers'] = {}):
   return Object.fromEntries(names.map((name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
 }
 
-/** Where a text outlives the process, and is not in the database. Both may reject. */
+/** A place outside of the database where a text outlives the process. Both calls may reject. */
 export interface SeenPlace {
   read(): Promise<string | null>;
   write(text: string): Promise<unknown>;
@@ -31,7 +31,7 @@ const schema = z.object({
   numbers: z.record(z.string(), z.number()),
 });
 
-/** What gateways have seen of the database, so that a loss is noticed also by one that starts after it. */
+/** Remembers what gateways have seen of the database, so that a gateway that starts after a loss notices the loss too. */
 export class SeenMemory {
   #seen: Seen | undefined;
   #written: Seen | undefined;
@@ -48,7 +48,7 @@ export class SeenMemory {
     }
   }
 
-  /** Returns at once. Within one identity the numbers never fall. */
+  /** Returns at once. Within one identity the numbers never decrease. */
   keep(seen: Seen): void {
     this.#seen = seen;
     this.#planned ??= setTimeout(
@@ -57,7 +57,7 @@ export class SeenMemory {
     );
   }
 
-  /** Resolves when all that was given to `keep` is kept. */
+  /** Resolves when everything that was passed to `keep` is stored. */
   flush(): Promise<void> {
     clearTimeout(this.#planned);
     this.#planned = undefined;
@@ -75,12 +75,12 @@ export class SeenMemory {
       await this.place.write(JSON.stringify({ ...seen, numbers }));
       this.#written = seen;
     } catch {
-      // It is written with the next commit.
+      // The next commit writes the file again.
     }
   }
 }
 
-/** A small file beside the file of the database. */
+/** A small file next to the file of the database. */
 export function besideFile(database: string, platform: string): SeenPlace {
   const path = `${database}.seen-${createHash('sha256').update(platform).digest('hex').slice(0, 8)}`;
   const part = `${path}.${process.pid}`;

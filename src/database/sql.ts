@@ -1,4 +1,4 @@
-/** What a statement takes as a parameter. A list goes as JSON, for {@link rows}. */
+/** The value of a parameter. A list is sent as JSON, for {@link rows}. */
 export type SqlParameter = string | number | null | Uint8Array | readonly object[];
 export type SqlParameters = Readonly<Record<string, SqlParameter>>;
 
@@ -6,8 +6,8 @@ export type EngineKind = 'postgres' | 'sqlite';
 type ColumnType = 'text' | 'bigint' | 'double precision';
 
 /**
- * A piece of SQL in both dialects. Only {@link sql}, {@link either} and {@link rows} make pieces, and a piece is built of pieces alone: no
- * string of a running program gets into a statement. Values are parameters, `:name`, and `:platform` is always given.
+ * A piece of SQL in both dialects. Only {@link sql}, {@link either} and {@link rows} make pieces, and a piece consists of pieces alone, so
+ * no string of a running program gets into a statement. Values are parameters, written `:name`. `:platform` is always set.
  */
 class Sql {
   readonly #named = new Map<EngineKind, { readonly text: string; readonly names: readonly string[] }>();
@@ -18,7 +18,7 @@ class Sql {
     return this.texts[engine];
   }
 
-  /** The text with the engine's own placeholders, and the parameters in the order of the placeholders. */
+  /** Returns the text with the engine's own placeholders, and the parameters in the order of the placeholders. */
   compiledFor(engine: EngineKind): { readonly text: string; readonly names: readonly string[] } {
     let compiled = this.#named.get(engine);
     if (!compiled) {
@@ -60,7 +60,7 @@ export function sql(strings: TemplateStringsArray, ...pieces: readonly Sql[]): S
   return new Sql({ postgres: textFor('postgres'), sqlite: textFor('sqlite') });
 }
 
-/** Two texts under one name, where the dialects differ. */
+/** Makes a piece that has a different text in each dialect. */
 export function either(postgres: Sql, sqlite: Sql): Sql {
   return new Sql({ postgres: postgres.textFor('postgres'), sqlite: sqlite.textFor('sqlite') });
 }
@@ -83,41 +83,41 @@ function ofBoth(text: string): Sql {
   return new Sql({ postgres: text, sqlite: text });
 }
 
-/** The columns as a statement names them. */
+/** Returns the columns as a statement names them. */
 export function columnNames(columns: Columns): Sql {
   return ofBoth(listOf(columns, (_, column) => column));
 }
 
-/** The columns in the list of a SELECT whose rows have the names of the program. */
+/** Returns the columns for the list of a SELECT, whose rows then have the names of the program. */
 export function fields(columns: Columns): Sql {
   return ofBoth(listOf(columns, (name, column) => `${column} AS "${name}"`));
 }
 
-/** A list of objects, given as a parameter, as a table with these columns and the parameter's name. */
+/** Makes a table of a list of objects that is passed as a parameter. The table has these columns and the parameter's name. */
 export function rows(parameter: string, columns: Columns): Sql {
   const typed = listOf(columns, (name) => `"${name}" ${columns[name]}`);
   const read = listOf(columns, (name, column) => `"${name}" AS ${column}`);
   const picked = listOf(columns, (name, column) => `value ->> '${name}' AS ${column}`);
   return new Sql({
     postgres: `(SELECT ${read} FROM json_to_recordset(:${parameter}::json) AS listed(${typed})) AS ${parameter}`,
-    // With the limit SQLite reads the list once and looks up its rows. Without it SQLite reads the whole table for each row.
+    // With the limit SQLite reads the list once and looks up its rows. Without it, SQLite reads the whole table for each row.
     sqlite: `(SELECT ${picked} FROM json_each(:${parameter}) LIMIT -1) AS ${parameter}`,
   });
 }
 
 /**
- * The column has one of the values of a SELECT. Every statement that looks rows up by a list says it so: PostgreSQL keeps the plan that it made
- * while the table was small, and only in this form that plan uses the whole key.
+ * Tests whether the column has one of the values of a SELECT. Every statement that finds rows by a list uses this form. PostgreSQL keeps
+ * the plan that it made while the table was small, and only with this form that plan uses the whole key.
  */
 export function among(column: Sql, values: Sql): Sql {
   return either(sql`${column} = ANY(ARRAY(${values}))`, sql`${column} IN (${values})`);
 }
 
-/** The time of the database in milliseconds. That of SQLite is the time of this process, which its engine gives as `:clock`. */
+/** The time of the database in milliseconds. For SQLite it is the time of this process, which the engine passes as `:clock`. */
 export const NOW = either(
   sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   sql`CAST(:clock AS INTEGER)`,
 );
 
-/** At the end of a SELECT: others can neither change nor lock its rows before this transaction has ended. SQLite has one writer at a time. */
+/** The end of a SELECT whose rows no other transaction can change or lock before this one ends. SQLite allows one writer at a time. */
 export const FOR_UPDATE = either(sql`FOR UPDATE`, sql``);

@@ -5,11 +5,11 @@ import { DatabaseFault, type FaultReason, type SqlRow, type Rows } from './engin
 export interface SqliteCall {
   readonly text: string;
   readonly values: Readonly<Record<string, string | number | null | Uint8Array>>;
-  /** When `:clock` was read, by {@link monotonicMs}. The statement may wait for the lock of the file, and the time goes on meanwhile. */
+  /** When `:clock` was read, by {@link monotonicMs}. The statement may wait for the lock of the file, and that time is added. */
   readonly calledAt: number;
 }
 
-/** A clock that all threads share, and that never steps. */
+/** Returns the time of a clock that all threads share and that never jumps. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1_000 + nanoseconds / 1_000_000;
@@ -17,7 +17,10 @@ export function monotonicMs(): number {
 
 /** Another process may hold the lock of the file for this long. */
 const BUSY_MS = 2_000;
-/** A log of 16 MiB is written back by the commit that fills it; a shorter one while the database is idle. */
+/**
+ * The most pages of the log before the commit that fills it writes it back (16 MiB). A shorter log is written back while the database is
+ * idle.
+ */
 const MAX_LOG_PAGES = 4_096;
 
 const IO_ERROR = 10;
@@ -45,7 +48,7 @@ const MESSAGES: Partial<Record<FaultReason, string>> = {
     'the file of DATABASE_URL does not let the gateway in: let the user of the gateway read and write it',
 };
 
-/** One connection. Every call is synchronous: that of a file is in a thread of its own, so that no request waits for a disk. */
+/** One connection. Every call is synchronous. The connection to a file runs in a thread of its own, so that no request waits for a disk. */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -56,7 +59,7 @@ export class SqliteConnection {
     try {
       this.#database = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true });
       if (mode === 'write') {
-        // What is committed is on the disk before the commit returns.
+        // A commit returns only after its data is on the disk.
         this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
         this.#database.exec(`PRAGMA wal_autocheckpoint = ${MAX_LOG_PAGES}`);
       } else this.#database.exec('PRAGMA query_only = ON');
@@ -73,7 +76,7 @@ export class SqliteConnection {
     }
   }
 
-  /** Begins a transaction, of which this is the only one that writes, with all processes. */
+  /** Begins a transaction. No other transaction of any process can write until it ends. */
   begin(look: readonly SqliteCall[]): readonly Rows[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE');
@@ -85,7 +88,7 @@ export class SqliteConnection {
   }
 
   commit(writes: readonly SqliteCall[]): readonly Rows[] {
-    // The thread that began it has ended.
+    // The thread that began the transaction has ended.
     if (!this.#database.isTransaction) throw new DatabaseFault('away', 'the transaction is gone');
     let isCommitting = false;
     try {
@@ -96,7 +99,7 @@ export class SqliteConnection {
     } catch (error) {
       this.rollback();
       const fault = faultOf(error);
-      // Where the disk fails, the last frame of the commit may be in the log of the file. Where it is only full, it is not.
+      // If the disk fails, the last frame of the commit may be in the log of the file. If the disk is only full, the frame is not there.
       throw isCommitting && codeOf(error) === IO_ERROR
         ? new DatabaseFault('unknown', fault.message, error)
         : fault;
@@ -130,7 +133,7 @@ export class SqliteConnection {
   }
 }
 
-/** The primary code of SQLite's error; undefined where it is none. */
+/** Returns the primary code of SQLite's error. Undefined for any other error. */
 function codeOf(error: unknown): number | undefined {
   const { errcode } = error as { errcode?: number };
   return errcode === undefined ? undefined : errcode & 0xff;

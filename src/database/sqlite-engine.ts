@@ -19,7 +19,10 @@ function callOf({ statement, parameters }: Query, platform: string): SqliteCall 
   return { text: statement.textFor('sqlite'), values, calledAt: monotonicMs() };
 }
 
-/** A database in this process, which forgets with it. There is one connection and no thread: nothing waits for a disk. */
+/**
+ * A database in the memory of this process, which is lost when the process ends. There is one connection and no thread, because nothing
+ * waits for a disk.
+ */
 export class SqliteMemory implements Engine {
   readonly kind = 'sqlite';
   readonly lanes = 1;
@@ -57,13 +60,15 @@ export class SqliteMemory implements Engine {
   }
 }
 
-/** A file. Writes and reads have a thread and a connection each: a long read delays no commit, and no commit delays a request. */
+/**
+ * A database in a file. Writes and reads each have a thread and a connection: a long read delays no commit, and no commit delays a request.
+ */
 export class SqliteFile implements Engine {
   readonly kind = 'sqlite';
   readonly lanes = 1;
   readonly askEveryMs = 1_000;
   readonly #writer: SqliteThread;
-  /** One transaction at a time: the watch over the trust writes beside the steps, on the same connection. */
+  /** Runs one transaction at a time, because the watch over the trust writes on the same connection as the steps. */
   readonly #inTurn = pLimit(1);
   readonly #reader: SqliteThread;
   #file: number | undefined;
@@ -98,7 +103,7 @@ export class SqliteFile implements Engine {
   }
 
   async close(): Promise<void> {
-    // The reader first: the last connection that closes takes the log of the file away.
+    // The reader is closed first: the last connection that closes deletes the log of the file.
     await this.#reader.close();
     await this.#writer.close();
   }
@@ -132,7 +137,7 @@ export class SqliteFile implements Engine {
 
   listen(): void {}
 
-  /** A file that was deleted is still open, and all of it is lost with the process. */
+  /** Reports a file that was deleted or replaced. Such a file is still open, and all its data is lost when the process ends. */
   async fitness(): Promise<Fitness> {
     if (this.#file !== undefined && this.#fileNow() === this.#file) return { unfit: [], weak: [] };
     return {
@@ -148,7 +153,7 @@ export class SqliteFile implements Engine {
   }
 }
 
-/** A thread with one connection. One that has ended is replaced at the next use. */
+/** A thread with one connection. A thread that has ended is replaced at the next use. */
 class SqliteThread {
   readonly #asked = new Map<number, PromiseWithResolvers<readonly Rows[]>>();
   #worker: Worker | undefined;
@@ -180,7 +185,7 @@ class SqliteThread {
   }
 
   #start(): Worker {
-    // In the build it is beside the bundle, and from the sources it runs as it is.
+    // In the build this file lies next to the bundle. From the sources Node runs it unchanged.
     const file = new URL(`./sqlite-worker${extname(import.meta.url)}`, import.meta.url);
     const { path, mode } = this;
     const worker = new Worker(file, { workerData: { path, mode }, name: `sqlite-${mode}` });

@@ -3,7 +3,7 @@ import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Rows } from './engine.ts';
 import { type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
 
-/** The thread of one connection to a file. Its messages are worked on one by one, in their order. */
+/** The thread of one connection to a file. It handles its messages one by one, in their order. */
 
 export interface SqliteOrder {
   readonly id: number;
@@ -59,7 +59,7 @@ function checkpoint(): void {
   try {
     connection?.checkpoint();
   } catch {
-    // The next commit reports what is wrong with the disk.
+    // The next commit reports the fault of the disk.
   }
 }
 

@@ -12,18 +12,21 @@ import { highest, type Seen, type SeenMemory } from './seen-memory.ts';
 
 const CHECK_MS = 1_000;
 const CHECK_STOPPED_MS = 250;
-/** While nothing is written, a trial write runs this often: only a write finds a full disk. */
+/** How often a trial write runs while there are no other writes. Only a write discovers a full disk. */
 const TRIAL_MS = 5_000;
 const TRIAL_BYTES = 64 * 1024;
 
-/** Why orders are refused; `none`: they are not. */
+/** Why orders are refused. `none` means that orders are accepted. */
 export const trustReasons = ['none', 'away', 'unready', 'identity', 'numbers', 'settings', 'writes'] as const;
 export type TrustReason = (typeof trustReasons)[number];
-/** Only an operator's, or the server's, next state ends the others: these end with a write that succeeds. */
+/** The faults that end with the next successful write. All other faults end only when an operator or the server acts. */
 const FAULTS_OF_WRITES: ReadonlySet<FaultReason> = new Set(['full', 'read-only', 'rights', 'damaged']);
 const CONFIRM = 'orders are refused until an operator confirms it with `npm run database-init`';
 
-/** Whether the database still has what was committed, keeps what it commits, and takes writes. If not, no order is placed, and one line of the log says why. */
+/**
+ * Watches whether the database still has what was committed, keeps what it commits, and accepts writes. If not, no order is placed, and one
+ * log line says why.
+ */
 export class Trust implements Guard {
   readonly #schema: DatabaseSchema;
   #seen: Seen | undefined;
@@ -35,7 +38,7 @@ export class Trust implements Guard {
   #wroteAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
-  /** The ids of encryption keys that have sealed what is in the database, and that the gateway does not have. */
+  /** The ids of the encryption keys that have sealed records of the database and that the gateway does not have. */
   lackedKeys: readonly string[] = [];
 
   constructor(
@@ -50,7 +53,7 @@ export class Trust implements Guard {
     this.#schema = new DatabaseSchema(engine);
   }
 
-  /** Throws {@link ConfigError} where the start is refused. Where the database is away it resolves, and goes on looking for it. */
+  /** Throws {@link ConfigError} if the start is refused. If the database is away, it resolves and keeps trying to reach it. */
   async start(): Promise<void> {
     await this.check(true);
     this.#plan();
@@ -65,12 +68,12 @@ export class Trust implements Guard {
     return this.#stopped === 'none' ? 'up' : 'down';
   }
 
-  /** A failover may lose commits. */
+  /** True if a failover may lose commits. */
   get isWeak(): boolean {
     return this.#weak !== '';
   }
 
-  /** For an operator. */
+  /** The reason for an operator to read. */
   get trouble(): { readonly stopped: TrustReason; readonly reason: string | undefined } {
     return { stopped: this.#stopped, reason: this.#stopped === 'none' ? undefined : this.#message };
   }
@@ -80,7 +83,7 @@ export class Trust implements Guard {
   }
 
   watch(): ReturnType<Guard['watch']> {
-    // Of now: other transactions commit while it runs.
+    // The check uses the numbers of this moment, because other transactions commit while it runs.
     const expected = this.#seen;
     return { query: LOOK.with(), check: (found) => this.#compare(expected, found) };
   }
@@ -94,14 +97,14 @@ export class Trust implements Guard {
   wrote(fault: DatabaseFault | undefined): void {
     if (!fault) this.#wroteAt = performance.now();
     if (!fault && this.#stopped === 'writes' && this.#isPrepared) this.#goOn();
-    // Writes to other tables may succeed: the rights are looked at before orders go on.
+    // Writes to other tables may succeed, so the rights are checked again before orders go on.
     if (fault?.reason === 'rights') this.#isPrepared = false;
     // A more serious reason stays.
     if (fault && FAULTS_OF_WRITES.has(fault.reason) && ['none', 'writes'].includes(this.#stopped))
       this.#stop('writes', `Orders are refused: ${fault.message}`);
   }
 
-  /** Rejects at the start only. */
+  /** Rejects only during the start. */
   async check(isStart = false): Promise<void> {
     try {
       await this.engine.open();
@@ -136,7 +139,7 @@ export class Trust implements Guard {
     this.#stop(stopped, `Orders are refused: ${message}`);
   }
 
-  /** Makes the database ready as far as the gateway may. Returns whether it is. */
+  /** Makes the database ready as far as the gateway is allowed to. Returns whether the database is ready. */
   async #prepare(): Promise<boolean> {
     this.#seen ??= await this.memory?.recall();
     const version = await this.#schema.version();
@@ -190,7 +193,7 @@ export class Trust implements Guard {
     return this.refusal;
   }
 
-  /** Notes in the database what this gateway has seen of it: every gateway stops, and `database-init` can say what is missing. */
+  /** Records in the database what this gateway has seen of it. Every gateway then stops, and `database-init` can say what is missing. */
   #lost(seen: Seen, reason: TrustReason, message: string): void {
     this.#stop(reason, message);
     const note = edge('loss in the database', () => loss(this.engine, seen.numbers).catch(() => undefined));
@@ -209,7 +212,10 @@ export class Trust implements Guard {
     this.memory?.keep(this.#seen);
   }
 
-  /** Shows whether the database takes writes. After a failure it writes more than an order: a full disk has room for a little, again and again. */
+  /**
+   * Tries whether the database accepts writes. After a failure it writes more bytes than an order needs, because a full disk repeatedly has
+   * space for a few bytes.
+   */
   async #try(): Promise<void> {
     const trial = randomBytes(this.#stopped === 'writes' ? TRIAL_BYTES : 1).toString('base64');
     await this.engine.transact([], () => [TRY.with({ trial })]);
