@@ -23,7 +23,7 @@ import { WebhooksService } from './webhooks.service.ts';
 
 const READING = ['getWebhook', 'listDeliveries', 'redeliver'];
 const CHANGING = ['updateWebhook', 'rotateWebhookSecret', 'testWebhook', 'deleteWebhook'];
-/** Which later operations take a parameter from the response. */
+/** Names the later operations that take a parameter from the response. */
 const linksTo = (operationIds: readonly string[], parameter: string, pointer: string) =>
   Object.fromEntries(
     operationIds.map((operationId) => [

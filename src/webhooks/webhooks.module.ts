@@ -10,7 +10,7 @@ import { WebhookStore } from './store/webhook-store.ts';
 import { WebhooksController } from './webhooks.controller.ts';
 import { WebhooksService } from './webhooks.service.ts';
 
-/** Events sent to the receivers that callers name. */
+/** Sends events to the receivers that callers name. */
 @Module({
   imports: [CallerModule, EventsModule],
   controllers: [WebhooksController],

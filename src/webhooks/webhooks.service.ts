@@ -31,12 +31,12 @@ type Caller = CallContext['caller'];
 
 const MAX_OF_CALLER = 20;
 const TESTED = { detail: `${MAX_TO_ONE} tests of this webhook have no answer yet.`, retryAfter: 1 };
-/** A receiver has this time to learn a new secret. */
+/** The time that a receiver has to learn a new secret. */
 const FORMER_SECRET_MS = 24 * 3_600_000;
 /** The most former secrets that sign. More rotations within a day drop the oldest. */
 const MAX_FORMER = 3;
 
-/** A caller's own webhooks. Those of others do not exist for it. */
+/** Manages a caller's own webhooks. The webhooks of other callers do not exist for it. */
 @Injectable()
 export class WebhooksService {
   readonly #tests = new LimitPerKey(MAX_TO_ONE);
@@ -110,7 +110,7 @@ export class WebhooksService {
     return { ...shown(after), secret: after.webhook.secret };
   }
 
-  /** Sends one event of its own type, now, whatever the state of the webhook is. */
+  /** Sends one event of type `webhook.test` at once, whatever the state of the webhook is. */
   async test({ caller }: CallContext, webhookId: string): Promise<TestDeliveryDto> {
     this.#assertOn();
     const { webhook } = await this.#own(caller, webhookId);

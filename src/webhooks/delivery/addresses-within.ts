@@ -1,10 +1,10 @@
-/** Where the prefixes of translators and tunnels have an address of IPv4. The numbers are those of its bytes. */
+/** The prefixes of translators and tunnels, with the places of an IPv4 address in them. The numbers are the indexes of its bytes. */
 const FORMS: readonly (readonly [prefix: string, ...places: (readonly number[])[]])[] = [
   // Compatible and mapped (RFC 4291, section 2.5.5), and translated (RFC 2765).
   ['000000000000000000000000', [12, 13, 14, 15]],
   ['00000000000000000000ffff', [12, 13, 14, 15]],
   ['0000000000000000ffff0000', [12, 13, 14, 15]],
-  // NAT64 (RFC 6052), and its prefix for networks of one's own (RFC 8215), which may be divided.
+  // NAT64 (RFC 6052), and its prefix for private networks (RFC 8215), which may be divided.
   ['0064ff9b0000', [12, 13, 14, 15]],
   ['0064ff9b0001', [6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]],
   // 6to4 (RFC 3056).
@@ -12,10 +12,10 @@ const FORMS: readonly (readonly [prefix: string, ...places: (readonly number[])[
 ];
 /** The interface identifier of ISATAP (RFC 5214), behind any prefix. */
 const ISATAP = /^.{16}0[02]005efe/;
-/** Teredo (RFC 4380) has the client's address with all bits inverted. */
+/** The prefix of Teredo (RFC 4380), which contains the client's address with all bits inverted. */
 const TEREDO = '20010000';
 
-/** The addresses of IPv4 that an address of IPv6 may lead to, by the known ways to write one in the other. */
+/** Returns the IPv4 addresses to which an IPv6 address may lead, by the known ways to embed one in the other. */
 export function addressesWithin(address: string): readonly string[] {
   if (!address.includes(':')) return [];
   const bytes = bytesOf(address);
@@ -29,7 +29,7 @@ export function addressesWithin(address: string): readonly string[] {
   ];
 }
 
-/** The URL's form of an address has no part in decimal notation, and no zone. */
+/** Parses an address in the form of the URL, which has no part in decimal notation and no zone. */
 function bytesOf(address: string): Buffer {
   const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`);
   const [before = '', after] = hostname.slice(1, -1).split('::');

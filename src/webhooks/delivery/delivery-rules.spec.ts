@@ -65,7 +65,7 @@ describe('after an attempt', () => {
     const stepped = afterAttempt(delivery, sent(500), NOW);
     expect(stepped).toMatchObject({ state: 'pending', attempts: 101 });
     expect((stepped.nextAttemptAt ?? 0) - NOW).toBeLessThanOrEqual(5_500);
-    // Afterwards they are steps, and the longer of the two waits counts.
+    // After that, the waits are steps of the schedule, and the longer of the two waits counts.
     const [late, hour] = [NOW + 48 * HOUR, sent(503, { retryAfterS: 3_600 })];
     for (let steps = 0; steps < 8; steps++) delivery = afterAttempt(delivery, hour, late);
     expect((delivery.nextAttemptAt ?? 0) - late).toBeGreaterThanOrEqual(24 * HOUR);

@@ -11,11 +11,11 @@ import type {
 import type { Sent } from './receivers.ts';
 import { SCHEDULE_MS, waitAfter } from './schedule.ts';
 
-/** A webhook with this number of deliveries that wait gets no further ones. */
+/** The most waiting deliveries of a webhook. At this number it gets no further ones. */
 const MAX_WAITING = 1_000;
 
 export const ALL_TYPES = '*';
-/** The owner of a webhook needs this scope for as long as events are sent. */
+/** The scope that the owner of a webhook needs for as long as events are sent. */
 export const WEBHOOK_SCOPE = 'webhooks:write';
 
 export function onBehalfOf({ caller, byToken = false }: Pick<Webhook, 'caller' | 'byToken'>): OnBehalf {
@@ -26,13 +26,13 @@ export function wants({ types }: WantedEvents, type: string): boolean {
   return types.includes(ALL_TYPES) || types.includes(type);
 }
 
-/** The types of events that it wants, or wanted before it was changed; undefined: all of them. */
+/** The types of events that the webhook wants, or wanted before it was changed. Undefined means all of them. */
 export function typesOf({ types, before }: Webhook): readonly EventType[] | undefined {
   const all = [...new Set([...types, ...(before?.types ?? [])])];
   return all.includes(ALL_TYPES) ? undefined : (all as EventType[]);
 }
 
-/** What was before it was switched on does not count. */
+/** Returns the time since which the webhook is failing. Failures before it was switched on do not count. */
 export function failingSinceOf({ enabledAt }: Webhook, progress: WebhookProgress | undefined): number | null {
   const { failingSince = null } = progress ?? {};
   return failingSince !== null && failingSince < enabledAt ? null : failingSince;
@@ -60,7 +60,10 @@ export function newDelivery(type: string, lane: string, now: number): Delivery {
   };
 }
 
-/** A wait that the receiver names is no step of the schedule, or a rate limit of a minute would use up all of them. */
+/**
+ * Returns the delivery after an attempt. A wait that the receiver names is no step of the schedule, because a rate limit of a minute would
+ * otherwise use up all steps.
+ */
 export function afterAttempt(delivery: Delivery, sent: Sent, now: number): Delivery {
   const firstAttemptAt = delivery.firstAttemptAt ?? now;
   const waitedMs = (sent.retryAfterS ?? 0) * 1_000;
@@ -76,7 +79,7 @@ export function afterAttempt(delivery: Delivery, sent: Sent, now: number): Deliv
     : { ...after, nextAttemptAt: now + Math.max(wait, waitedMs) };
 }
 
-/** In words that have nothing of what the receiver answered. */
+/** Describes the failure without any part of the receiver's answer. */
 export function errorOf({ status, failure }: Sent): string | null {
   if (isTaken({ status })) return null;
   return failure ?? `status-${status}`;
@@ -87,19 +90,19 @@ export function progressAfter(progress: WebhookProgress, sent: Sent, now: number
   return { ...progress, failingSince: progress.failingSince ?? now };
 }
 
-/** The ids of deliveries that wait, those of one record together, in the order of their events. */
+/** Groups the ids of waiting deliveries by record, in the order of their events. */
 export function lanesOf(waiting: Deliveries): readonly (readonly string[])[] {
   const inOrder = [...waiting].toSorted(([one], [other]) => (one < other ? -1 : 1));
   return [...Map.groupBy(inOrder, ([, { lane }]) => lane).values()].map((lane) => lane.map(([id]) => id));
 }
 
-/** When the first of a lane is to be sent next; null where nothing waits. */
+/** When the first delivery of a lane is to be sent next. Null if no delivery waits. */
 export function nextAttemptIn(waiting: Deliveries): number | null {
   const times = lanesOf(waiting).map(([first = '']) => waiting.get(first)?.nextAttemptAt ?? Infinity);
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** Then the moves after the cursor stay in the log. */
+/** True if the webhook gets no further deliveries now. The moves after its cursor stay in the log until then. */
 export function isFull({ pending }: Pick<WebhookProgress, 'pending'>): boolean {
   return pending >= MAX_WAITING;
 }

@@ -5,7 +5,7 @@ import { AddressRefused, Destinations } from './destinations.ts';
 const destinations = (list: string, allowInsecure = false) =>
   new Destinations({ hosts: parseListedHosts(list) ?? [], allowInsecure });
 
-/** An address of IPv4 in the ways to write it, in IPv6 too. */
+/** Returns the ways to write an IPv4 address, in IPv6 too. */
 function formsOf(address: string): string[] {
   const [a = '', b = '', c = '', d = ''] = address.split('.').map((byte) => hexOf(Number(byte)));
   const [ia, ib, ic, id] = address.split('.').map((byte) => hexOf(255 - Number(byte)));
@@ -71,7 +71,7 @@ describe('a URL', () => {
     ['http://127.0.0.1:8081/', 'WEBHOOK_HOSTS'],
     ['http://127.0.0.2:8080/', 'WEBHOOK_HOSTS'],
     ['https://10.3.0.1/', 'WEBHOOK_HOSTS'],
-    // Numbers in other forms are the same addresses.
+    // Numbers in other notations are the same addresses.
     ['https://0x0a030001/', 'WEBHOOK_HOSTS'],
     ['https://167968769/', 'WEBHOOK_HOSTS'],
     ['https://[::ffff:10.3.0.1]/', 'WEBHOOK_HOSTS'],
@@ -79,7 +79,7 @@ describe('a URL', () => {
     ['https://[64:ff9b::10.2.3.4]/', 'WEBHOOK_HOSTS'],
     ['https://[2002:a02:304::]/', 'WEBHOOK_HOSTS'],
     ['https://[fe80::1]/', 'WEBHOOK_HOSTS'],
-    // Whatever is listed.
+    // These addresses are refused whatever is listed.
     ['https://169.254.169.254/latest/', 'WEBHOOK_HOSTS'],
     ['https://[::ffff:169.254.169.254]/', 'WEBHOOK_HOSTS'],
     ['https://[fd00:ec2::254]/', 'WEBHOOK_HOSTS'],
@@ -95,7 +95,7 @@ describe('a URL', () => {
     expect(all.refusalOf(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain(
       'WEBHOOK_HOSTS',
     );
-    // An address is resolved to itself.
+    // The lookup of an address resolves to the address itself.
     const { promise: outcome, resolve } = Promise.withResolvers<unknown>();
     all.lookup(443)(address, { all: true }, resolve);
     expect(await outcome).toBeInstanceOf(AddressRefused);

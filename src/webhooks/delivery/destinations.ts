@@ -6,7 +6,7 @@ import { addressesWithin } from './addresses-within.ts';
 
 export const MAX_URL_LENGTH = 2_048;
 
-/** Refused whatever is listed: the addresses where clouds give out credentials, and link-local ones. */
+/** Addresses that are refused whatever is listed: the ones where clouds serve credentials, and link-local ones. */
 const NEVER = blockList([
   ['169.254.0.0', 16],
   ['fe80::', 10],
@@ -22,7 +22,7 @@ const NEVER = blockList([
   ['168.63.129.16', 32],
 ]);
 
-/** Addresses that a name of the internet must not lead to (IANA's registries of special-purpose addresses). */
+/** Addresses to which a public name must not lead (IANA's registries of special-purpose addresses). */
 const NOT_PUBLIC = blockList([
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -53,22 +53,22 @@ const LOOPBACK = blockList([
   ['::1', 128],
 ]);
 
-/** The address that a name has now may not be called. */
+/** The current address of a name may not be called. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
-/** Where deliveries may go: what `WEBHOOK_HOSTS` lists. */
+/** Checks the hosts of deliveries against `WEBHOOK_HOSTS`. */
 @Injectable()
 export class Destinations {
   constructor(private readonly config: WebhookConfig) {}
 
-  /** Nothing is listed. */
+  /** True if no host is listed. */
   get isOff(): boolean {
     return this.config.hosts.length === 0;
   }
 
-  /** Why this URL may not be called, in words for a caller; undefined: it may. A name is not resolved for that. */
+  /** Tells the caller why this URL may not be called. Undefined if it may be. The name is not resolved for this check. */
   refusalOf(text: string): string | undefined {
     const url = URL.parse(text);
     if (!url || text.length > MAX_URL_LENGTH || !/^https?:$/.test(url.protocol))
@@ -86,8 +86,8 @@ export class Destinations {
   }
 
   /**
-   * Resolves the host of a URL that may be called, for the connection itself, so that the address that is checked is the one that is
-   * connected to. Fails with {@link AddressRefused} if one of the addresses may not be called.
+   * Returns a function that resolves the host of a permitted URL for the connection itself, so that the checked address is the connected
+   * one. The lookup fails with {@link AddressRefused} if one of the addresses may not be called.
    */
   lookup(port: number): LookupFunction {
     return (host, options, callback) =>
@@ -124,7 +124,7 @@ export class Destinations {
   }
 }
 
-/** In lower case, without the brackets of IPv6 and without the dot that ends a full name. */
+/** Returns the host in lower case, without the brackets of IPv6 and without the dot that ends a full name. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
@@ -133,7 +133,7 @@ function isLoopback(host: string): boolean {
   return isLocalName(host) || (isIP(host) > 0 && isIn(LOOPBACK, host));
 }
 
-/** RFC 6761, section 6.3. */
+/** True for the names that RFC 6761, section 6.3, reserves for this host. */
 function isLocalName(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost');
 }
@@ -148,7 +148,7 @@ function isNever(address: string): boolean {
   return [address, ...addressesWithin(address)].some((each) => isIn(NEVER, each));
 }
 
-/** An address of IPv4 within IPv6 (`::ffff:…`) counts as that address. */
+/** True if the list contains the address. An IPv4 address within IPv6 (`::ffff:…`) counts as that IPv4 address. */
 function isIn(list: BlockList, address: string): boolean {
   return list.check(address, familyOf(address));
 }

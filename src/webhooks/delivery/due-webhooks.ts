@@ -6,22 +6,25 @@ import type { Webhook, WebhookState } from '../store/webhook-record.ts';
 import { type WebhookPlace, WebhookStore } from '../store/webhook-store.ts';
 import { isFull, onBehalfOf, stateOf, typesOf, wants } from './delivery-rules.ts';
 
-/** A cursor is moved this often over events of no interest, so that another process has not everything to look through. */
+/** How often a cursor is moved past events of no interest, so that another process does not have to read them all again. */
 const MOVE_MS = 5_000;
 
-/** What this process knows of a webhook. Another version of it is another one. */
+/** The knowledge of this process about one version of a webhook. */
 interface Known {
   readonly version: number;
-  /** Undefined where it is sealed under a key that this gateway does not have. */
+  /** Undefined if the webhook is sealed under a key that this gateway does not have. */
   readonly webhook: Webhook | undefined;
-  /** Up to where there was nothing for it: a task that only moves the cursor costs more than it is worth. */
+  /**
+   * The id up to which the feed had nothing for the webhook. It is kept only here, because a task that only moves the cursor costs too
+   * much.
+   */
   passed: string;
 }
 
-/** `behind`: it has not had some events, and this look did not tell whether it wants them. */
+/** `behind`: the webhook has not had some events, and this search did not tell whether it wants them. */
 type Found = 'due' | 'behind' | 'idle';
 
-/** Finds webhooks that have something new in the feed. When a delivery is to be tried again is in the task of its webhook. */
+/** Finds webhooks for which the feed has new events. The time of a retry is in the task of its webhook. */
 @Injectable()
 export class DueWebhooks {
   #known = new Map<string, Known>();
@@ -34,7 +37,7 @@ export class DueWebhooks {
     private readonly metrics: Metrics,
   ) {}
 
-  /** `isBehind`: it is worth to look again soon. */
+  /** `isBehind` means that a new search soon is worthwhile. */
   async find(): Promise<{ readonly due: readonly string[]; readonly isBehind: boolean }> {
     const places = await this.store.places();
     await this.#know(places);
@@ -55,7 +58,7 @@ export class DueWebhooks {
     };
   }
 
-  /** A caller without the rights gets nothing, also later: a turn passes over what happens meanwhile. */
+  /** Checks one webhook for new events. A caller without the rights never gets the events of that time: a turn skips them. */
   async #lookAt(id: string, place: WebhookPlace, newest: string, isTimeToMove: boolean): Promise<Found> {
     const known = this.#known.get(id);
     if (!known?.webhook || place.cursor >= newest) return 'idle';

@@ -11,7 +11,7 @@ export class LimitPerKey {
 
   constructor(private readonly max: number) {}
 
-  /** Whether a further task of this key would wait. */
+  /** True if a further task of this key would wait. */
   isFull(key: string): boolean {
     return (this.#known.get(key)?.users ?? 0) >= this.max;
   }

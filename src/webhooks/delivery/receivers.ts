@@ -10,28 +10,34 @@ import { LimitPerKey } from './limit-per-key.ts';
 import { signedHeaders, signingSecretsOf } from './signature.ts';
 
 const ANSWER_MS = 10_000;
-/** A receiver may ask for this much patience. */
+/** The longest wait that a receiver may ask for. */
 const MAX_WAIT_S = 3_600;
 const READ_BYTES = 1_024;
-/** The most deliveries of this process at the same time, tests of webhooks included: in all, of one caller, and to one webhook. */
+/** The most simultaneous deliveries of this process, including tests of webhooks: in all, of one caller, and to one webhook. */
 const MAX_AT_ONCE = 64;
-/** More than a caller's 20 webhooks need while all of them fail, since each then gets one delivery at a time. */
+/**
+ * The most simultaneous deliveries of one caller. It is more than a caller's 20 webhooks need while all of them fail, because each then
+ * gets one delivery at a time.
+ */
 const MAX_OF_CALLER = 24;
 export const MAX_TO_ONE = 4;
 
-/** Why a delivery has no status. */
+/** Why a delivery got no HTTP status. */
 export type SendFailure = 'timeout' | 'connection' | 'name' | 'certificate' | 'address-refused';
 
 export interface Sent {
-  /** Of the answer; null where there was none. */
+  /** The HTTP status of the receiver. Null if the receiver did not answer. */
   readonly status: number | null;
   readonly failure: SendFailure | null;
   readonly durationMs: number;
-  /** For how long the receiver wants to be left alone, in seconds. */
+  /** The wait in seconds that the receiver asked for. */
   readonly retryAfterS?: number | undefined;
 }
 
-/** Sends to the receivers of webhooks, as careful as with anything that strangers name: one address, no redirects, little of the answer. */
+/**
+ * Sends events to the receivers of webhooks. It treats their URLs as untrusted: one address, no redirects, and it reads little of the
+ * answer.
+ */
 @Injectable()
 export class Receivers implements OnApplicationShutdown {
   readonly #limit = pLimit(MAX_AT_ONCE);
@@ -41,7 +47,10 @@ export class Receivers implements OnApplicationShutdown {
 
   constructor(private readonly destinations: Destinations) {}
 
-  /** Never rejects. The lists of the operator may have changed since the webhook was made. `over` ends it before its time. */
+  /**
+   * Sends an event and never rejects. It checks the URL again, because the operator may have changed the lists since the webhook was made.
+   * `over` aborts the delivery.
+   */
   async post(webhook: Webhook, event: { readonly id: string }, over?: AbortSignal): Promise<Sent> {
     if (this.destinations.refusalOf(webhook.url) !== undefined)
       return { status: null, failure: 'address-refused', durationMs: 0 };
@@ -83,7 +92,7 @@ export class Receivers implements OnApplicationShutdown {
       body,
       signal,
     });
-    // More of it than a connection needs to be used again is not worth reading.
+    // The gateway reads only as much of the answer as is needed to use the connection again.
     await response.body.dump({ limit: READ_BYTES, signal }).catch(() => undefined);
     const retryAfterS = retryAfterSeconds(
       [response.headers['retry-after']].flat()[0],
@@ -93,7 +102,7 @@ export class Receivers implements OnApplicationShutdown {
     return { status: response.statusCode, failure: null, retryAfterS };
   }
 
-  /** One for each port: whether an address may be called depends on it. */
+  /** Returns the agent of the URL's port. Each port has its own, because the port decides whether an address may be called. */
   #agentOf(url: URL): Agent {
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
     const known = this.#agents.get(port);

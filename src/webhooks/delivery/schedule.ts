@@ -7,16 +7,16 @@ const WAITS_MS = [
   ...[5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE],
   ...[2 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR],
 ];
-/** Receivers that failed together are not asked again together. */
+/** The share by which waits vary, so that receivers that failed together are not called again together. */
 const JITTER = 0.1;
 
-/** The length of the schedule, some two days. For so long a receiver may postpone a delivery. */
+/** The length of the schedule, about two days. A receiver may postpone a delivery for this time. */
 export const SCHEDULE_MS = WAITS_MS.reduce((sum, wait) => sum + wait, 0);
 
-/** A webhook of which no delivery is taken for this time is switched off. */
+/** The time after which a webhook is switched off if no delivery to it succeeded. */
 export const OFF_AFTER_MS = 72 * HOUR;
 
-/** How long to wait after this many steps of the schedule, in ms; undefined: the schedule is over. */
+/** Returns the wait in ms after this many steps of the schedule. Undefined if the schedule is over. */
 export function waitAfter(steps: number): number | undefined {
   const wait = WAITS_MS[steps - 1];
   return wait === undefined ? undefined : Math.round(wait * (1 + JITTER * Math.random()));

@@ -4,24 +4,24 @@ import type { FormerSecret, Webhook } from '../store/webhook-record.ts';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** As Standard Webhooks writes it: `whsec_` and base64. */
+/** Makes a secret in the form of Standard Webhooks: `whsec_` and base64. */
 export function newWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** The current secret, then the former ones that a receiver may still have. */
+/** Returns the current secret, then the former ones that a receiver may still use. */
 export function signingSecretsOf(webhook: Webhook, now: number): readonly string[] {
   return [webhook.secret, ...formerOf(webhook, now).map(({ secret }) => secret)];
 }
 
-/** The former secrets that are still valid, the newest first. */
+/** Returns the former secrets that are still valid, the newest first. */
 export function formerOf({ former, earlier = [] }: Webhook, now: number): readonly FormerSecret[] {
   return (former ? [former, ...earlier] : earlier).filter(({ until }) => until > now);
 }
 
 /**
- * The headers of a delivery (Standard Webhooks): HMAC-SHA256 of id, time and body under each secret. A receiver accepts it if one of
- * the signatures is of its secret. `at`: in ms since the epoch.
+ * Returns the headers of a delivery (Standard Webhooks): HMAC-SHA256 of id, time and body under each secret. A receiver accepts the
+ * delivery if one signature matches its secret. `at` is in ms since the epoch.
  */
 export function signedHeaders(
   id: string,

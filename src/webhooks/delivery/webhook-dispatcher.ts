@@ -11,17 +11,17 @@ import { Destinations } from './destinations.ts';
 import { DueWebhooks } from './due-webhooks.ts';
 import { WebhookTurns } from './webhook-turns.ts';
 
-/** Between two looks for new events there is this time at least. */
+/** The shortest time between two searches for new events. */
 const LOOK_MS = 250;
 const SWEEP_MS = 60_000;
-/** A receiver that hangs costs its webhook a turn, and no other one. */
+/** The most turns at the same time. A receiver that hangs delays only its own webhook. */
 const MAX_TURNS = 64;
-/** A turn that the database cut short comes again after this time. */
+/** A turn that failed because of the database runs again after this time. */
 const AGAIN_MS = 1_000;
 
 /**
- * Adds a task for each webhook that has something new, and works on the tasks of webhooks. One process has a task at a time. All that is to do
- * is in the store and in the feed, so nothing is lost if a process dies.
+ * Adds a task for each webhook that has new events, and works on the tasks of webhooks. Only one process at a time holds a task. Everything
+ * that is to do is in the store and in the feed, so nothing is lost if a process dies.
  */
 @Injectable()
 export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -42,7 +42,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
   }
 
   onApplicationBootstrap(): void {
-    // What is recorded meanwhile stays in the feed.
+    // Events that are recorded while webhooks are off stay in the feed.
     if (this.destinations.isOff) return;
     this.#worker.start();
     this.#loop = this.#lookAgain();
@@ -64,7 +64,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     }
   }
 
-  /** Wakes with the feed. */
+  /** Searches again whenever the feed wakes it. */
   async #lookAgain(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
@@ -76,7 +76,10 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     }
   }
 
-  /** Resolves to whether to look again soon. While the database is away, which the log says already, that is when it is time to ask. */
+  /**
+   * Resolves to true if a new search soon is worthwhile. While the database is away, which another log line reports, the next search waits
+   * for its usual time.
+   */
   async #look(): Promise<boolean> {
     try {
       const { due, isBehind } = await this.webhooks.find();

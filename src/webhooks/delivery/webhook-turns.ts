@@ -33,37 +33,43 @@ import {
 } from './delivery-rules.ts';
 import { OFF_AFTER_MS } from './schedule.ts';
 
-/** A turn ends after this time, although more may be due: the next one comes at once, and other webhooks have theirs meanwhile. */
+/** The longest time of a turn. If more deliveries are due, the next turn begins at once, and other webhooks have their turns in between. */
 const TURN_MS = 10_000;
-/** While deliveries are under way, new events are looked for so often: those of other records do not wait for one that hangs. */
+/**
+ * How often new events are collected while deliveries are in progress, so that events of other records do not wait for a delivery that
+ * hangs.
+ */
 const ROUND_MS = 250;
-/** What waits for a caller without the rights is looked at again after this time. */
+/** The time after which deliveries of a caller without the rights are checked again. */
 const WITHOUT_RIGHTS_MS = 5_000;
 
-/** What one turn knows. Nobody else changes it while this process holds the task. */
+/** The state of one turn. No other process changes it while this process holds the task. */
 interface Turn {
   webhook: Webhook;
   readonly hold: TaskHold;
   readonly until: number;
-  /** What waits. */
+  /** The deliveries that wait. */
   readonly deliveries: Deliveries;
-  /** What of the moves this turn has read, by the ids of events, and the grants with which it was read. */
+  /** The moves that this turn has read, by the ids of events, with the grants under which they were read. */
   readonly read: Map<string, { readonly event: EventDto; readonly grants: Grants }>;
-  /** What is under way, by the lane. */
+  /** The lanes with a delivery in progress. */
   readonly sending: Map<string, Promise<void>>;
   readonly limit: LimitFunction;
   progress: WebhookProgress;
-  /** One of the deliveries has ended. */
+  /** True if one of the deliveries has ended. */
   hasEnded: boolean;
-  /** The webhook is off, or another process has it. */
+  /** True if the webhook is off, or if another process has it. */
   isOver: boolean;
-  /** The writes so far. */
+  /** Settles when all writes so far have ended. */
   written: Promise<void>;
-  /** What went wrong with something that was under way: the store was away. */
+  /** The failure of work in the background: the store was away. */
   failure: Error | undefined;
 }
 
-/** The work on one webhook at a time: makes deliveries of the moves that it has not had, and sends what is due, each lane in order. */
+/**
+ * Works on one webhook at a time. It makes deliveries of the moves that the webhook has not had, and sends the due ones, each lane in
+ * order.
+ */
 @Injectable()
 export class WebhookTurns {
   constructor(
@@ -75,7 +81,7 @@ export class WebhookTurns {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Resolves to the ms after which there is something to do again; undefined: not before something happens. */
+  /** Resolves to the ms until there is work again. Undefined if there is none before a new event. */
   async run(hold: TaskHold): Promise<number | undefined> {
     const found = await this.store.read(hold.name);
     if (!found) return undefined;
@@ -97,7 +103,10 @@ export class WebhookTurns {
     return hasMore ? 0 : this.#nextIn(turn);
   }
 
-  /** Nothing is due of what is not sent: the change that switches it on calls the webhook. */
+  /**
+   * Returns the ms until the next delivery is due. For a webhook that is off nothing is due: the change that switches it on calls the
+   * webhook.
+   */
   #nextIn({ webhook, deliveries }: Turn): number | undefined {
     const nextAt = nextAttemptIn(deliveries);
     if (nextAt === null || webhook.offReason !== null) return undefined;
@@ -105,7 +114,7 @@ export class WebhookTurns {
     return Math.max(nextAt - Date.now(), isAllowed ? 0 : WITHOUT_RIGHTS_MS);
   }
 
-  /** Until nothing is left to do, or the time is over. Resolves to whether there may be moves that the webhook has not had. */
+  /** Works until nothing is left to do or the time is over. Resolves to true if there may be moves that the webhook has not had. */
   async #rounds(turn: Turn): Promise<boolean> {
     for (;;) {
       const hasMore = await this.#collect(turn);
@@ -118,13 +127,13 @@ export class WebhookTurns {
     }
   }
 
-  /** Resolves to whether there were moves that the webhook has not had. Those of no interest to it are passed over. */
+  /** Resolves to true if there were moves that the webhook has not had. Moves of no interest are skipped. */
   async #collect(turn: Turn): Promise<boolean> {
     const { webhook, progress } = turn;
     const standing = this.callers.standingOf(onBehalfOf(webhook));
     if (!standing) {
       if (!this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt)) return false;
-      // What happens without the rights is not sent when they come back.
+      // Events that happen while the caller lacks the rights are not sent later.
       await this.#keep(turn, { ...turn.progress, cursor: await this.events.newest() });
       return false;
     }
@@ -134,7 +143,7 @@ export class WebhookTurns {
     const types = typesOf(webhook);
     const { moves, next } = await this.events.after(progress.cursor, { ...standing, enterprises, types });
     if (next === progress.cursor) return false;
-    // What was recorded before the webhook was changed.
+    // True for a move that was recorded before the webhook was changed.
     const isEarlier = ({ id }: SeenMove) => before !== undefined && id <= before.until;
     const earlier = moves.some(isEarlier)
       ? (await this.events.after(progress.cursor, { ...standing, enterprises: before?.enterprises, types }))
@@ -154,11 +163,11 @@ export class WebhookTurns {
     return true;
   }
 
-  /** Begins with what is due of the lanes of which nothing is under way. */
+  /** Starts the due deliveries of the lanes that have none in progress. */
   #send(turn: Turn): void {
     const { webhook, deliveries, sending, limit, progress } = turn;
     if (webhook.offReason !== null || !this.callers.standingOf(onBehalfOf(webhook))) return;
-    // A receiver that fails is asked for one lane after the other, so that others have its places.
+    // A receiver that fails gets one lane after the other, so that other receivers can use its places.
     limit.concurrency = progress.failingSince === null ? MAX_TO_ONE : 1;
     const now = Date.now();
     for (const ids of lanesOf(deliveries)) {
@@ -175,7 +184,7 @@ export class WebhookTurns {
     }
   }
 
-  /** One after the other, up to the first that is not due or not taken. */
+  /** Sends the deliveries of a lane one after the other, up to the first that is not due or fails. */
   async #sendLane(turn: Turn, lane: readonly string[]): Promise<void> {
     for (const eventId of lane) {
       const delivery = turn.deliveries.get(eventId);
@@ -183,7 +192,7 @@ export class WebhookTurns {
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
       if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
       const known = turn.read.get(eventId);
-      // As the caller may see it now. Of which enterprises it has to be was asked when the delivery was made.
+      // The event is shown as the caller may see it now. The wanted enterprises were checked when the delivery was made.
       const event = known?.grants === grants ? known.event : await this.events.one(eventId, { grants });
       const sent = event && (await this.receivers.post(turn.webhook, event, turn.hold.over));
       if (turn.hold.over.aborted) return;
@@ -197,7 +206,7 @@ export class WebhookTurns {
     }
   }
 
-  /** Switches the webhook off where it makes no sense to go on. */
+  /** Switches the webhook off if further deliveries make no sense. */
   async #judge(turn: Turn, { status, failure }: Sent): Promise<void> {
     const { failingSince } = turn.progress;
     const { webhookId } = turn.webhook;
@@ -224,9 +233,9 @@ export class WebhookTurns {
       }
     turn.progress = { ...progress, pending: turn.deliveries.size };
     const { hold } = turn;
-    // One after the other, and none after one that failed: the cursor must not get there without the deliveries before it.
+    // The writes run one after the other, and none after a failed one: the cursor must not move on without the deliveries before it.
     turn.written = turn.written.then(async () => {
-      // Not written: another process has the webhook now.
+      // The write was refused because another process has the webhook now.
       if (!(await this.store.keep(hold.name, hold.attempt, progress, changed))) turn.isOver = true;
     });
     await turn.written;

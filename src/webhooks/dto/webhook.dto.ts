@@ -32,7 +32,7 @@ import {
   webhookStates,
 } from '../store/webhook-record.ts';
 
-/** Stands for the id that `createWebhook` gives out. */
+/** Stands for an id that `createWebhook` returns. */
 const EXAMPLE_WEBHOOK = 'example-webhook';
 /** In base64: "not a secret, only an example". scripts/response-examples.ts shows it too. */
 const EXAMPLE_SECRET = 'whsec_bm90IGEgc2VjcmV0LCBvbmx5IGFuIGV4YW1wbGU=';
@@ -63,7 +63,7 @@ const wantedTypes = enumeration(
   'A type of events, or `*` for all of them',
 );
 
-/** Types of events, each once; or `*` alone for all of them, also for those to come. */
+/** A list of types of events, each once; or `*` alone for all of them, also for future ones. */
 function TypeList(): PropertyDecorator {
   const { words } = wantedTypes;
   const isList = (value: unknown) =>
@@ -86,7 +86,7 @@ function TypeList(): PropertyDecorator {
   );
 }
 
-/** Where the events go; the service checks more of it. */
+/** The URL of the receiver. The service checks more of it. */
 function ReceiverUrl(): PropertyDecorator {
   const doc: FieldDoc = {
     description:
@@ -112,7 +112,7 @@ class WebhookTerms {
   @Names('enterpriseFilter')
   enterprises?: string[];
 
-  /** For people. */
+  /** A text for people. */
   @Optional()
   @Text({ example: 'billing' }, { max: 200 })
   description?: string;
@@ -150,15 +150,15 @@ export class WebhookDto {
   url!: string;
   /** Types of events; `*` stands for all of them. */
   types!: string[];
-  /** Null: all that are granted. */
+  /** Null: all enterprises that are granted. */
   enterprises!: string[] | null;
-  /** For people; null where its owner gave none. */
+  /** A text for people; null where its owner gave none. */
   description!: string | null;
   /** Whether events are sent. */
   enabled!: boolean;
   @OpenWord(webhookStates, 'How the deliveries go')
   state!: WebhookState;
-  /** Why nothing is delivered; null while something is. */
+  /** Why nothing is delivered; null while the webhook is on. */
   @OpenWord(offReasons, 'Why it is off; null while it is on')
   offReason!: OffReason | null;
   @Time()
@@ -173,7 +173,7 @@ export class WebhookDto {
 
 @ApiSchema({ description: 'A webhook with its secret' })
 export class WebhookWithSecretDto extends WebhookDto {
-  /** With which deliveries are signed (Standard Webhooks). It is shown once: a repeated request has null. */
+  /** The secret that signs deliveries (Standard Webhooks). It is shown once: a repeated request has null. */
   @ApiProperty({ type: String, nullable: true, example: EXAMPLE_SECRET })
   secret!: string | null;
 }
@@ -188,11 +188,11 @@ export class TestEventDto {
   /** The version of CloudEvents. */
   @ApiProperty({ type: String, enum: ['1.0'] })
   specversion!: '1.0';
-  /** Of this event alone. */
+  /** The id of this event alone. */
   id!: string;
   /** The path of webhooks. */
   source!: string;
-  /** Of no other event. */
+  /** The type of this event, which no other event has. */
   @ApiProperty({ type: String, enum: ['webhook.test'] })
   type!: 'webhook.test';
   /** The id of the webhook. */
@@ -202,19 +202,19 @@ export class TestEventDto {
   /** The media type of `data`. */
   @ApiProperty({ type: String, enum: ['application/json'] })
   datacontenttype!: 'application/json';
-  /** Nothing. */
+  /** An empty object. */
   @ApiProperty({ type: 'object', properties: {}, additionalProperties: false })
   data!: object;
 }
 
 @ApiSchema({ description: 'What became of one delivery' })
 export class TestDeliveryDto {
-  /** The HTTP status of the receiver; null where there was none. */
+  /** The HTTP status of the receiver; null where it did not answer. */
   @ApiProperty({ type: 'integer', nullable: true })
   status!: number | null;
   @Count('From the beginning to the end of the answer, in ms')
   durationMs!: number;
-  /** Why it was not taken; null where it was. */
+  /** Why the receiver did not accept the event; null where it did. */
   error!: string | null;
 }
 
@@ -224,16 +224,16 @@ export class DeliveryDto {
   eventId!: string;
   @OpenWord(eventTypes, 'The type of the event')
   type!: string;
-  /** Of the event; null where the event is not kept any more. */
+  /** The subject of the event; null where the event is not kept any more. */
   subject!: string | null;
   @OpenWord(deliveryStates, 'What became of it')
   state!: DeliveryState;
   @Count('How often it was sent')
   attempts!: number;
-  /** The HTTP status of the receiver; null where there was none. */
+  /** The HTTP status of the receiver; null where it did not answer. */
   @ApiProperty({ type: 'integer', nullable: true })
   lastStatus!: number | null;
-  /** Why it was not taken; null where it was, or where it was not sent yet. */
+  /** Why the receiver did not accept the event; null where it did, or where the event was not sent yet. */
   lastError!: string | null;
   @Time(undefined, 'When it was sent last; null where it was not sent yet')
   lastAttemptAt!: string | null;

@@ -21,33 +21,33 @@ export const deliveryStates = enumeration(
 );
 export type DeliveryState = WordOf<typeof deliveryStates>;
 
-/** Which events a webhook is for, of those that its caller may see. */
+/** The events that a webhook receives, out of those that its caller may see. */
 export interface WantedEvents {
   readonly types: readonly string[];
-  /** Undefined: all that are granted. */
+  /** Undefined means all enterprises that are granted. */
   readonly enterprises?: readonly string[] | undefined;
 }
 
-/** What its owner decided, and whether it is on. The store seals it. */
+/** The decisions of the owner, and whether the webhook is on. The store seals it. */
 export interface Webhook extends WantedEvents {
   readonly webhookId: string;
-  /** The name of its owner: a delivery has what that caller may see. */
+  /** The name of the owner. A delivery contains only what that caller may see. */
   readonly caller: string;
-  /** The entry of its owner had not the scope when it was made: a JWT gave it. */
+  /** True if the owner's entry lacked the scope when the webhook was made, and a JWT granted it. */
   readonly byToken?: boolean;
   readonly url: string;
-  /** What it was for before it was changed, up to this move. */
+  /** The events that the webhook wanted before it was changed, up to this move. */
   readonly before?: (WantedEvents & { readonly until: string }) | undefined;
   readonly description: string | null;
   readonly offReason: OffReason | null;
-  /** In ms since the epoch, as all times of this file. */
+  /** When the webhook was made. All times of this file are in ms since the epoch. */
   readonly createdAt: number;
-  /** When it was switched on last. */
+  /** When the webhook was last switched on. */
   readonly enabledAt: number;
   readonly secret: string;
-  /** The secret before, which signs too, until its end. */
+  /** The previous secret, which signs too until it expires. */
   readonly former?: FormerSecret | undefined;
-  /** The secrets before that one, the newest first. */
+  /** The secrets before `former`, the newest first. */
   readonly earlier?: readonly FormerSecret[] | undefined;
 }
 
@@ -56,12 +56,12 @@ export interface FormerSecret {
   readonly until: number;
 }
 
-/** How far the deliveries of a webhook are. */
+/** The progress of the deliveries of a webhook. */
 export interface WebhookProgress {
-  /** Every move up to this one is a delivery, or is of no interest. */
+  /** The last move that has become a delivery, or was of no interest. All earlier moves have too. */
   readonly cursor: string;
   readonly lastDeliveredAt: number | null;
-  /** The first failure after the last success. */
+  /** The time of the first failure after the last success. */
   readonly failingSince: number | null;
   /** The number of deliveries that wait. */
   readonly pending: number;
@@ -70,11 +70,11 @@ export interface WebhookProgress {
 /** One event for one webhook. Its content stays in the log of moves. */
 export interface Delivery {
   readonly type: string;
-  /** Deliveries of one lane are sent one after the other: the record's name in its own store. */
+  /** The record's name in its own store. Deliveries of one lane are sent one after the other. */
   readonly lane: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** How many of the attempts are no steps of the schedule, because the receiver named a wait. */
+  /** The number of attempts that are no steps of the schedule, because the receiver named a wait. */
   readonly postponed: number;
   readonly lastStatus: number | null;
   readonly lastError: string | null;
@@ -83,7 +83,7 @@ export interface Delivery {
   readonly nextAttemptAt: number | null;
 }
 
-/** By the ids of their events. */
+/** Deliveries by the ids of their events. */
 export type Deliveries = Map<string, Delivery>;
 
 export interface StoredWebhook {

@@ -35,7 +35,10 @@ const LOCKED = sql`
   WHERE platform = :platform AND ${among(sql`webhook_id`, sql`SELECT webhook_id FROM ${rows('ids', { webhookId: 'text' })}`)}
   ORDER BY webhook_id ${FOR_UPDATE}`;
 
-/** In the look of a step that changes webhooks or their deliveries, before the tasks that it locks: so no two steps wait for each other. */
+/**
+ * Locks webhooks, in the look of a step that changes them or their deliveries. It comes before the tasks that the step locks, so that no
+ * two steps wait for each other.
+ */
 export function lockWebhooks(given: readonly { readonly webhookId: string }[]): Query[] {
   return [LOCKED.with({ ids: given.map(({ webhookId }) => ({ webhookId })) })];
 }
@@ -47,7 +50,7 @@ export function webhookRowIn(
   return rowsAs<WebhookRow>(found).find((row) => row.webhookId === webhookId);
 }
 
-/** Seals what a webhook is: its URL, its secrets, and what its owner says of it. How far it is, is in columns. */
+/** Seals the definition of a webhook: its URL, its secrets, and its owner's description. Its progress is in columns. */
 export class WebhookSeal {
   constructor(private readonly texts: SealedTexts) {}
 
@@ -55,7 +58,7 @@ export class WebhookSeal {
     return this.texts.seal(JSON.stringify(webhook), `webhook ${webhook.webhookId}`);
   }
 
-  /** Undefined where it is sealed under a key that this gateway does not have. */
+  /** Returns undefined if the webhook is sealed under a key that this gateway does not have. */
   open({ webhookId, definition: sealed, ...progress }: WebhookRow): StoredWebhook | undefined {
     const definition = this.texts.open(sealed, `webhook ${webhookId}`);
     return definition === undefined ? undefined : { webhook: JSON.parse(definition) as Webhook, progress };
@@ -89,7 +92,7 @@ const DROP = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND event_id = :even
 interface ChangedDelivery {
   readonly webhookId: string;
   readonly eventId: string;
-  /** Undefined: it is dropped. */
+  /** Undefined drops the delivery. */
   readonly delivery: Delivery | undefined;
 }
 

@@ -11,13 +11,13 @@ import {
   type WebhookSeal,
 } from './webhook-rows-store.ts';
 
-/** The kind of the tasks of webhooks, each of which has the id of its webhook. */
+/** The kind of the tasks of webhooks. The name of such a task is the id of its webhook. */
 export const WEBHOOK = 'webhook';
-/** The most deliveries of one webhook that are kept after they have ended. */
+/** The most ended deliveries that are kept for one webhook. */
 const MAX_ENDED = 1_000;
-/** One transaction forgets the old deliveries of this number of webhooks at most. */
+/** One transaction drops the old deliveries of at most this number of webhooks. */
 const MAX_SWEPT = 20;
-/** About what a delivery takes. */
+/** The approximate size of a delivery. */
 const DELIVERY_BYTES = 300;
 
 const OF_CALLERS = sql`
@@ -30,13 +30,13 @@ const ADD = sql`
 interface NewWebhook {
   readonly webhookId: string;
   readonly caller: string;
-  /** Sealed. */
+  /** The sealed definition. */
   readonly definition: string;
   readonly cursor: string;
   readonly maxOfCaller: number;
 }
 
-/** Two requests for the last place of a caller do not both get it. */
+/** Adds a webhook. If two requests ask for the last place of a caller, only one gets it. */
 export const addWebhook: Step<NewWebhook, boolean> = {
   name: 'add a webhook',
   key: ({ caller }) => caller,
@@ -64,7 +64,7 @@ const PENDING = sql`(SELECT count(*) FROM deliveries WHERE ${OF_WEBHOOK} AND sta
 const COUNT = sql`UPDATE webhooks SET pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
 const CHANGE = sql`
   UPDATE webhooks SET definition = :definition, version = version + 1, pending = ${PENDING} WHERE ${OF_WEBHOOK}`;
-/** From the beginning, whatever became of it. What the receiver answered last is still shown. */
+/** Restarts a delivery from the beginning, whatever its state. The receiver's last answer is still shown. */
 const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_at = NULL, last_attempt_at = NULL, next_attempt_at = :now`;
 const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
 const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
@@ -76,7 +76,10 @@ interface Change {
   readonly changed: (webhook: Webhook) => Webhook;
 }
 
-/** Changes what is there at this moment. A webhook that is switched on is sent all that was not taken, also what was given up. */
+/**
+ * Changes the current version of a webhook. A webhook that is switched on gets every event that was not accepted, also the ones that were
+ * given up.
+ */
 export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
   name: 'change a webhook',
   key: ({ webhookId }) => webhookId,
@@ -131,7 +134,7 @@ export const redeliverEvent: Step<OfEvent, undefined> = {
 const DROP_ALL = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK}`;
 const DROP = sql`DELETE FROM webhooks WHERE ${OF_WEBHOOK}`;
 
-/** Its task finds nothing, and ends. */
+/** Removes a webhook. Its task then finds nothing, and ends. */
 export const removeWebhook: Step<string, undefined> = {
   name: 'remove a webhook',
   key: (webhookId) => webhookId,
@@ -148,14 +151,17 @@ const PROGRESS = sql`
 
 interface Kept {
   readonly webhookId: string;
-  /** Of its task. */
+  /** The attempt of the webhook's task. */
   readonly attempt: string;
   readonly progress: Omit<WebhookProgress, 'pending'>;
   /** An undefined delivery is dropped. */
   readonly changed: ReadonlyMap<string, Delivery | undefined>;
 }
 
-/** A process whose task was given to another one, or whose webhook was removed, writes nothing: it gets false. */
+/**
+ * Writes the progress of deliveries. If the task belongs to another process now, or the webhook was removed, nothing is written and the
+ * result is false.
+ */
 export const keepDeliveries: Step<Kept, boolean> = {
   name: 'keep deliveries',
   key: ({ webhookId }) => webhookId,
@@ -188,7 +194,7 @@ const TRIM = sql`
   DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND state <> 'pending' AND event_id <= (
     SELECT event_id FROM deliveries WHERE ${OF_WEBHOOK} AND state <> 'pending' ORDER BY event_id DESC LIMIT 1 OFFSET :most)`;
 
-/** Drops the oldest that have ended, where there are too many. */
+/** Drops the oldest ended deliveries, if there are too many. */
 export const trimDeliveries: Step<string, undefined> = {
   name: 'trim deliveries',
   key: (webhookId) => webhookId,
@@ -202,7 +208,7 @@ const OLD = sql`
   SELECT webhook_id FROM deliveries WHERE platform = :platform AND made_at <= (SELECT ${NOW}) - CAST(:keptMs AS bigint) LIMIT 1000`;
 const DROP_OLD = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND made_at <= :until`;
 
-/** In pieces: drops what is kept no longer. Resolves to whether there may be more. */
+/** Drops old deliveries in pieces. Resolves to true if there may be more. */
 export const sweepDeliveries: Step<undefined, boolean> = {
   name: 'sweep deliveries',
   look: () => [OLD.with({ keptMs: MOVES_KEPT_MS })],

@@ -23,10 +23,10 @@ import {
 } from './webhook-rows-store.ts';
 import * as steps from './webhook-steps-store.ts';
 
-/** The most that one read has. */
+/** The most rows that one read returns. */
 const MAX_READ = 100;
 const MAX_PLACES = 1_000;
-/** More than the deliveries of one webhook that are kept. */
+/** The most waiting deliveries that a read returns. It is more than one webhook can have. */
 const MAX_WAITING = 5_000;
 
 const ONE = sql`SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE ${OF_WEBHOOK}`;
@@ -51,13 +51,13 @@ const WAITING = sql`
 const LAST_ERROR = sql`
   SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
 
-/** How far a webhook is, whether a process works on it, and a number that grows with every change of what it is. */
+/** The progress of a webhook, whether a process works on it, and a number that grows with every change of its definition. */
 export interface WebhookPlace extends WebhookProgress {
   readonly version: number;
   readonly isHeld: boolean;
 }
 
-/** The webhooks and their deliveries in the database. Rejects with `DatabaseUnavailable` while the database cannot do it. */
+/** The webhooks and their deliveries in the database. Calls reject with `DatabaseUnavailable` while the database cannot do them. */
 @Injectable()
 export class WebhookStore {
   readonly #seal: WebhookSeal;
@@ -69,7 +69,7 @@ export class WebhookStore {
     this.#seal = new WebhookSeal(texts);
   }
 
-  /** Of all callers; without those sealed under a key that this gateway does not have. */
+  /** Returns the webhooks of all callers, without those sealed under a key that this gateway does not have. */
   async all(): Promise<readonly StoredWebhook[]> {
     const found: StoredWebhook[] = [];
     for (let after = ''; ;) {
@@ -90,7 +90,7 @@ export class WebhookStore {
     return row && this.#seal.open(row);
   }
 
-  /** Resolves to whether it was added: not where the caller has as many. Its deliveries begin after the cursor. */
+  /** Adds a webhook whose deliveries begin after the cursor. Resolves to false if the caller has the maximum already. */
   async add(webhook: Webhook, cursor: string, maxOfCaller: number): Promise<boolean> {
     const { webhookId, caller } = webhook;
     const definition = this.#seal.definition(webhook);
@@ -98,7 +98,9 @@ export class WebhookStore {
     return this.database.step(steps.addWebhook, added);
   }
 
-  /** Changes what is there at this moment, and calls the webhook. `changed` may be called more than once. Undefined where it is gone. */
+  /**
+   * Changes the current version of a webhook, and calls it. `changed` may run more than once. Resolves to undefined if the webhook is gone.
+   */
   change(webhookId: string, changed: (webhook: Webhook) => Webhook): Promise<StoredWebhook | undefined> {
     const change = { webhookId, seal: this.#seal, changed };
     return this.database.step(steps.changeWebhook, change);
@@ -108,7 +110,7 @@ export class WebhookStore {
     await this.database.step(steps.removeWebhook, webhookId);
   }
 
-  /** Has a process work on each of them soon. One that is worked on is worked on once more. */
+  /** Lets a process work on each of the webhooks soon. If a process works on one already, it does so once more. */
   async call(webhookIds: readonly string[]): Promise<void> {
     const kind = steps.WEBHOOK;
     await Promise.all(webhookIds.map((name) => this.database.step(add, { kind, name })));
@@ -127,7 +129,7 @@ export class WebhookStore {
     }
   }
 
-  /** Newest events first. */
+  /** Returns the deliveries of the newest events first. */
   async deliveries(
     webhookId: string,
     states: readonly DeliveryState[],
@@ -147,26 +149,26 @@ export class WebhookStore {
     return deliveriesIn(await this.#read<DeliveryRow>(query)).get(eventId);
   }
 
-  /** Those that wait, in the order of their events. */
+  /** Returns the waiting deliveries, in the order of their events. */
   async waiting(webhookId: string): Promise<Deliveries> {
     const query = WAITING.with({ webhookId, most: MAX_WAITING });
     return deliveriesIn(await this.#read<DeliveryRow>(query));
   }
 
-  /** Of the newest event that was not taken. */
+  /** Returns the error of the newest event that the receiver did not accept. */
   async lastError(webhookId: string): Promise<string | null> {
     const [row] = await this.#read<{ last_error: string }>(LAST_ERROR.with({ webhookId }));
     return row?.last_error ?? null;
   }
 
-  /** Sends one again from the beginning, and calls the webhook. */
+  /** Sends one delivery again from the beginning, and calls the webhook. */
   async redeliver(webhookId: string, eventId: string): Promise<void> {
     await this.database.step(steps.redeliverEvent, { webhookId, eventId });
   }
 
   /**
-   * One step of the process that has the webhook's task under this attempt. An undefined delivery is dropped. Resolves to whether it still has
-   * the task: if not, nothing was written.
+   * Writes one step of the process that holds the webhook's task with this attempt. An undefined delivery is dropped. Resolves to false if
+   * the process has lost the task: nothing was written then.
    */
   keep(
     webhookId: string,
@@ -178,12 +180,12 @@ export class WebhookStore {
     return this.database.step(steps.keepDeliveries, kept);
   }
 
-  /** Drops the oldest deliveries that have ended, where the webhook has too many. */
+  /** Drops the oldest ended deliveries, if the webhook has too many. */
   async trim(webhookId: string): Promise<void> {
     await this.database.step(steps.trimDeliveries, webhookId);
   }
 
-  /** Drops deliveries that are kept no longer. */
+  /** Drops deliveries whose time is over. */
   async sweep(): Promise<void> {
     while (await this.database.step(steps.sweepDeliveries, undefined));
   }
