@@ -1,12 +1,12 @@
 import { edge } from '../../shared/edge.ts';
 
-/** Returns a result for each item, in their order. */
+/** Returns a result for each item, in the order of the items. */
 type Command<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
 
 /**
- * Collects the items that come while a command runs: the next command serves all of them. One command runs at a time, and no item gets
- * the reply to a command that was sent before it came. A command that fails rejects all its items, or each gets the fallback. Neither
- * this nor a fault keeps the next item from its command.
+ * Collects the items that arrive while a command runs. The next command serves all of them. One command runs at a time, and no item gets
+ * the reply to a command that was sent before the item arrived. If a command fails, all its items are rejected, or each gets the fallback.
+ * Neither this nor a fault keeps the next item from its command.
  */
 export class Batcher<Item, Result> {
   readonly #items: Item[] = [];
@@ -31,7 +31,7 @@ export class Batcher<Item, Result> {
     return promise.then((results) => results[index] as Result, this.fallback);
   }
 
-  /** A start that throws leaves it idle. No command ends before this returns. */
+  /** If the start throws, the batcher is idle again. No command ends before this function returns. */
   #startNext(): void {
     this.start(this.#send);
     this.#isBusy = true;

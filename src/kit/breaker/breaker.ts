@@ -3,22 +3,25 @@ import { SlidingWindow } from '../sliding-window/sliding-window.ts';
 const MIN_CALLS = 20;
 const FAILED_SHARE = 0.5;
 const FIRST_PAUSE_MS = 1_000;
-/** These pauses are short, so that calls go on soon after the server is back. A probe every two seconds is no load for it. */
+/**
+ * The longest pause between probes. It is short, so that calls go on soon after the server is back. A probe every two seconds is no load
+ * for it.
+ */
 const MAX_PAUSE_MS = 2_000;
 
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
-/** Permission for one attempt, to be handed back to {@link Breaker.leave}. */
+/** Permission for one attempt. Its holder returns it to {@link Breaker.leave}. */
 export type Pass = number;
 
 /**
- * Circuit breaker. It opens when at least half of at least 20 attempts of the last 10 s failed. While it is open, one attempt at a
- * time goes out as a probe, after 1 s and then every 2 s, and a successful probe closes it. No call waits for a probe. A probe that
- * hangs does not block the next: it may go out after the pause.
+ * A circuit breaker. It opens when at least half of at least 20 attempts of the last 10 s failed. While it is open, one attempt at a time
+ * is sent as a probe, after 1 s and then every 2 s. A successful probe closes it. No call waits for a probe. A probe that hangs does not
+ * block the next one, which may be sent after the pause.
  */
 export class Breaker {
   readonly #failures: SlidingWindow;
-  /** Changes with every opening and closing, so that the result of an attempt from before does not count. */
+  /** The number of openings and closings. The result of an attempt from before the last change does not count. */
   #era = 0;
   #open = false;
   #probes = 0;
@@ -37,17 +40,17 @@ export class Breaker {
     return this.#probes > 0 ? 'half-open' : 'open';
   }
 
-  /** Whether the circuit is closed and had calls in the last 10 s. */
+  /** True if the circuit is closed and had calls in the last 10 s. */
   get isServing(): boolean {
     return !this.#open && this.#failures.sum().all > 0;
   }
 
-  /** Milliseconds until the next attempt may go; 0: now. */
+  /** Milliseconds until the next attempt is allowed. 0 means now. */
   get waitMs(): number {
     return this.#open ? Math.max(0, this.#nextProbeAt - this.now()) : 0;
   }
 
-  /** Returns undefined where no attempt may be sent now. */
+  /** Returns undefined if no attempt may be sent now. */
   enter(): Pass | undefined {
     if (!this.#open) return this.#era;
     if (this.waitMs > 0) return undefined;
@@ -57,7 +60,7 @@ export class Breaker {
     return this.#era;
   }
 
-  /** Takes back every pass with the result of its attempt; `failed` is undefined where the attempt showed nothing. */
+  /** Accepts every pass, with the result of its attempt. `failed` is undefined if the attempt showed nothing. */
   leave(pass: Pass, failed: boolean | undefined): void {
     if (pass !== this.#era) return;
     if (this.#open) this.#judgeProbe(failed);
@@ -67,7 +70,7 @@ export class Breaker {
   #judgeProbe(failed: boolean | undefined): void {
     this.#probes--;
     if (failed === false) return this.#turn(false);
-    // Where a probe did not reach the platform, the next attempt may probe at once.
+    // If a probe did not reach the platform, the next attempt may be a probe at once.
     this.#nextProbeAt = this.now() + (failed ? this.#pauseMs : 0);
     if (failed) this.#pauseMs = MAX_PAUSE_MS;
     this.changed(this.state);

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { type RunCommand, Script } from '../redis-script/redis-script.ts';
 
-/** `endsInMs` is negative where the value has no end of its life. */
+/** `endsInMs` is negative if the value never expires. */
 export interface KeptValue {
   readonly value: string;
   readonly endsInMs: number;
 }
 
 interface Change {
-  /** Which of the keys. */
+  /** The index of the key in the list of keys. */
   readonly index: number;
   readonly value: string;
-  /** 0 deletes. */
+  /** The time to live. 0 deletes the value. */
   readonly lifeMs: number;
 }
 
-/** `now` is in ms, by Redis' own clock, since replicas' clocks differ. */
+/** `now` is in ms, by Redis' own clock, because the clocks of replicas differ. */
 type Decide<T> = (
   kept: readonly (KeptValue | undefined)[],
   now: number,
@@ -24,9 +24,9 @@ type Decide<T> = (
 const SAME_LIFE_MS = -1;
 
 /**
- * KEYS: any, in one slot. ARGV: the mark of the values by which a step was decided, then for each change the number of its key, the value and
- * its life in ms (0 deletes, -1 leaves it). Where the keys still have that mark, it makes the changes and returns nothing. Else it returns
- * the mark, the time, and for each key its value and the rest of its life. A value of another type counts as missing.
+ * KEYS: any, in one slot. ARGV: the mark of the values by which a step was decided, then for each change the number of its key, the value
+ * and its life in ms (0 deletes, -1 keeps the expiry). If the keys still have that mark, the script makes the changes and returns nothing.
+ * Otherwise it returns the mark, the time, and for each key its value and the rest of its life. A value of another type counts as missing.
  */
 const CHANGE = new Script(`
 local values = {}
@@ -63,7 +63,7 @@ function change(
   return run((client) => CHANGE.run(client, keys, [mark, ...values]));
 }
 
-/** Takes one atomic step. It is decided anew where another owner has changed a value meanwhile, so `decide` must have no other effect. */
+/** Runs one atomic step. If another owner has changed a value since the read, `decide` runs again, so it must have no other effect. */
 export async function atomicStep<T>(run: RunCommand, keys: readonly string[], decide: Decide<T>): Promise<T> {
   let found = await change(run, keys, '', []);
   for (;;) {
@@ -79,7 +79,7 @@ export async function atomicStep<T>(run: RunCommand, keys: readonly string[], de
   }
 }
 
-/** Replaces a value that was read, and keeps the end of its life. Resolves to false where it is not there any more, or another one is. */
+/** Replaces a value that was read, and keeps its expiry. Resolves to false if the value is gone or has changed since the read. */
 export async function replaceValue(
   run: RunCommand,
   key: string,

@@ -3,11 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type RunCommand, Script } from '../redis-script/redis-script.ts';
 
 /**
- * Lua functions of a lease, for a script that takes or checks one in the same step as what it protects. A lease is a key with the name of
- * its owner and an end of its life, by Redis' clock. An owner that was suspended may have lost it: so a script that writes what the lease
- * protects asks `lease.holds` first (a fence), and only the owner releases it.
+ * Lua functions of a lease, for a script that takes or checks one in the same step as the data that it protects. A lease is a key with the
+ * name of its owner. It expires by Redis' clock. An owner that was suspended may have lost its lease, so a script that writes protected
+ * data calls `lease.holds` first (a fence). Only the owner releases the lease.
  *
- * The gateway did not write a key of another type, or one without an end: such a key keeps no owner from the lease.
+ * The gateway did not write a key of another type, or one without an expiry. Such a key does not keep an owner from the lease.
  */
 export const LEASE = `
 local lease = {}
@@ -27,7 +27,7 @@ function lease.release(key, owner)
 end
 `;
 
-/** The rule of `lease.is_free`, for a step that is decided in the process. `endsInMs` is negative where the entry has no end. */
+/** Decides as `lease.is_free` does, for a step that is decided in the process. `endsInMs` is negative if the entry never expires. */
 export function isLeaseFree(
   entry: { readonly value: string; readonly endsInMs: number } | undefined,
   owner: string,
@@ -40,7 +40,7 @@ const TAKE = new Script(`${LEASE} return lease.take(KEYS[1], ARGV[1], ARGV[2]) a
 /** KEYS: lease. ARGV: owner. */
 const RELEASE = new Script(`${LEASE} lease.release(KEYS[1], ARGV[1]) return 1`);
 
-/** A lease that was taken, for the scripts that it fences. */
+/** A lease that this process holds, for the scripts that it fences. */
 export interface Lease {
   readonly key: string;
   readonly owner: string;
@@ -48,7 +48,7 @@ export interface Lease {
 
 const POLL_MS = 30;
 
-/** Runs `work` while it has the lease, or returns undefined where another owner kept it until `giveUpAt` (performance.now()). */
+/** Runs `work` while it holds the lease. Returns undefined if another owner kept the lease until `giveUpAt` (performance.now()). */
 export async function underLease<T>(
   run: RunCommand,
   key: string,
@@ -63,7 +63,7 @@ export async function underLease<T>(
   try {
     return await work(lease);
   } finally {
-    // Where Redis is away the lease ends by itself.
+    // While Redis is away, the lease expires by itself.
     await run((client) => RELEASE.run(client, [key], [lease.owner])).catch(() => undefined);
   }
 }

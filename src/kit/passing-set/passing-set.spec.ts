@@ -20,10 +20,10 @@ const collect = runInNewContext('gc') as (how: { type: 'minor' | 'major' }) => v
 const AT_ONCE = 64;
 const ALL = 4_000;
 const COLLECTED_AFTER = 200;
-/** Of an item, in bytes. */
+/** The size of an item in bytes. */
 const SIZE = 8_192;
 
-/** How many of those that have passed are in V8's space for old objects. */
+/** Returns how many of the deleted items are still in V8's space for old objects. */
 function leftOver(add: (item: object) => () => void): number {
   const old = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space');
   const leave: (() => void)[] = [];
@@ -50,6 +50,6 @@ it('collections of young objects free what has passed, unlike with a Set', () =>
     return () => plain.delete(item);
   });
   expect(left).toBeLessThan(ALL / 8);
-  // Where this fails, V8 has learned it, and the class can go.
+  // If this fails, V8 frees such items itself, and the class can be deleted.
   expect(leftOfPlain).toBeGreaterThan(ALL / 4);
 });

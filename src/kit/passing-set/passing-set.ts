@@ -3,10 +3,10 @@ interface Place<T> {
 }
 
 /**
- * What is under way at the moment, in the order in which it came. A `Set` or `Map` that is always in use keeps alive what has left it: V8 makes
- * a new table when one is full of what was deleted, the old table still points to what it had and to the new one, and collections of
- * young objects spare what an old object points to. So half of all that passes may live until the next full collection, with all that hangs on
- * it. Here only an empty place does.
+ * A set of the items that are in progress, in the order in which they arrived. It frees the items that it has deleted. A `Set` or `Map`
+ * that is always in use does not: when its table is full of deleted entries, V8 makes a new table, and the old one still points to its
+ * entries and to the new table. Collections of young objects spare everything that an old object points to. So half of all items may stay
+ * in memory until the next full collection, with everything that they refer to. In this class only an empty place stays.
  */
 export class PassingSet<T> implements Iterable<T> {
   readonly #places = new Set<Place<T>>();
@@ -15,7 +15,7 @@ export class PassingSet<T> implements Iterable<T> {
     return this.#places.size;
   }
 
-  /** Returns the function that takes the item out again. */
+  /** Returns the function that deletes the item. */
   add(item: T): () => void {
     const place: Place<T> = { item };
     this.#places.add(place);

@@ -1,8 +1,8 @@
 import { edge } from '../../shared/edge.ts';
 
 /**
- * Runs `work` every so many ms, one run at a time: a time at which the last run has not ended is left out. It does not keep the process
- * alive. Returns the function that ends it, after which no run begins.
+ * Runs `work` every `everyMs`, one run at a time. A run is left out if the last one has not ended. The timer does not keep the process
+ * alive. Returns the function that stops the poller, after which no run begins.
  */
 export function poll(at: string, everyMs: number, work: () => unknown): () => void {
   let isRunning = false;

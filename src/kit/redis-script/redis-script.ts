@@ -3,7 +3,7 @@ import type { RedisCommander } from 'ioredis';
 
 export type RunCommand = <T>(command: (client: RedisCommander) => Promise<T>) => Promise<T>;
 
-/** A Lua script, sent by its hash once Redis knows it, because the text is longer than everything else that is sent. */
+/** A Lua script. Once Redis knows it, only its hash is sent, because the text is longer than everything else in the command. */
 export class Script {
   readonly #hash: string;
 
@@ -11,7 +11,7 @@ export class Script {
     this.#hash = createHash('sha1').update(text).digest('hex');
   }
 
-  /** Runs as one atomic step. A server that restarted or became the master gets the text again. */
+  /** Runs the script as one atomic step. The text is sent again to a server that restarted or became the master. */
   async run<T>(
     client: RedisCommander,
     keys: readonly string[],
@@ -27,7 +27,7 @@ export class Script {
   }
 }
 
-/** Whether the server has not seen the script since it started. */
+/** True if the server has not seen the script since it started. */
 function isUnknown(result: unknown): boolean {
   return result instanceof Error && result.message.startsWith('NOSCRIPT');
 }

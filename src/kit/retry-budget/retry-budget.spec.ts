@@ -13,7 +13,7 @@ describe('a retry budget', () => {
   const call = (times: number) => {
     for (let each = 0; each < times; each++) budget.called();
   };
-  /** How many retries it gives when it is asked until it refuses. */
+  /** Takes retries until the budget refuses, and returns their number. */
   const taken = () => {
     let count = 0;
     while (budget.take()) count++;

@@ -3,7 +3,7 @@ import { SlidingWindow } from '../sliding-window/sliding-window.ts';
 const SHARE = 0.2;
 const FLOOR = 3;
 
-/** Bounds retries to a share of the calls of the last 10 s: without it, they would double the load of a server that is down. */
+/** Limits retries to a share of the calls of the last 10 s. Without the limit, retries would double the load of a server that is down. */
 export class RetryBudget {
   readonly #window: SlidingWindow;
 

@@ -4,9 +4,9 @@ import type { RunCommand } from '../redis-script/redis-script.ts';
 
 /** An AES-256 key. */
 export interface EncryptionKey {
-  /** Written into each sealed value, so that old values stay readable while keys are rotated. */
+  /** The id of the key. Each sealed value contains it, so that old values stay readable while keys are rotated. */
   readonly kid: string;
-  /** A KeyObject does not show its bytes when printed. */
+  /** The key itself. A KeyObject does not show its bytes when it is printed. */
   readonly key: KeyObject;
 }
 
@@ -14,14 +14,14 @@ const FORMAT = 'v1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The beginning of every text that the key of this id has sealed. */
+/** Returns the beginning of every text that the key with this id has sealed. */
 export function sealedHead(kid: string): string {
   return `${FORMAT}.${kid}.`;
 }
 
 /**
- * Seals values for Redis with AES-256-GCM under the first key, and opens them under any key of the list. The name of the Redis key
- * is authenticated too, so a value that was copied to another key does not open there.
+ * Seals values for Redis with AES-256-GCM under the first key, and opens them with any key of the list. The name of the Redis key is
+ * authenticated too, so a value cannot be opened under the name of another key.
  */
 export class Sealer {
   readonly #keys: ReadonlyMap<string, KeyObject>;
@@ -38,24 +38,24 @@ export class Sealer {
     return `${this.#head}${this.#encrypted(text, redisKey).toString('base64url')}`;
   }
 
-  /** The same for large values: without the coding as text, which takes a third more room. */
+  /** Seals a large value without encoding it as text, which would take a third more space. */
   sealBytes(bytes: Buffer, redisKey: string): Buffer {
     return Buffer.concat([Buffer.from(this.#head), this.#encrypted(bytes, redisKey)]);
   }
 
-  /** Whether the value names a key that is not in the list. */
+  /** True if the value names a key that is not in the list. */
   lacksKeyOf(value: string): boolean {
     const [format, kid = ''] = value.split('.');
     return format === FORMAT && !this.#keys.has(kid);
   }
 
-  /** Returns the text, or undefined where none of the keys sealed the value for this Redis key, or where it was changed since. */
+  /** Returns undefined if none of the keys sealed the value for this Redis key, or if the value was changed since. */
   open(value: string, redisKey: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');
     return this.#decrypted(format, kid, Buffer.from(encoded, 'base64url'), redisKey)?.toString('utf8');
   }
 
-  /** The bytes of {@link sealBytes}, or undefined as for {@link open}. */
+  /** Returns the bytes that {@link sealBytes} sealed, or undefined in the same cases as {@link open}. */
   openBytes(value: Buffer, redisKey: string): Buffer | undefined {
     const formatEnd = value.indexOf('.');
     const kidEnd = value.indexOf('.', formatEnd + 1);
@@ -90,7 +90,10 @@ export class Sealer {
   }
 }
 
-/** A value that cannot be opened counts as missing. It stays, since a process with more keys may be able to read it. */
+/**
+ * A store of sealed values in Redis. A value that cannot be opened counts as missing. It is not deleted, because a process with more keys
+ * may be able to read it.
+ */
 export class SealedStore {
   constructor(
     private readonly sealer: Sealer,
@@ -102,7 +105,7 @@ export class SealedStore {
     return this.sealer.seal(text, key);
   }
 
-  /** `value`: as Redis has it; null where it has none. */
+  /** `value` is the value in Redis, or null if Redis has none. */
   open(value: string | null, key: string): string | undefined {
     if (value === null) return undefined;
     const text = this.sealer.open(value, key);
@@ -114,14 +117,14 @@ export class SealedStore {
     return this.open(await this.run((client) => client.get(key).catch(emptyIfForeign)), key);
   }
 
-  /** Each text has an end of its life: it is a copy, or a right. */
+  /** Stores a text. Each text expires, because it is a copy or a right. */
   async set(key: string, text: string, lifeMs: number): Promise<void> {
     const life = Math.max(1, Math.floor(lifeMs));
     await this.run((client) => client.set(key, this.seal(text, key), 'PX', life));
   }
 }
 
-/** For `catch` after a read. The gateway did not write a value of another type, so it counts as one that cannot be opened. */
+/** The `catch` of a read. The gateway did not write a value of another type, so such a value counts as one that cannot be opened. */
 export function emptyIfForeign(error: unknown): string {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE ')) return '';
   throw error;

@@ -1,11 +1,14 @@
 interface Flight<T> {
-  /** Undefined after its end, because a `Map` that is always in use keeps alive what has left it (see `kit/passing-set`). */
+  /**
+   * The result. It is undefined after the end of the run, because a `Map` that is always in use keeps deleted values in memory (see
+   * `kit/passing-set`).
+   */
   result: Promise<T> | undefined;
-  /** What begins when this one ends. */
+  /** The run that begins when this one ends. */
   next?: Promise<T>;
 }
 
-/** One run of the same work at a time, by key: who comes while it is under way gets its result, or its failure. */
+/** Runs the same work once at a time, by key. A caller that arrives during a run gets the result or the failure of that run. */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
@@ -17,19 +20,22 @@ export class SingleFlight<T> {
     return this.#flights.get(key)?.result;
   }
 
-  /** Joins the run that is under way, or begins one. */
+  /** Joins the run that is in progress, or begins one. */
   run(key: string, work: () => Promise<T>): Promise<T> {
     return this.get(key) ?? this.begin(key, work());
   }
 
-  /** For who needs a run that begins after this call: what is under way may have read already. They share the next one. */
+  /**
+   * Returns the result of a run that begins after this call. A run that is in progress may have read the data before this call. All callers
+   * that wait share the next run.
+   */
   next(key: string, work: () => Promise<T>): Promise<T> {
     const flight = this.#flights.get(key);
     if (!flight?.result) return this.begin(key, work());
     return (flight.next ??= flight.result.catch(() => undefined).then(() => this.run(key, work)));
   }
 
-  /** From now on others join this run. It ends with its result, or later: when `until` has settled. */
+  /** Lets later callers join this run. The run ends with its result, or later, when `until` has settled. */
   begin(key: string, result: Promise<T>, until: Promise<unknown> = result): Promise<T> {
     const flight: Flight<T> = { result };
     this.#flights.set(key, flight);
@@ -41,7 +47,7 @@ export class SingleFlight<T> {
     return result;
   }
 
-  /** Nobody joins the run that is under way any more. */
+  /** Forgets the run that is in progress, so that no later caller joins it. */
   forget(key: string): void {
     this.#flights.delete(key);
   }

@@ -7,13 +7,13 @@ interface Slot {
   marked: number;
 }
 
-/** Counts of the last 10 s. `now` is monotonic: a step of the wall clock would empty or freeze it. */
+/** Counts of the last 10 s. `now` must be monotonic, because a step of the wall clock would empty or freeze the counts. */
 export class SlidingWindow {
   #slots = emptySlots();
 
   constructor(private readonly now: () => number) {}
 
-  /** The slot of this second, emptied where it still has the counts of an older one. The calling code increases its counts. */
+  /** Returns the slot of this second, emptied if it still has the counts of an older one. The calling code increases the counts. */
   slot(): Slot {
     const second = Math.floor(this.now() / SLOT_MS);
     const slot = this.#slots[second % SLOTS] as Slot;
