@@ -1,24 +1,24 @@
 /** `at` is the name of the edge. */
 type Report = (at: string, fault: unknown) => void;
 
-/** Until there is a log, a fault ends the process, as it would without an edge. */
+/** Throws the fault until a log is set, so that it ends the process, as it would without an edge. */
 let report: Report = (_, fault) => {
   throw fault;
 };
 
-/** Faults of this process are told there from now on. It must not throw. */
+/** Sets the function that receives the faults of this process. It must not throw. */
 export function reportFaults(to: Report): void {
   report = to;
 }
 
-/** Tells of a fault that the calling code has caught. */
+/** Reports a fault that the calling code has caught. */
 export function reportFault(at: string, fault: unknown): void {
   report(at, fault);
 }
 
 /**
- * The outermost function of a listener, a timer or a stream: nothing above it would catch, and a fault in it would end the process. It
- * catches what `work` throws, and what its promise rejects with; then the fault is logged, `instead` runs, and the process goes on.
+ * Wraps the outermost function of a listener, a timer or a stream. No code above it catches, so a fault in it would end the process. The
+ * wrapper catches what `work` throws and what its promise rejects with. It then logs the fault and runs `instead`, and the process goes on.
  */
 export function edge<A extends unknown[]>(
   at: string,

@@ -15,7 +15,7 @@ export function enumeration<const Word extends string>(
   return { name, words, description };
 }
 
-/** What a field's schema says of its enumeration; the document makes a schema of its own of it. */
+/** Returns the part of a field's schema that describes its enumeration. The document makes a separate schema of it. */
 export function enumerationSchema({ name, words, description }: Enumeration): {
   readonly enum: string[];
   readonly 'x-enumeration': Pick<Enumeration, 'name' | 'description'>;

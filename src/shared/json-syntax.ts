@@ -4,22 +4,25 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /**
- * Where a text stops being JSON (RFC 8259), and what is expected there, in words; undefined for JSON. It never repeats the text, which may
- * have a password. The caller has limited the depth of the text.
+ * Describes where a text stops being JSON (RFC 8259), and what is expected there. Returns undefined for JSON. The description never repeats
+ * the text, which may contain a password. The caller has limited the depth of the text.
  */
 export function syntaxFault(text: string): string | undefined {
   const reader = new Reader(text);
   const expected = reader.document();
   if (expected === undefined) return undefined;
   const before = text.slice(0, reader.at).split('\n');
-  // The position counts characters as editors do: a pair of surrogates is one.
+  // Editors count a pair of surrogates as one character, and so does this position.
   const line = before.at(-1) ?? '';
   const column = line.length - (line.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0) + 1;
   const place = `line ${before.length}, column ${column}`;
   return `${reader.at < text.length ? `at ${place}` : `where it ends (${place})`} there must be ${expected}`;
 }
 
-/** Each method reads a part from {@link at} on. It returns what is expected where it stops, or undefined at the end of the part. */
+/**
+ * A parser. Each method reads one part from {@link at} on. It returns what is expected where the text stops being valid, or undefined at
+ * the end of the part.
+ */
 class Reader {
   at = 0;
 
@@ -74,7 +77,7 @@ class Reader {
     return 'the `"` that ends the string';
   }
 
-  /** Goes on past the character where it is the next after white space. */
+  /** Moves past the character if it comes next after white space. */
   #isNext(character: string): boolean {
     this.#skip(WHITE);
     if (this.text[this.at] !== character) return false;

@@ -1,7 +1,9 @@
 /**
- * Reads JSON (RFC 8259) strictly and without loss: requests of callers and responses of the platform.
+ * Reads JSON (RFC 8259) strictly and without loss, for requests of callers and responses of the platform.
  *
- * `JSON.parse` does the reading. A scan of the bytes before it adds two things: a depth limit before any recursion, and numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) becomes a string of {@link NUMBER_MARK} and its text as sent; see {@link numberText}. All others are plain numbers.
+ * `JSON.parse` does the reading. A scan of the bytes before it adds two things: a depth limit before any recursion, and the search for
+ * numbers that a double would change. Such a number (beyond 2^53, a fraction, an exponent, -0) becomes a string of {@link NUMBER_MARK} and
+ * its text as sent; see {@link numberText}. All other numbers are plain numbers.
  */
 
 /** A lone surrogate: no well-formed text begins with it, so a marked number is never mistaken for a string. */
@@ -16,7 +18,7 @@ const MAX_SAFE = String(Number.MAX_SAFE_INTEGER);
 const COLON_NEXT = /\s*:/y;
 
 const [QUOTE, OPEN, CLOSE, COLON, COMMA, DIGIT, MINUS, IN_NUMBER] = [1, 2, 3, 4, 5, 6, 7, 8] as const;
-/** The kind of each byte outside of a string; from {@link DIGIT} on it may be part of a number. */
+/** The kind of each byte outside of a string. A byte of kind {@link DIGIT} or higher may be part of a number. */
 const KINDS = kindsOf({
   '"': QUOTE,
   '{[': OPEN,
@@ -27,7 +29,7 @@ const KINDS = kindsOf({
   '-': MINUS,
   '+.eE': IN_NUMBER,
 });
-/** In a string. */
+/** The bytes that matter within a string. */
 const [CLOSING, BACKSLASH] = [0x22, 0x5c];
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -44,13 +46,13 @@ interface Limits {
   readonly maxDepth: number;
   /** The limit of fields and items. A text with more of them is refused before it is parsed. */
   readonly maxValues?: number;
-  /** The limit of fields of one object: names that differ all cost far more to parse than the same names again. */
+  /** The limit of fields of one object. Distinct names cost far more to parse than repeated names. */
   readonly maxKeys?: number;
-  /** Names that no field may have. */
+  /** True for a name that no field may have. */
   readonly refuses?: (key: string) => boolean;
 }
 
-/** Why the gateway does not accept a text as JSON; `pointer` (RFC 6901) is the location of a repeated or refused key. */
+/** Why the gateway does not accept a text as JSON. `pointer` (RFC 6901) is the location of a repeated or refused key. */
 export class JsonFault extends Error {
   override readonly name = 'JsonFault';
 
@@ -62,7 +64,7 @@ export class JsonFault extends Error {
   }
 }
 
-/** Parses bytes, or `decoded`, which was made of them already. Throws {@link JsonFault}. */
+/** Parses bytes. `decoded` is their text, if the caller has it already. Throws {@link JsonFault}. */
 export function parseJson(bytes: Buffer, limits: Limits, decoded = decodeUtf8(bytes)): unknown {
   const { keys, numbers } = scan(bytes, limits);
   const text = numbers.length === 0 ? decoded : withMarks(bytes, decoded, numbers);
@@ -72,23 +74,23 @@ export function parseJson(bytes: Buffer, limits: Limits, decoded = decodeUtf8(by
   } catch {
     throw new JsonFault('syntax');
   }
-  // After a repeated key the value has fewer keys than the text has colons. Only then its location is searched.
+  // A value with fewer keys than the text has colons has a repeated key. Only then its location is searched.
   if (isObject(value) && countKeys(value, limits.refuses) !== keys)
     throw new JsonFault('duplicate-key', findRepeatedKey(text));
   return value;
 }
 
-/** The text of a number as it was sent, or undefined where the value is not a number. */
+/** Returns the text of a number as it was sent, or undefined if the value is not a number. */
 export function numberText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.startsWith(NUMBER_MARK) ? value.slice(1) : undefined;
 }
 
-/** Beyond this many digits no integer of the interface fits. */
+/** The most digits of an integer. No integer of the interface has more. */
 const MAX_DIGITS = 40;
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The digits of a number that is an integer, also where it is spelled with a fraction of zeros or an exponent: `5.0`, `5e0`, `-0`. */
+/** Returns the digits of a number that is an integer, also if it is spelled with a fraction of zeros or an exponent: `5.0`, `5e0`, `-0`. */
 export function integerText(value: unknown): string | undefined {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = PARTS.exec(numberText(value) ?? '') ?? [];
   const significant = (whole + fraction).replace(/0+$/, '');
@@ -104,7 +106,7 @@ export function isJsonText(value: unknown): value is string {
   return typeof value === 'string' && !value.startsWith(NUMBER_MARK);
 }
 
-/** RFC 6901: a reference token in a pointer, with the beginning only of a name that no field can have. */
+/** Returns the token of a pointer (RFC 6901). A name that no field can have is shortened. */
 export function pointerToken(key: string | number): string {
   return `/${String(key).slice(0, 128).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
@@ -116,7 +118,7 @@ function kindsOf(characters: Readonly<Record<string, number>>): Uint8Array {
   return kinds;
 }
 
-/** Decodes UTF-8 strictly; one byte order mark is dropped. Throws {@link JsonFault}. */
+/** Decodes UTF-8 strictly. One byte order mark is dropped. Throws {@link JsonFault}. */
 export function decodeUtf8(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
@@ -129,16 +131,16 @@ function kindAt(bytes: Buffer, at: number): number {
   return KINDS[bytes[at] as number] as number;
 }
 
-/** The location of a number that a double might change, and whether it has digits only. */
+/** The location of a number that a double might change, and whether the number consists of digits only. */
 type OddNumber = readonly [from: number, to: number, isPlain: boolean];
 
-/** Scans bytes, which is twice as fast as text: every byte of a character beyond ASCII is above 0x7f. */
+/** Scans bytes, which is twice as fast as scanning text: every byte of a character beyond ASCII is above 0x7f. */
 function scan(bytes: Buffer, { maxDepth, maxValues = Infinity, maxKeys = Infinity }: Limits) {
   const numbers: OddNumber[] = [];
   const { length } = bytes;
   /** The number of keys of each open object, by its depth. */
   const keysAt = [0];
-  /** Colons outside of strings. */
+  /** The number of colons outside of strings. */
   let keys = 0;
   let commas = 0;
   let depth = 0;
@@ -205,15 +207,15 @@ function withMarks(bytes: Buffer, decoded: string, numbers: readonly OddNumber[]
   return isAscii ? text : decodeUtf8(Buffer.from(text, 'latin1'));
 }
 
-/** Whether a double prints another text. `JSON.parse` refuses what is not a number. */
+/** True if a double prints a different text. `JSON.parse` refuses a token that is not a number. */
 function isChanged(token: string, isPlain: boolean): boolean {
-  // Nearly all such numbers are ids of 16 digits or more, whose texts compare like numbers. The other way costs ten times as much.
+  // Nearly all such numbers are ids of 16 digits or more, whose texts compare like numbers. Any other comparison costs ten times as much.
   if (isPlain && !token.startsWith('0')) return token.length > 16 || token > MAX_SAFE;
   if (!NUMBER.test(token)) return false;
   return !INTEGER.test(token) || token === '-0' || !Number.isSafeInteger(Number(token));
 }
 
-/** The index of the quote that closes the string opened at `open`; the text's end where none does. */
+/** Returns the index of the quote that closes the string opened at `open`, or the length of the text if no quote does. */
 function endOfString(text: string, open: number): number {
   for (let close = text.indexOf('"', open + 1); close !== -1; close = text.indexOf('"', close + 1)) {
     let backslashes = 0;
@@ -224,8 +226,8 @@ function endOfString(text: string, open: number): number {
 }
 
 /**
- * Counts the keys of a value from `JSON.parse`, which inherits nothing that `for…in` would find. Throws at the first that is refused, depth
- * first, with its location in the value.
+ * Counts the keys of a value from `JSON.parse`, which has no inherited keys that `for…in` would find. Throws at the first refused key,
+ * depth first, with its location in the value.
  */
 function countKeys(value: object, refuses: Limits['refuses']): number {
   let count = 0;
@@ -252,7 +254,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** The location of the first repeated key in a valid JSON text. */
+/** Returns the location of the first repeated key in a valid JSON text. */
 function findRepeatedKey(text: string): string {
   interface Level {
     readonly seen?: Set<string>;

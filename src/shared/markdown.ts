@@ -1,7 +1,7 @@
 import { Marked } from 'marked';
 
 const marked = new Marked({
-  // HTML in the markdown is text.
+  // HTML in the markdown is shown as text.
   tokenizer: { html: () => undefined, tag: () => undefined },
   renderer: {
     link({ href, tokens }) {
@@ -13,13 +13,15 @@ const marked = new Marked({
   },
 });
 
-/** Markdown as HTML. Links to a section of the page and to a path of the gateway stay; of other links the words stay. */
+/**
+ * Renders markdown as HTML. Links to a section of the page and to a path of the gateway are kept. Of other links only the words are kept.
+ */
 export function markdownHtml(markdown: string): string {
-  // The keyboard must reach a block that scrolls.
+  // A block that scrolls must be reachable by keyboard.
   return marked.parse(markdown, { async: false }).replaceAll('<pre>', '<pre tabindex="0">');
 }
 
-/** The anchor of a heading, as GitHub makes it, so that one link works on both. */
+/** Returns the anchor of a heading as GitHub makes it, so that one link works on both. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

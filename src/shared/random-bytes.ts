@@ -1,19 +1,19 @@
 import { randomFillSync } from 'node:crypto';
 
-/** The generator needs about as long for a page as for the few bytes of one nonce. */
+/** The bytes that are generated at once. The generator takes about as long for this many as for one nonce. */
 const PAGE_BYTES = 4_096;
 const page = Buffer.alloc(PAGE_BYTES);
 let used = PAGE_BYTES;
 
 /**
- * Bytes of the operating system's generator (CSPRNG), each returned once. Use them for nonces and vectors, not for keys: they wait
- * in memory before use.
+ * Returns bytes of the operating system's generator (CSPRNG), each byte once. Use them for nonces and vectors, not for keys, because the
+ * bytes lie in memory before their use.
  */
 export function freshBytes(count: number): Buffer {
   return taken(count, (from, to) => Buffer.from(page.subarray(from, to)));
 }
 
-/** The same as hex digits, two for each byte. */
+/** Returns random bytes as hex digits, two for each byte. */
 export function freshHex(count: number): string {
   return taken(count, (from, to) => page.toString('hex', from, to));
 }

@@ -1,17 +1,17 @@
-/** A raw number has digits that no double holds. TypeScript does not know the function. */
+/** The functions for raw numbers, which keep digits that no double can hold. TypeScript does not know them. */
 const engine = JSON as unknown as { isRawJSON(value: object): boolean };
 
-/** What stands in the place of a secret, wherever one would be seen. */
+/** The text that replaces a secret wherever it would be visible. */
 export const MASK = '[secret]';
 
 const names = new Set<string>();
 
-/** A field of that name holds a secret. The rules of secret fields say so: it is not declared anywhere else. */
+/** Declares that a field of that name holds a secret. The rules of secret fields call this, so no other declaration is needed. */
 export function declareSecretField(name: string): void {
   names.add(name);
 }
 
-/** The values of a request, as it came or as it is sent to the platform, that must not come back in any text. */
+/** Returns the values of a request, as the gateway received it or as it sends it to the platform, that must not appear in any text. */
 export function secretValues(value: unknown): string[] {
   const found: string[] = [];
   visit(value, (secret) => {
@@ -21,7 +21,7 @@ export function secretValues(value: unknown): string[] {
   return found;
 }
 
-/** A copy in which every secret is masked. */
+/** Returns a copy in which every secret is masked. */
 export function withoutSecrets(value: unknown): unknown {
   return visit(value, () => MASK);
 }

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { readFileSync } from 'node:fs';
 
-/** A file that the gateway serves is not where the build puts it. */
+/** A file that the gateway serves is missing from the place where the build puts it. */
 export class IncompleteInstallation extends Error {
   override readonly name = 'IncompleteInstallation';
 }
 
-/** Reads a file that comes with the code. Call it at the start, so that a missing file stops the start and not the first reader. */
+/** Reads a file that is part of the installation. Call it at the start, so that a missing file stops the start and not the first reader. */
 export function shippedFile(file: URL): Buffer {
   try {
     return readFileSync(file);
@@ -19,7 +19,7 @@ export function shippedFile(file: URL): Buffer {
   }
 }
 
-/** Makes something of such a file when it is first asked for, and only once, because the start should be short. */
+/** Makes a value when it is first needed, and only once, because the start should be short. */
 export function lazily<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());

@@ -1,4 +1,4 @@
-/** Adds up the amounts of changes with one key, and leaves out those that change nothing. */
+/** Adds up the amounts of the changes of each key, and leaves out sums of zero. */
 export function summed<Change extends { readonly amount: number }>(
   changes: readonly Change[],
   keyOf: (change: Change) => readonly string[],
