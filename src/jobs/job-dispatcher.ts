@@ -19,7 +19,7 @@ const JOBS_AT_A_TIME = 4;
 const AGAIN_MS = 1_000;
 const SWEEP_MS = 10_000;
 
-/** Works on imports that have not ended. The step that makes a job adds its task, so no job is without one. */
+/** Works on imports that have not ended. The step that makes a job adds its task, so every job has one. */
 @Injectable()
 export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #worker: TaskWorker;
@@ -47,13 +47,13 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     this.#endPoll = poll('jobs', LOOK_MS, () => this.#look());
   }
 
-  /** Begins nothing further. The response to what was sent may come until its deadline, so that the result is recorded. */
+  /** Starts nothing more. It waits for the responses to calls that were sent, up to their deadline, so that the results are recorded. */
   async beforeApplicationShutdown(): Promise<void> {
     this.#endPoll?.();
     await this.#worker.close();
   }
 
-  /** Resolves to the time after which the job is to be tried again; undefined: it has ended. */
+  /** Resolves to the time after which the job is to be tried again. Undefined if the job has ended. */
   async #run(hold: TaskHold): Promise<number | undefined> {
     const { name: jobId, attempt } = hold;
     const over = AbortSignal.any([hold.over, this.maintenance.pause]);
@@ -76,7 +76,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
-  /** A failure means that the store is away, which the log says already. */
+  /** Looks for jobs to work on. A failure means that the store is away, which another log line reports. */
   async #look(): Promise<void> {
     const unfinished = await this.store.unfinished().catch(() => undefined);
     if (!unfinished) return;
@@ -93,7 +93,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   #measure(unfinished: readonly UnfinishedJob[]): void {
     const running = unfinished.filter(({ state }) => state === 'running').length;
     const now = Date.now();
-    // A maintenance is not a job's fault.
+    // A wait because of a maintenance is no failure of the job.
     const waits = this.maintenance.stops('writes') ? [] : unfinished;
     const oldest = Math.min(now, ...waits.map(({ changedAt }) => changedAt));
     this.metrics.set('gateway_jobs', { state: 'queued' }, unfinished.length - running);

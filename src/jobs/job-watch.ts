@@ -4,10 +4,10 @@ import { toJob } from './dto/job.dto.ts';
 import { isEnded, type JobRecord } from './store/job-record.ts';
 import { JobStore } from './store/job-store.ts';
 
-/** A quiet stream has a comment before a connection without traffic counts as stalled. */
+/** A quiet stream gets a comment before the connection would count as stalled. */
 const PACE = { pauseMs: 500, quietMs: 5_000, comment: () => ': no change\n\n' };
 
-/** Gives the progress of jobs as server-sent events. */
+/** Sends the progress of jobs as server-sent events. */
 @Injectable()
 export class JobWatch {
   constructor(
@@ -15,12 +15,15 @@ export class JobWatch {
     private readonly watchers: Watchers,
   ) {}
 
-  /** `seen`: the version that the client has had already. The events also end when the caller may not see the job any more. */
+  /**
+   * Streams the changes of a job. `seen` is the version that the client has already. The stream also ends when the caller may not see the
+   * job any more.
+   */
   events(job: JobRecord, seen: number, maySee: () => Promise<boolean>): AsyncGenerator<string> {
     let current = job;
     let known = seen;
     return this.watchers.follow(async () => {
-      // While the store is away the client keeps what it has.
+      // While the store is away, the client keeps the last version that it got.
       const found = await this.store.read(job.definition.jobId).catch(() => current);
       if (!found || !(await maySee())) return { next: 'end' };
       current = found;

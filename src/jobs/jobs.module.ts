@@ -18,11 +18,11 @@ import { MemberDirectory } from './member-imports/member-directory.ts';
 import { MemberImportsController } from './member-imports/member-imports.controller.ts';
 import { JobStore } from './store/job-store.ts';
 
-/** All jobs together, with those that have ended and are kept. */
+/** The most bytes of all jobs together, including ended jobs that are kept. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
 
-/** Long work on members: imports as jobs, with their progress and results, and exports. */
+/** Runs long work on members: imports as jobs, with their progress and results, and exports. */
 @Module({
   imports: [
     CallerModule,

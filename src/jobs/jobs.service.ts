@@ -11,7 +11,7 @@ import {
 } from './store/job-record.ts';
 import { JobStore } from './store/job-store.ts';
 
-/** Reads and cancels jobs. For a caller the jobs of other enterprises do not exist. */
+/** Reads and cancels jobs. For a caller, the jobs of other enterprises do not exist. */
 @Injectable()
 export class JobsService {
   constructor(private readonly store: JobStore) {}
@@ -39,14 +39,16 @@ export class JobsService {
     return { items: jobs.map(toJob), page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
   }
 
-  /** Nothing further is sent, and what was sent is settled. A job that has ended stays as it is. */
+  /**
+   * Cancels a job. No further call is sent, and the outcome of the calls that were sent is settled. A job that has ended is not changed.
+   */
   async cancelJob(jobId: string, { caller }: CallContext): Promise<JobDto> {
     await this.find(jobId, caller.grants);
     await this.store.cancel(jobId);
     return toJob(await this.find(jobId, caller.grants));
   }
 
-  /** The rows of one chunk after the other, so that a job of any size takes the same memory. */
+  /** Yields the rows of one chunk after the other, so that a job of any size takes the same memory. */
   async *rows({ definition, chunks }: JobRecord, status?: RowStatus): AsyncGenerator<JobRowDto> {
     for (let chunk = 0; chunk < chunks; chunk++) {
       const stored = await this.store.chunk(definition.jobId, chunk);

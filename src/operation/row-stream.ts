@@ -6,7 +6,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import { acceptedType } from '../validation/accepted-type.ts';
 
-/** The media types of rows. A request without `Accept` gets the first. */
+/** The media types of rows. A request without `Accept` gets the first one. */
 export const ROW_TYPES = ['text/csv', 'application/x-ndjson'] as const;
 
 export const cellForms = enumeration(
@@ -20,7 +20,10 @@ const FORMULA = /^[=+\-@\t\r]/;
 
 type Cell = string | number | boolean | null | readonly string[];
 
-/** A failure at the first row is a problem: it is read before the response. A later one is the last line, and then the connection is closed early. */
+/**
+ * Streams rows. A failure before the first row becomes a problem, because that row is read before the response begins. A later failure
+ * becomes the last line, and then the connection is closed early.
+ */
 export async function rowStream<T extends object>(
   accept: string | undefined,
   columns: readonly (keyof T & string)[],

@@ -21,7 +21,7 @@ import {
 import { KEPT_MS } from '../store/stored-job.ts';
 import { type CellForm, cellForms } from '../../operation/row-stream.ts';
 
-/** The job of the demo, whose id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
+/** The job of the demo. Its id is made of its caller and its `Idempotency-Key` (scripts/demo-state.ts). */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
 const CELLS = { description: 'Without effect on NDJSON. `text` is not for programs, nor to import again' };
 const MAX_DELETES = 1_000_000;
@@ -29,7 +29,7 @@ const MAX_DELETES = 1_000_000;
 export class ImportPath extends EnterprisePath {}
 
 export class ImportQuery {
-  /** What becomes of rows whose account exists. */
+  /** How rows are handled whose account exists. */
   @Optional()
   @OneOf(importModes)
   mode: ImportOptions['mode'] = 'add';
@@ -123,7 +123,7 @@ export class JobProblemDto {
 
   retryable!: boolean;
 
-  /** The request that the job was made by. */
+  /** The id of the request that made the job. */
   requestId!: string;
 }
 
@@ -137,7 +137,7 @@ export class JobDto {
   @OpenWord(importModes, 'What becomes of rows whose account exists')
   mode!: string;
 
-  /** Global id of the enterprise whose members it changes. */
+  /** Global id of the enterprise whose members the job changes. */
   enterpriseGlobalId!: string;
 
   @OpenWord(jobStates, 'How far the job is')
@@ -187,7 +187,7 @@ export class JobDto {
 
 @ApiSchema({ description: 'One page of jobs' })
 export class JobPageDto extends PageDto {
-  /** Newest first. */
+  /** The jobs, newest first. */
   items!: JobDto[];
 }
 
@@ -214,11 +214,11 @@ export class JobRowDto {
   })
   message!: string | null;
 
-  /** Null where the row has no member. */
+  /** Global id of the member; null where the row has none. */
   memberGlobalId!: string | null;
 }
 
-/** The record as callers see it. */
+/** Returns the record as callers see it. */
 export function toJob(job: JobRecord): JobDto {
   const { definition, state, total, counts, createdAt, startedAt, finishedAt, problem } = job;
   const { added, ...others } = counts;
@@ -249,7 +249,7 @@ function toJobProblem(problem: ProblemBody): JobProblemDto {
   return { type, title, status, detail, code, outcome, retryable, requestId };
 }
 
-/** The URL of the job that an operation returns. Undefined for a plan. */
+/** Returns the URL of the job that an operation returns. Undefined for a plan. */
 export function jobLocation(result: unknown): string | undefined {
   const { jobId } = result as { jobId?: string };
   return jobId === undefined ? undefined : `/v1/jobs/${jobId}`;

@@ -1,9 +1,12 @@
-/** An account as `addMembers` takes it (interface section 8). Only such a member can be made, renamed or deleted by a file. */
+/** The form of an account that `addMembers` accepts (interface section 8). A file can add, rename or delete only such members. */
 const ACCOUNT = /^[A-Za-z0-9]+$/;
-/** The interface does not say what is between the account and the enterprise's code. If it is `@`, everything before it belongs to the account. */
+/**
+ * A user name. The interface does not say which text separates the account from the enterprise's code. If it is `@`, everything before it
+ * belongs to the account.
+ */
 const USER_NAME = /^([A-Za-z0-9]+)(?:@|[^A-Za-z0-9@][^@]*$|$)/;
 
-/** The account in a user name of the platform; the whole name where it has no account that a file can name. */
+/** Returns the account in a user name of the platform. If the user name has no account that a file can name, it returns the whole name. */
 export function accountOf(userName: string): string {
   return USER_NAME.exec(userName)?.[1] ?? userName;
 }

@@ -20,13 +20,13 @@ import { MAX_NAME, type RowFault } from './file-row.ts';
 import { ndjsonRows } from './ndjson-rows.ts';
 
 const COLUMNS = ['account', 'userName', 'password', 'name', 'departmentId', 'remark', 'passwordMobile'];
-/** The other columns of an export: a file may be an exported one, with changes. */
+/** The other columns of an export. They are ignored, because a file may be an export with changes. */
 const PASSED_OVER = Object.keys({
   ...{ memberId: 0, userId: 0, memberGlobalId: 0, enterpriseId: 0, departmentName: 0, assetNums: 0 },
   ...{ lentLockNum: 0, online: 0, deleted: 0, createdAt: 0, updatedAt: 0, boundUserInfo: 0 },
 } satisfies Record<Exclude<keyof MemberDto, keyof ImportedMemberDto>, 0>);
 
-/** Members who exist need no password and, where nothing of them changes, no name. */
+/** Returns the columns of a file. Existing members need no password, and no name if their data does not change. */
 function columnsOf(mode: ImportOptions['mode']): FileColumns {
   const ofNew = mode === 'add' ? [['password'], ['name']] : [];
   return { known: COLUMNS, passedOver: PASSED_OVER, required: [['account', 'userName'], ...ofNew] };
@@ -38,8 +38,8 @@ export interface CheckedFile {
 }
 
 /**
- * Reads a file as it arrives, and keeps its rows packed: the memory does not grow with what the client sends at once. Throws
- * `validation-failed` with the first faults. `wanted`: the file may have only these accounts.
+ * Reads a file as it arrives and keeps its rows packed, so that the memory does not grow with the speed of the client. Throws
+ * `validation-failed` with the first faults. `wanted` lists the only accounts that the file may have.
  */
 export async function readFile(
   file: RequestFile,
@@ -47,7 +47,7 @@ export async function readFile(
   { maxBytes, maxRows }: ImportConfig,
   wanted?: ReadonlySet<string>,
 ): Promise<CheckedFile> {
-  // The rows of a file are there at once; other requests are served between them.
+  // All rows of a file may be available at once, so other requests are served between them.
   const slices = new Slices();
   const bytes = limited(file, maxBytes, slices);
   const faults: RequestFault[] = [];
@@ -80,7 +80,7 @@ export async function readFile(
   return { rows, chunks };
 }
 
-/** The bytes of a file, up to the limit. It does not destroy the stream, because the response uses the same connection. */
+/** Yields the bytes of a file, up to the limit. It does not destroy the stream, because the response uses the same connection. */
 async function* limited(file: RequestFile, maxBytes: number, slices: Slices): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of file.open().iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -96,13 +96,13 @@ function tooLarge(most: string): ProblemException {
   return new ProblemException('payload-too-large', { detail: `The file may have at most ${most}.` });
 }
 
-/** `member` is there if nothing is wrong. */
+/** A checked row. `member` is present if the row has no fault. */
 interface Checked {
   readonly member?: WaitingMember;
   readonly found: readonly RowFault[];
 }
 
-/** `rowOf` has the row of each account so far, in lower case, as `wanted` has them. */
+/** Checks a row. `rowOf` has the row number of each account so far. Its keys are in lower case, as the accounts of `wanted` are. */
 function checked(
   row: number,
   values: Record<string, unknown>,
@@ -140,7 +140,7 @@ function checked(
     : { found, member: { ...terms, account, ...named } };
 }
 
-/** In a line of JSON, null is nothing, and so is an empty text. Only an empty remark says something: it removes the remark. */
+/** Drops null and empty texts from a line of JSON: they mean "not set". Only an empty remark is kept, because it removes the remark. */
 function givenOf(values: Record<string, unknown>): Record<string, unknown> {
   const isGiven = ([column, value]: readonly [string, unknown]) =>
     value !== null && (value !== '' || column === 'remark') && !PASSED_OVER.includes(column);

@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { CsvReader, type CsvRecord } from './csv-reader.ts';
 
-/** What this reader makes of a text that comes in pieces of this many bytes. */
+/** Returns the records that this reader reads in a text that arrives in pieces of this many bytes. */
 function recordsOf(text: string, pieceBytes: number): CsvRecord[] {
   const reader = new CsvReader(',');
   const bytes = Buffer.from(text);
@@ -13,7 +13,7 @@ function recordsOf(text: string, pieceBytes: number): CsvRecord[] {
   return [...records, ...reader.read()];
 }
 
-/** What csv-parse makes of it; undefined where it gives the file up. */
+/** Returns the rows that csv-parse reads. Undefined if it gives up on the file. */
 function peerOf(text: string): Promise<readonly string[][] | undefined> {
   const options = { bom: true, relax_column_count: true, skip_empty_lines: true };
   return new Promise((resolve) =>
@@ -34,7 +34,7 @@ it('reads what csv-parse reads, however the file is cut into pieces', async () =
     fc.asyncProperty(text, fc.integer({ min: 1, max: 20 }), async (file, pieceBytes) => {
       const records = recordsOf(file, pieceBytes);
       const peer = await peerOf(file);
-      // Only one of the two goes on after a row that is not CSV.
+      // This reader continues after a row that is not CSV, and csv-parse does not.
       expect(records.some(({ fault }) => fault !== undefined)).toBe(peer === undefined);
       if (peer) expect(records.map(({ cells }) => cells)).toEqual(peer);
     }),

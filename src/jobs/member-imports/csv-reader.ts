@@ -2,7 +2,7 @@ import { MAX_ROW_BYTES, TOO_LONG } from './file-row.ts';
 
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
-/** More cells than any row has: a row of commas would have thousands of them. */
+/** The most cells of a row. It is more than any valid row has, because a row of commas would have thousands of cells. */
 const MAX_CELLS = 64;
 const NOT_UTF8 =
   'must be in UTF-8, and has a byte that UTF-8 does not have there, as files in Latin-1 or Windows-1252 have: save it in UTF-8';
@@ -10,29 +10,29 @@ const MISPLACED_QUOTE =
   'is not CSV: a quote stands inside of a cell that does not begin with one, or text follows its end';
 
 interface Line {
-  /** 1 is the first line of the file. */
+  /** The number of the line. The first line of the file is 1. */
   readonly line: number;
   readonly text: string;
-  /** The characters that end it. */
+  /** The characters that end the line. */
   readonly end: string;
   readonly bytes: number;
   /** Why the file cannot be read from this line on. */
   readonly refusal?: string;
 }
 
-/** A row of the file: its cells, or why they could not be told apart. */
+/** A row of the file: its cells, or why the reader could not separate them. */
 export interface CsvRecord {
-  /** The line where it begins. */
+  /** The line where the record begins. */
   readonly line: number;
   readonly cells: readonly string[];
   readonly fault?: string;
-  /** The rest of the file is not read. */
+  /** True if the rest of the file is not read. */
   readonly isLast?: boolean;
 }
 
 /**
- * Reads CSV (RFC 4180) in pieces, without empty lines. After a row that is not CSV it goes on in the next line. A quote that is not closed
- * would make one cell of all that follows: then the row ends with the line of that quote.
+ * Reads CSV (RFC 4180) in pieces, without empty lines. After a row that is not CSV, it continues in the next line. An unclosed quote would
+ * turn the rest of the file into one cell. Such a row ends with the line of that quote instead.
  */
 export class CsvReader {
   readonly #separator: string;
@@ -43,7 +43,7 @@ export class CsvReader {
     this.#separator = separator;
   }
 
-  /** The records that end within this piece of the file; without a piece those that the end of the file ends. */
+  /** Yields the records that end within this piece of the file. Without a piece, it yields the records that end with the file. */
   *read(piece?: Buffer): Generator<CsvRecord> {
     for (const line of piece ? this.#lines.read(piece) : this.#lines.end()) yield* this.#take(line);
     if (piece) return;
@@ -74,7 +74,7 @@ export class CsvReader {
   }
 }
 
-/** `rest`: lines that were read as a part of the record and are to be read again. */
+/** The end of a record. `rest` has the lines that were read as a part of the record and are to be read again. */
 interface Ended {
   readonly record: CsvRecord;
   readonly rest: readonly Line[];
@@ -85,14 +85,14 @@ class OpenRecord {
   readonly #lines: Line[] = [];
   readonly #cells: string[] = [];
   #bytes = 0;
-  /** The cell in quotes that is not closed yet; `at` is the line where it begins, among those of the record. */
+  /** The quoted cell that is not closed yet. `at` is the index of its first line within the record. */
   #quoted: { readonly at: number; readonly parts: string[] } | undefined;
 
   constructor(separator: string) {
     this.#separator = separator;
   }
 
-  /** Reads one line. Undefined while the record goes on in the next one. */
+  /** Reads one line. Returns undefined while the record continues in the next line. */
   read(line: Line): Ended | undefined {
     const { text, end, bytes } = line;
     this.#lines.push(line);
@@ -125,7 +125,7 @@ class OpenRecord {
     return this.#bytes > MAX_ROW_BYTES ? this.#faulty(TOO_LONG) : this.#ended({ cells: this.#cells });
   }
 
-  /** Ends the record with the line of the quote that is not closed. */
+  /** Ends the record with the line of the unclosed quote. */
   unclosed(): Ended {
     const at = this.#quoted?.at ?? 0;
     const where = at === 0 ? '' : `: it stands in line ${this.#lines[at]?.line}`;
@@ -141,14 +141,14 @@ class OpenRecord {
   }
 }
 
-/** Where the quote stands that ends a cell; two of them are one of its characters. */
+/** Returns the index of the quote that ends a cell. Two quotes in a row are one character of the cell. */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2))
     if (text[at + 1] !== '"') return at;
   return -1;
 }
 
-/** Divides pieces of a file into its lines. The last one is the first that cannot be read. */
+/** Divides pieces of a file into its lines. It stops after the first line that cannot be read. */
 class Lines {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   #rest: Buffer = Buffer.alloc(0);

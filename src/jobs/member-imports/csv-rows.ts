@@ -13,20 +13,20 @@ import {
 
 export interface FileColumns {
   readonly known: readonly string[];
-  /** Columns that a file may have, and of which nothing is read. */
+  /** Columns that a file may have, but that are not read. */
   readonly passedOver: readonly string[];
-  /** Lists of columns: the file has at least one of each list. */
+  /** Lists of columns. The file must have at least one column of each list. */
   readonly required: readonly (readonly string[])[];
 }
 
 const RETURN = 0x0d;
-/** The reader reads one piece at once, while other requests wait: it may have as many lines as bytes. */
+/** The size of a piece. The reader reads one piece while other requests wait, and a piece may have as many lines as bytes. */
 const PIECE_BYTES = 8 * 1024;
 const TABS = 'must have commas or semicolons between the cells, and has tabs: save it as CSV first';
 
 /**
- * The rows of a CSV file with a header, separated by `,` or `;`. Rows without any text at the end of the file, as spreadsheets leave them,
- * are none.
+ * Yields the rows of a CSV file with a header, separated by `,` or `;`. Empty rows at the end of the file, as spreadsheets leave them, do
+ * not count.
  */
 export async function* csvRows(
   bytes: AsyncGenerator<Buffer>,
@@ -38,7 +38,7 @@ export async function* csvRows(
   if (refusal !== undefined) return yield faultyRow(0, undefined, refusal);
   let header: readonly string[] | undefined;
   let row = 0;
-  // Each of them has a fault if another row follows: so many end the reading.
+  // Each blank row becomes a fault if another row follows. No more than MAX_FAULTS are kept, because that many faults end the reading.
   let blank: CsvRecord[] = [];
   for await (const record of recordsOf(head, bytes, slices)) {
     if (!header) {
@@ -57,7 +57,7 @@ export async function* csvRows(
   }
 }
 
-/** The separator is told by the first line: no name of the header has either of the two. */
+/** Yields the records of the file. The first line decides the separator, because no name of the header contains either of the two. */
 async function* recordsOf(
   head: Buffer,
   rest: AsyncGenerator<Buffer>,
@@ -82,7 +82,7 @@ function rowOf({ line, cells, fault }: CsvRecord, row: number, header: readonly 
   return faultyRow(row, line, `must have ${header.length} cells, like the header`);
 }
 
-/** Reads the beginning of the file up to its first line end, as far as a header may reach. */
+/** Reads the beginning of the file up to its first line end, within the longest length of a header. */
 async function untilNewLine(bytes: AsyncGenerator<Buffer>): Promise<Buffer> {
   let head: Buffer = Buffer.alloc(0);
   while (!head.includes(NEW_LINE) && head.length <= MAX_ROW_BYTES) {
@@ -104,7 +104,7 @@ function tabsIn(head: Buffer, { known }: FileColumns): string | undefined {
 }
 
 function headerFaults(header: readonly string[], { known, passedOver, required }: FileColumns): RowFault[] {
-  // The first row of a file that has no header has a password, which the response must not repeat.
+  // Without a header, the first row contains a password, which the response must not repeat.
   if (!header.some((column) => known.includes(column)))
     return [{ detail: `must be the header line, with the names ${known.join(', ')}` }];
   const missing = required.filter((columns) => !columns.some((column) => header.includes(column)));
@@ -123,7 +123,7 @@ function headerFaults(header: readonly string[], { known, passedOver, required }
   ];
 }
 
-/** A cell that is empty or blank is a value that is left out. */
+/** Returns the values of a row. An empty or blank cell counts as absent. */
 function valuesOf(header: readonly string[], cells: readonly string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [index, column] of header.entries())

@@ -1,6 +1,6 @@
-/** A row of a file, in whichever format. */
+/** A row of a file of any format. */
 export interface FileRow {
-  /** 1 is the first row below the header; 0 is the header, or the file as a whole. */
+  /** The number of the row. 1 is the first row below the header. 0 is the header, or the file as a whole. */
   readonly row: number;
   /** The line where the row begins; 1 is the first line of the file. */
   readonly line?: number | undefined;
@@ -13,19 +13,19 @@ export interface RowFault {
   readonly detail: string;
 }
 
-/** Far more than a row of valid values has: an exported row may have thousands of asset numbers. */
+/** The most bytes of a row. It is far more than valid values need, but an exported row may have thousands of asset numbers. */
 export const MAX_ROW_BYTES = 64 * 1024;
 export const TOO_LONG = `must have at most ${MAX_ROW_BYTES} bytes`;
 export const NEW_LINE = 0x0a;
-/** The name of a column that is no field is cut to this length. */
+/** The name of an unknown column is cut to this length. */
 export const MAX_NAME = 64;
 
-/** A row that could not be read. `line` is not known for the file as a whole. */
+/** Returns a row that could not be read. `line` is undefined for the file as a whole. */
 export function faultyRow(row: number, line: number | undefined, detail: string): FileRow {
   return { row, line, faults: [{ detail }] };
 }
 
-/** Why the file is none of the kind that it should be, by its first bytes. */
+/** Returns why the first bytes of a file show that its type is wrong. */
 export function fileRefusal(head: Buffer): string | undefined {
   const signature = head.toString('latin1', 0, 4);
   if (signature.startsWith('PK\u0003\u0004'))

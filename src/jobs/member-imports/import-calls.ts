@@ -19,10 +19,10 @@ import type { KnownMembers } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 import { callProblem } from './row-outcomes.ts';
 
-/** An import needs this scope for as long as it runs. */
+/** The scope that an import needs for as long as it runs. */
 const SCOPE = 'members:write';
 const NOTHING: ReadonlySet<string> = new Set();
-/** The user and the rights that a job acts with, long after its request. */
+/** Finds the user and the rights with which a job acts, long after its request. */
 @Injectable()
 export class JobUsers {
   constructor(
@@ -31,7 +31,10 @@ export class JobUsers {
     private readonly sessions: SessionService,
   ) {}
 
-  /** If so, a job ends when the entry of the caller loses the scope. The entry of a caller by JWT may have none: its tokens bring it. */
+  /**
+   * True if the entry of the caller has the scope. A job of such a caller ends when the entry loses the scope. The entry of a caller with
+   * JWTs may lack the scope, because its tokens grant it.
+   */
   hasScope(caller: string): boolean {
     return this.callers.standingOf({ caller, scope: SCOPE, byToken: false }) !== undefined;
   }
@@ -46,7 +49,10 @@ export class JobUsers {
     return { alias, username };
   }
 
-  /** Bound to the enterprise, of whose list all ids are. Throws if the caller or the user has lost its rights, or the session has ended. */
+  /**
+   * Returns the context of a job. It is bound to the enterprise, whose list contains all ids. Throws if the caller or the user has lost its
+   * rights, or if the session has ended.
+   */
   async contextOf(
     { jobId, caller, enterpriseGlobalId, user, isScoped }: JobDefinition,
     authorisedIds: AuthorisedIds,
@@ -74,7 +80,7 @@ export class JobUsers {
   async #actingUser(user: JobUser, caller: string): Promise<ActingUser> {
     if ('sessionId' in user) return this.sessions.actingUser(user.sessionId, caller);
     const found = this.aliases.find(user.alias);
-    // The same alias with another account is another user.
+    // An alias that now has another account is a different user.
     if (!found || found.name !== `${user.alias}=${user.username}`)
       throw new ProblemException('forbidden', {
         detail: 'The acting user of this import is not configured any more.',
@@ -94,9 +100,9 @@ export class ImportCallServices {
   ) {}
 }
 
-/** The calls of one import to the platform. Each has the user and the rights that the job has at that moment. */
+/** The calls of one import to the platform. Each call has the user and the rights that the job has at that moment. */
 export class ImportCalls {
-  /** What the platform said when it refused whole calls, and no single row was the reason. */
+  /** The platform's reasons for refusing whole calls when no single row was at fault. */
   readonly refusedWhole = new Set<string>();
   readonly #authorisedIds = new AuthorisedIds();
 
@@ -105,18 +111,18 @@ export class ImportCalls {
     private readonly definition: JobDefinition,
   ) {}
 
-  /** The ids are of the enterprise's list. No other ids are sent. */
+  /** Authorises ids that come from the enterprise's list. No other ids are sent. */
   authorise(memberGlobalIds: readonly string[]): void {
     this.#authorisedIds.add('member', memberGlobalIds);
   }
 
-  /** `accounts`: those that the file names. */
+  /** Reads all members. `accounts` are the ones that the file names. */
   async all(accounts: Iterable<string>): Promise<KnownMembers> {
     const { directory } = this.services;
     return this.#authorised(await directory.all(await this.#context(), this.#enterprise, accounts));
   }
 
-  /** Shows the members of these accounts, and of these ids. */
+  /** Finds the members with these accounts, and with these ids. */
   async find(accounts: readonly string[], ids: readonly string[] = []): Promise<KnownMembers> {
     const { directory } = this.services;
     return this.#authorised(await directory.find(await this.#context(), this.#enterprise, accounts, ids));
@@ -127,7 +133,7 @@ export class ImportCalls {
     return this.services.adding.addRows(await this.#context(), this.#enterprise, rows);
   }
 
-  /** The password stays as it is. */
+  /** Changes the member, but not the password. */
   async update(memberGlobalId: string, member: WaitingMember): Promise<void> {
     const { password: _, userName: __, name = '', ...row } = member;
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
@@ -135,7 +141,7 @@ export class ImportCalls {
     await this.services.members.updateMember(await this.#context(), ids, terms);
   }
 
-  /** Has no effect if there is no such member any more. */
+  /** Deletes the member. It has no effect if the member is gone already. */
   async delete(memberGlobalId: string): Promise<void> {
     const ids = { enterpriseGlobalId: this.#enterprise, memberGlobalId };
     this.services.generations.watched(ids);
@@ -146,7 +152,7 @@ export class ImportCalls {
     }
   }
 
-  /** Called after calls that may have changed members: the read cache no longer shows what was before. */
+  /** Drops the old members from the read cache. Call it after calls that may have changed members. */
   async written(): Promise<void> {
     await this.services.generations.written({ enterpriseGlobalId: this.#enterprise }).catch(() => undefined);
   }

@@ -21,25 +21,26 @@ import {
 const SAVE_EVERY_MS = 1_000;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 10_000;
-/** Enough to find several rows that the platform refuses among a hundred. */
+/** The most calls of a chunk. They suffice to find several refused rows among a hundred. */
 const MAX_CALLS = 60;
-/** After this many calls each sixteenth of the rows was refused by itself. */
+/** After this many calls, each sixteenth of the rows was refused on its own. */
 const HOPELESS_CALLS = 31;
 
 /**
- * One chunk of a job, until each of its rows has a result. Every call is recorded before its first byte. After a call whose outcome is
- * not known, of this process or of one that died, the rows are looked up among the enterprise's members before anything is sent again.
+ * Works on one chunk of a job until each of its rows has a result. Every call is recorded before its first byte is sent. After a call with
+ * an unknown outcome, of this process or of one that died, the rows are looked up among the enterprise's members before anything is sent
+ * again.
  */
 export class ImportChunk {
   readonly #results: RowResult[];
   /** The rows without a result, by their index. */
   readonly #open: Map<number, WaitingRow>;
   #savedAt = performance.now();
-  /** Some open rows may have been carried out. */
+  /** True if some open rows may have been carried out. */
   #isDoubtful: boolean;
-  /** The outcome of some call was not known, so the platform may refuse a row because of that call. */
+  /** True if the outcome of some call was not known. The platform may then refuse a row because of that call. */
   #wasDoubtful: boolean;
-  /** The responses that the gateway could not read, after which no row was there. */
+  /** The number of responses that the gateway could not read and after which no row was there. */
   #unreadable = 0;
 
   constructor(
@@ -47,7 +48,7 @@ export class ImportChunk {
     private readonly calls: ImportCalls,
     private readonly chunk: number,
     { results, waiting }: ChunkRows,
-    /** The calls that are recorded, also those of processes that had the job before. */
+    /** The number of recorded calls, including those of processes that had the job before. */
     private recorded: number,
   ) {
     this.#results = [...results];
@@ -56,7 +57,7 @@ export class ImportChunk {
     this.#wasDoubtful = recorded > 0;
   }
 
-  /** Throws if the job is lost, or cannot go on ({@link ProblemException}). */
+  /** Throws if the process has lost the job, or if the job cannot go on ({@link ProblemException}). */
   async run(): Promise<void> {
     const { held } = this;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
@@ -78,7 +79,7 @@ export class ImportChunk {
     await this.#save([]);
   }
 
-  /** Looks up what is doubtful, then sends what is still open. Returns why something stays open, if there is a reason. */
+  /** Looks up the doubtful rows, then sends the open ones. Returns why some rows remain open, if there is a reason. */
   async #attempt(): Promise<ProblemException | undefined> {
     try {
       if (this.#isDoubtful) await this.#lookUp();
@@ -89,7 +90,7 @@ export class ImportChunk {
     }
   }
 
-  /** Records that a call is about to be sent. False: the job is cancelled. */
+  /** Records that a call is about to be sent. Returns false if the job is cancelled. */
   async #begin(): Promise<boolean> {
     const isBegun = await this.held.begin(this.chunk, this.recorded + 1);
     if (isBegun) this.recorded++;
@@ -108,7 +109,10 @@ export class ImportChunk {
     if (this.#unreadable >= MAX_UNREADABLE) for (const at of this.#open.keys()) this.#settle(at, UNREADABLE);
   }
 
-  /** If the platform refuses a call as a whole, a single row may be the reason: so each half is sent by itself, as long as that helps. */
+  /**
+   * Adds the members of the open rows. If the platform refuses a call as a whole, a single row may be the reason. Each half is then sent
+   * separately, as long as that helps.
+   */
   async #add(): Promise<ProblemException | undefined> {
     const rows = this.#waiting().filter(({ at }) => !isChange(this.#result(at)));
     if (rows.length === 0) return undefined;
@@ -131,7 +135,7 @@ export class ImportChunk {
           parts.push(part.slice(0, half), part.slice(half));
           continue;
         }
-        // All rows were in the first call, so those that are left were refused too.
+        // All rows were in the first call, so the remaining rows were refused too.
         const isHopeless = refusedWhole.has(reason) && !hasHelped;
         const refused = isHopeless ? [part, ...parts.splice(0)].flat() : part;
         const count = isHopeless ? rows.length : part.length;
@@ -145,7 +149,7 @@ export class ImportChunk {
     return undefined;
   }
 
-  /** Sends one call. Returns why it was not carried out, or why that is not known. */
+  /** Sends one call. Returns why the call was not carried out, or why its outcome is unknown. */
   async #send(rows: readonly WaitingRow[]): Promise<ProblemException | undefined> {
     const refusals = new Map<number, RowOutcome>();
     try {
@@ -169,8 +173,8 @@ export class ImportChunk {
   }
 
   /**
-   * The platform refuses an account that is taken: an earlier call of ours may have taken it, or a member had it already whose account could
-   * not be told from the suffix.
+   * Handles rows whose account the platform refused as taken. An earlier call of this job may have taken it. Or a member had it before, and
+   * its account could not be read without the suffix.
    */
   async #refuse(refusals: ReadonlyMap<number, RowOutcome>): Promise<void> {
     const looked = [...refusals.keys()].filter(
@@ -183,7 +187,7 @@ export class ImportChunk {
       const { account, was } = this.#result(at);
       const row = this.#open.get(at);
       const [member] = found?.of(account) ?? [];
-      // The member may be ours, or may have been there before.
+      // The member may have been added by this job, or may have been there before.
       const isUntold = looked.includes(at) && found?.mayHave(account) === true;
       if (member && was === undefined && this.#wasDoubtful)
         this.#settle(at, { status: 'added', memberGlobalId: member.memberGlobalId });
@@ -192,7 +196,7 @@ export class ImportChunk {
     }
   }
 
-  /** The suffix is known now, so it is known which member has the account. */
+  /** Plans a row again once the suffix is known, because then it is known which member has the account. */
   #plan(row: WaitingRow, found: KnownMembers): void {
     const { at } = row;
     const planned = plannedRow(row.member, found, this.held.job.definition.mode);
@@ -201,7 +205,7 @@ export class ImportChunk {
     else this.#open.delete(at);
   }
 
-  /** Updates and deletes members. A repeated call has the same effect. */
+  /** Updates and deletes members one by one. A repeated call has the same effect. */
   async #changeOneByOne(): Promise<ProblemException | undefined> {
     const { held } = this;
     let last: ProblemException | undefined;
@@ -249,7 +253,7 @@ export class ImportChunk {
     const { account, memberGlobalId, was } = this.#result(at);
     this.#results[at] = {
       account,
-      // A member to delete stays known as one.
+      // The result still says that the member was to be deleted.
       ...(was === 'surplus' && { was }),
       ...(memberGlobalId !== undefined && { memberGlobalId }),
       ...outcome,
@@ -257,14 +261,14 @@ export class ImportChunk {
     this.#open.delete(at);
   }
 
-  /** Rows that do not wait any more lose their passwords. */
+  /** Saves the results. The passwords of rows that do not wait any more are dropped. */
   async #save(waiting: readonly WaitingRow[]): Promise<void> {
     await this.held.save(this.chunk, { results: this.#results, waiting });
     this.#savedAt = performance.now();
   }
 }
 
-/** A row of a member who was there before. */
+/** True for a row of a member who was there before. */
 function isChange({ was }: RowResult): boolean {
   return was === 'different' || was === 'surplus';
 }

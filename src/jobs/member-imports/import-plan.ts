@@ -26,7 +26,7 @@ const NO_SUFFIX =
 const COMPARED = ['name', ...CLEARABLE] as const;
 type Compared = (typeof COMPARED)[number];
 
-/** Whether a row changes the member. What the row leaves out stays. */
+/** True if a row changes the member. Fields that the row leaves out do not change. */
 function differs(row: WaitingMember, member: MeantMember): boolean {
   return COMPARED.some((field) => !isSame(row, member, field) && isComparable(row, member, field));
 }
@@ -35,7 +35,7 @@ function isSame(row: WaitingMember, member: MeantMember, field: Compared): boole
   return row[field] === undefined || comparable(row[field]) === comparable(member[field]);
 }
 
-/** False for a field that the platform does not show, and for a number of which it shows a part, unless that part is of another number. */
+/** False for a field that the platform hides. A number that the platform shows in part is comparable only if that part differs. */
 function isComparable(row: WaitingMember, { hidden, ...shown }: MeantMember, field: Compared): boolean {
   if (field !== 'passwordMobile') return field === 'name' || !hidden.includes(field);
   const { passwordMobile = '' } = row;
@@ -43,18 +43,21 @@ function isComparable(row: WaitingMember, { hidden, ...shown }: MeantMember, fie
   return isWhole(shown.passwordMobile) || !mayBe(passwordMobile, shown.passwordMobile ?? '');
 }
 
-/** A text as a file brings it back: in normal form C, without blanks around it, and with the line ends of any program. */
+/** Returns a text as it returns in a file: in normal form C, without blanks around it, and with uniform line ends. */
 function comparable(text: string | null): string {
   return (text ?? '').normalize('NFC').trim().replaceAll(/\r\n?/g, '\n');
 }
 
-/** A row with a whole user name means that member, and no other one with the same account: the file may be of another enterprise. */
+/**
+ * True if the row names another member. A row with a whole user name means exactly that member and no other one with the same account,
+ * because the file may come from another enterprise.
+ */
 function isOther({ userName }: WaitingMember, member: MeantMember): boolean {
   const isWholeName = userName !== undefined && accountOf(userName) !== userName;
   return isWholeName && sameCase(userName) !== sameCase(member.userName);
 }
 
-/** Why a file cannot add or change the member of a row; undefined where it can. */
+/** Returns why a file cannot add or change the member of a row. Undefined if it can. */
 function impossible(
   row: WaitingMember,
   members: KnownMembers,
@@ -71,7 +74,7 @@ function impossible(
     : 'The row has no password, which a new member needs.';
 }
 
-/** What is to be done with a row, before anything is sent. It has its result at once if there is nothing to do. */
+/** Decides what to do with a row before anything is sent. If there is nothing to do, the row gets its result at once. */
 export function plannedRow(
   row: WaitingMember,
   members: KnownMembers,
@@ -108,9 +111,9 @@ function failed(account: string, code: ProblemSlug, message: string): RowResult 
 }
 
 /**
- * The members who are not in the file, without the acting user, the accounts to keep, and members whom no file can make. Throws
- * `too-many-deletes` if there are more than the request allows, and `suffix-unknown`. A name that differs only in case protects its member
- * too: the platform does not say whether it tells them apart, and a deleted member cannot be brought back.
+ * Returns the members who are missing from the file, without the acting user, the accounts to keep, and members whom no file can add.
+ * Throws `too-many-deletes` if there are more than the request allows, and `suffix-unknown`. A name that differs only in case protects its
+ * member too: the platform does not say whether it distinguishes case, and a deleted member cannot be restored.
  */
 export function surplus(
   members: KnownMembers,
@@ -138,7 +141,7 @@ function lettersOf(name: string): string {
   return sameCase(name).replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** What became of a row whose call may have been carried out, as the members show it. */
+/** Returns the result of a row whose call may have been carried out, as the list of members shows it. */
 export function foundOutcome(
   row: WaitingMember,
   { was, memberGlobalId = '' }: RowResult,
@@ -162,7 +165,7 @@ export function foundOutcome(
 /** The accounts that a file names. */
 export class NamedAccounts {
   readonly all = new Set<string>();
-  /** The names that are accounts for certain. An account that was read from a user name may still have the suffix. */
+  /** The names that are certainly accounts. An account that was read from a user name may still have the suffix. */
   readonly given = new Set<string>();
 
   add({ account, userName }: WaitingMember): void {
@@ -171,7 +174,7 @@ export class NamedAccounts {
   }
 }
 
-/** Adds chunks with the members to delete, and resolves to the number of chunks. May be repeated as long as nothing was sent. */
+/** Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent. */
 export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
   const { definition, total } = held.job;
   const named = new NamedAccounts();
@@ -188,7 +191,7 @@ export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<numbe
     if (rows) await planChunk(held, chunk, rows, members);
     else isComplete = false;
   }
-  // Without every row it is not known who is missing from the file.
+  // Only a complete file shows who is missing from it.
   const deletions = isComplete ? surplus(members, named.all, definition, definition.user.username) : [];
   let { chunks } = held.job;
   for (let from = 0; from < deletions.length; from += ROWS_PER_CHUNK)
@@ -205,15 +208,15 @@ async function planChunk(
 ): Promise<void> {
   const planned = [...results];
   for (const { at, member } of waiting) planned[at] = plannedRow(member, members, held.job.definition.mode);
-  // The chunk says already that a row is new.
+  // The chunk already marks its rows as new.
   if (planned.every(({ status, was }) => status === 'pending' && was === undefined)) return;
   const open = waiting.filter(({ at }) => planned[at]?.status === 'pending');
   await held.save(chunk, { results: planned, waiting: open.map((row) => asKnown(row, members)) });
 }
 
 /**
- * With the account as the platform has it, in its case of letters: a row renames no account. Without a number that is only the part which
- * the platform shows.
+ * Returns the row with the account in the platform's case of letters, because a row renames no account. A number that is only the part
+ * which the platform shows is left out.
  */
 export function asKnown(row: WaitingRow, members: KnownMembers): WaitingRow {
   const [known] = members.meantBy(row.member);
@@ -233,12 +236,15 @@ function deletionRows(members: readonly KnownMember[]): ChunkRows {
   return { results, waiting: members.map(({ account }, at) => withoutValues(account, at)) };
 }
 
-/** A row that has no values: of a member to delete, or one whose values are gone. */
+/** Returns a row without values: of a member to delete, or of a row whose values were deleted. */
 export function withoutValues(account: string, at: number): WaitingRow {
   return { at, member: { account } };
 }
 
-/** Asks until the platform gives the whole list, or the job may not go on. No members if the job is cancelled meanwhile. */
+/**
+ * Reads until the platform returns the whole list, or until the job may not go on. Returns no members if the job is cancelled during that
+ * time.
+ */
 async function readMembers(
   held: HeldJob,
   calls: ImportCalls,

@@ -7,30 +7,30 @@ import { ImportChunk } from './import-chunk.ts';
 import { makePlan, withoutValues } from './import-plan.ts';
 import { GONE } from './row-outcomes.ts';
 
-/** Enough to halve the time of an import, and few enough for the platform to serve other requests too. */
+/** Two chunks at a time halve the time of an import, and leave the platform able to serve other requests. */
 const CHUNKS_AT_A_TIME = 2;
 
 const LOST = 'The database has lost rows of this import. What became of them is unknown.';
 
 export class ImportRun {
   #chunks: number;
-  /** The chunks that this process works on. They know which rows may have been carried out. */
+  /** The chunks in progress in this process. They know which rows may have been carried out. */
   readonly #begun = new Map<number, ImportChunk>();
-  /** The chunks of which the store has lost the rows that wait. */
+  /** The chunks whose waiting rows the store has lost. */
   readonly #lost = new Map<number, readonly RowResult[]>();
-  /** The chunks of which the store has lost everything, also the accounts. */
+  /** The chunks of which the store has lost everything, including the accounts. */
   readonly #nameless = new Set<number>();
 
   constructor(
     private readonly held: HeldJob,
     private readonly calls: ImportCalls,
-    /** How many calls were recorded for each chunk before this process had the job. */
+    /** The number of calls that were recorded for each chunk before this process took the job. */
     private readonly recorded: ReadonlyMap<number, number>,
   ) {
     this.#chunks = held.job.chunks;
   }
 
-  /** Resolves to the state in which the job has ended. Rejects if this process has the job no longer. */
+  /** Resolves to the final state of the job. Rejects if this process has lost the job. */
   async run(): Promise<EndState> {
     const { held } = this;
     try {
@@ -45,7 +45,7 @@ export class ImportRun {
     return held.finish('failed', new ProblemException('outcome-unknown', { detail: LOST }));
   }
 
-  /** Begins no chunk after a failure, waits so that none is still at work, and throws the failure: it is one of the whole job. */
+  /** Runs the chunks. A failure concerns the whole job: no further chunk begins, and the failure is thrown once no chunk is at work. */
   async #runChunks(): Promise<void> {
     const limit = pLimit({ concurrency: CHUNKS_AT_A_TIME, rejectOnClear: true });
     const work = async (chunk: number) => {
@@ -64,7 +64,7 @@ export class ImportRun {
       if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Undefined for a chunk in which there is nothing to do. */
+  /** Returns undefined for a chunk without work. */
   async #open(chunk: number): Promise<ImportChunk | undefined> {
     const { held, calls } = this;
     held.assertHeld();
@@ -84,12 +84,12 @@ export class ImportRun {
       if (!held.isCancelled) this.#lost.set(chunk, results);
       return undefined;
     }
-    // No process was running for a day, so the rows are gone. Only their results can be written.
+    // No process ran for a day, so the rows were deleted. Only their results can be written.
     const waiting = areGone ? pending : rows.waiting;
     return new ImportChunk(held, calls, chunk, { results, waiting }, this.recorded.get(chunk) ?? 0);
   }
 
-  /** Nothing more can be done: what was not sent fails, and the job says why. */
+  /** Ends the job with a failure: the rows that were not sent fail, and the job says why. */
   async #fail(problem: ProblemException): Promise<EndState> {
     for (let chunk = 0; chunk < this.#chunks; chunk++)
       await (this.#begun.get(chunk) ?? (await this.#open(chunk)))?.close(problem);

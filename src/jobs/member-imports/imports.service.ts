@@ -27,9 +27,9 @@ import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 
 const ID_BYTES = 16;
-/** The rows are packed, so they take at most this part of their file in the store. */
+/** The most bytes that packed rows take in the store, as a part of their file. */
 const PART_OF_FILE = 2;
-/** A retry may send rows with these statuses again. */
+/** The statuses of rows that a retry may send again. */
 const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);
 const FULL = {
   caller: 'The caller has too many imports that have not ended.',
@@ -44,7 +44,7 @@ export interface ImportRequest {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Accepts files: it reserves room first, then reads and checks the rows, and only then makes a job. */
+/** Accepts files. It first reserves space, then reads and checks the rows, and only then makes a job. */
 @Injectable()
 export class ImportsService {
   constructor(
@@ -84,7 +84,7 @@ export class ImportsService {
     return dryRun.stop();
   }
 
-  /** Makes a new job of rows that failed in an earlier one. `rows`: all rows of that job. */
+  /** Makes a new job of rows that failed in an earlier one. `rows` has all rows of the earlier job. */
   async retryJob(
     { definition, state }: JobRecord,
     rows: AsyncIterable<JobRowDto>,
@@ -93,7 +93,7 @@ export class ImportsService {
     const { jobId, enterpriseGlobalId, mode } = definition;
     if (!isEnded(state)) throw inProgress(jobId);
     const wanted = new Set<string>();
-    // A row without a number is no row of the file, but a member who was to be deleted.
+    // A row without a number is not from the file: it is a member who was to be deleted.
     for await (const { row, account, status } of rows)
       if (row !== null && AGAIN.has(status)) wanted.add(sameCase(account));
     const user = await this.users.userOf(request.call, request.sessionId);
@@ -184,8 +184,8 @@ export class ImportsService {
   }
 
   /**
-   * An id that is made of the `Idempotency-Key`, if there is one: the examples of the document can then name a job that is there. Callers
-   * may choose the same key, so the id also has what else makes two requests different.
+   * Makes the id of a job. It is derived from the `Idempotency-Key`, if there is one, so that the examples of the document can name an
+   * existing job. Two callers may choose the same key, so the id also depends on the rest of the request.
    */
   async #newId(
     { call, enterpriseGlobalId, idempotencyKey }: ImportRequest,
@@ -202,7 +202,7 @@ function randomId(): string {
   return jobIdOf(randomBytes(ID_BYTES));
 }
 
-/** An id of the first bytes. It has no dash at its beginning: a command line would take it for an option. */
+/** Makes an id of the first bytes. It has no dash at its beginning, because a command line would read it as an option. */
 export function jobIdOf(bytes: Buffer): string {
   return bytes.subarray(0, ID_BYTES).toString('base64url').replace(/^-/, '_');
 }

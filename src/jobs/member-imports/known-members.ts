@@ -5,35 +5,35 @@ import { type ListedMember, stillHidden } from '../../member/member.mapper.ts';
 import type { WaitingMember } from '../store/job-record.ts';
 import { isAccount } from './account-of.ts';
 
-/** A member whom a row of a file can mean. */
+/** A member whom a row of a file can name by its account. */
 export interface KnownMember extends Pick<
   ListedMember,
   'memberGlobalId' | 'name' | 'departmentId' | 'remark' | 'passwordMobile' | 'hidden'
 > {
-  /** As the platform has it, without the suffix. */
+  /** The account on the platform, without the suffix. */
   readonly account: string;
   readonly userName: string;
 }
 
-/** A member whom a row means by its user name. Its account is null where the suffix is not known. */
+/** A member whom a row names by its user name. Its account is null if the suffix is not known. */
 export type MeantMember = Omit<KnownMember, 'account'> & { readonly account: string | null };
 
 /**
- * The members of an enterprise by their accounts, in any case of letters. While the suffix of the accounts is not known, a member may belong
- * to every account that its user name begins with.
+ * The members of an enterprise by their accounts, ignoring case. While the suffix of the accounts is not known, a member may have any
+ * account with which its user name begins.
  */
 export class KnownMembers {
   readonly #byAccount = new Map<string, KnownMember[]>();
   readonly #byUserName = new Map<string, MeantMember[]>();
   readonly #ids = new Set<string>();
   readonly #suffix: string | undefined;
-  /** In lower case, sorted. */
+  /** User names in lower case, sorted. */
   readonly #open: string[] = [];
 
   /**
-   * @param members those of the list that was read to its end
-   * @param accounts those that the file names
-   * @param suffix the one that the platform has shown
+   * @param members the members of a list that was read to its end
+   * @param accounts the accounts that the file names
+   * @param suffix the suffix that the platform has shown
    */
   constructor(members: readonly ListedMember[], accounts: Iterable<string>, suffix: string | undefined) {
     const names = members.flatMap(({ userName }) => (userName === null ? [] : [sameCase(userName)]));
@@ -47,19 +47,22 @@ export class KnownMembers {
     this.#open.sort();
   }
 
-  /** Several where the accounts of members differ in the case of letters only. */
+  /** Returns the members with the account. There are several if accounts differ only in case. */
   of(account: string): readonly KnownMember[] {
     return this.#byAccount.get(sameCase(account)) ?? [];
   }
 
-  /** The members whom a row means: by the whole user name, where the row has one and the platform too, else by the account. */
+  /**
+   * Returns the members whom a row means. If both the row and the platform have the whole user name, it decides. Otherwise the account
+   * decides.
+   */
   meantBy(row: WaitingMember): readonly MeantMember[] {
     const { userName } = row;
     const named = userName === undefined ? undefined : this.#byUserName.get(sameCase(userName));
     return named ?? this.of(this.accountOf(row) ?? row.account);
   }
 
-  /** The account that a row names; undefined where it has a user name and nobody knows what is appended in it. */
+  /** Returns the account that a row names. Undefined if the row has only a user name and the suffix in it is unknown. */
   accountOf({ account, userName }: WaitingMember): string | undefined {
     if (userName === undefined || account !== userName) return account;
     const suffix = this.#suffix;
@@ -69,7 +72,7 @@ export class KnownMembers {
     return isAccount(named) ? named : userName;
   }
 
-  /** Whether a member may have the account: certain only where {@link of} shows it. */
+  /** True if a member may have the account. It is certain only if {@link of} shows the member. */
   mayHave(account: string): boolean {
     const beginning = sameCase(account);
     let low = 0;
@@ -85,12 +88,12 @@ export class KnownMembers {
     return this.#ids.has(memberGlobalId);
   }
 
-  /** The members whose account is known. */
+  /** Returns the members whose account is known. */
   all(): readonly KnownMember[] {
     return [...this.#byAccount.values()].flat();
   }
 
-  /** Throws `suffix-unknown`: without the suffix it cannot be told who is missing from a file. */
+  /** Throws `suffix-unknown`, because without the suffix it is unknown who is missing from a file. */
   assertSuffix(): void {
     if (this.#open.length > 0)
       throw new ProblemException('suffix-unknown', {

@@ -7,10 +7,10 @@ import { PlatformReadings } from '../../upstream/platform-readings.ts';
 import { KnownMembers } from './known-members.ts';
 import { callProblem, refusesRows } from './row-outcomes.ts';
 
-/** Enough to halve the time, and few enough for the platform to serve other requests too. */
+/** Two pages at a time halve the time of a list, and leave the platform able to serve other requests. */
 const PAGES_AT_A_TIME = 2;
 
-/** The members of an enterprise as the platform has them now (member #5). The read cache is not used. */
+/** Reads the current members of an enterprise from the platform (member #5), without the read cache. */
 @Injectable()
 export class MemberDirectory {
   constructor(
@@ -19,7 +19,7 @@ export class MemberDirectory {
     private readonly readings: PlatformReadings,
   ) {}
 
-  /** All of them. `accounts`: those that a file names. */
+  /** Reads all members. `accounts` are the ones that a file names. */
   async all(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -32,8 +32,8 @@ export class MemberDirectory {
   }
 
   /**
-   * At least the members of these accounts and ids: by their accounts, if that takes fewer calls than the whole list, and the platform is seen
-   * to find members so.
+   * Finds at least the members with these accounts and ids. It searches by account if that takes fewer calls than the whole list, and if
+   * the platform was seen to find members that way.
    */
   async find(
     call: CallContext,
@@ -62,13 +62,13 @@ export class MemberDirectory {
         if (new KnownMembers(more, accounts, suffix).of(account).length > 0) break;
       }
     const all = new KnownMembers(found, accounts, suffix);
-    // A member whose account another row has changed is not found by its own.
+    // If another row has changed the account of a member, a search by the old account does not find the member.
     return ids.every((id) => all.has(id)) ? all : this.all(call, enterpriseGlobalId, accounts);
   }
 
   /**
-   * Whether a keyword finds a member by the account alone: a member of the first page is looked for, whose name does not have the keyword. A
-   * platform may look for whole names or user names only, or refuse the keyword.
+   * True if a keyword finds a member by the account alone. It searches for a member of the first page whose name does not contain the
+   * keyword. A platform may search only whole names or user names, or refuse the keyword.
    */
   async #findsAccounts(call: CallContext, enterpriseGlobalId: string, known: KnownMembers): Promise<boolean> {
     if (this.readings.of('keyword') === 'whole') return false;

@@ -15,7 +15,7 @@ import { ExportQuery, ImportPath, ImportQuery, JobDto, jobLocation } from '../dt
 import { ImportsService } from './imports.service.ts';
 import { ROW_TYPES, rowStream } from '../../operation/row-stream.ts';
 
-/** The columns of an exported file. The names of addMembers are among them, so that the file can be imported. */
+/** The columns of an exported file. They include the names of addMembers, so that the file can be imported. */
 const EXPORTED = [
   'memberGlobalId',
   'userName',

@@ -30,11 +30,11 @@ export async function* ndjsonRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<
 
 interface Line {
   readonly line: number;
-  /** Without its end. Undefined for a line that is too long: it is the last one that is read. */
+  /** The line without its end. Undefined for a line that is too long, after which nothing more is read. */
   readonly text: Buffer | undefined;
 }
 
-/** Each line that is not blank. */
+/** Yields each line that is not blank. */
 async function* lines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0);
   let line = 1;

@@ -2,10 +2,10 @@ import { ProblemException } from '../../problem/problem.exception.ts';
 import { asProblem } from '../../upstream/problems/as-problem.ts';
 import type { RowResult } from '../store/job-record.ts';
 
-/** What becomes of a row. Undefined: it stays open. */
+/** The result of a row. Undefined if the row stays open. */
 export type RowOutcome = Omit<RowResult, 'account' | 'was'> | undefined;
 
-/** These refusals say nothing about the rows: the same call may succeed later. */
+/** The refusals that say nothing about the rows. The same call may succeed later. */
 const LATER: ReadonlySet<string> = new Set([
   'upstream-unavailable',
   'upstream-timeout',
@@ -17,10 +17,10 @@ const LATER: ReadonlySet<string> = new Set([
   'upstream-contract-violation',
   'upstream-unmapped-error',
 ]);
-/** After these refusals the job cannot go on. */
+/** The refusals after which the job cannot go on. */
 const FINAL: ReadonlySet<string> = new Set(['session-expired', 'user-required', 'forbidden']);
 
-/** Whether nothing was done, and the same rows would be refused again. */
+/** True if nothing was done, and the same rows would be refused again. */
 export function refusesRows({ body: { code, outcome } }: ProblemException): boolean {
   return outcome === 'not_processed' && !LATER.has(code) && !FINAL.has(code);
 }
@@ -29,7 +29,7 @@ export function isFinal({ body }: ProblemException): boolean {
   return FINAL.has(body.code);
 }
 
-/** After this many responses that it cannot read, the gateway expects no other. */
+/** After this many unreadable responses, the gateway expects no readable one. */
 export const MAX_UNREADABLE = 5;
 export const UNREADABLE_CODES: ReadonlySet<string> = new Set([
   'upstream-unmapped-error',
@@ -47,7 +47,7 @@ export const UNKNOWN: RowOutcome = {
   message: 'The row was sent, and the list of members could not be read for a day.',
 };
 
-/** The platform refused to add the account, as it does where a member has it. */
+/** The outcome of a row whose account the platform refused, as it does if a member has the account. */
 export const UNTOLD: RowOutcome = {
   status: 'unknown',
   code: 'suffix-unknown',
@@ -55,14 +55,14 @@ export const UNTOLD: RowOutcome = {
     'The platform refused to add this account, and a member may have it: its account cannot be told yet from the code of the enterprise. Add one new member, then send the row again.',
 };
 
-/** The store has lost the row, or no key of this gateway opens it. */
+/** The result of a row that the store has lost, or that no key of this gateway can open. */
 export const GONE = {
   status: 'unknown',
   code: 'outcome-unknown',
   message: 'The database has lost this row of the import; it may have been sent.',
 } as const satisfies RowOutcome;
 
-/** Throws a failure of the gateway itself: the job is then tried again. */
+/** Returns the problem of a failed call. It throws a failure of the gateway itself: the job is then tried again. */
 export function callProblem(error: unknown): ProblemException {
   const problem = asProblem(error);
   if (problem instanceof ProblemException) return problem;

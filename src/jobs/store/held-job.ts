@@ -13,13 +13,15 @@ import {
 import type { JobStore } from './job-store.ts';
 import type { StepResult } from './stored-job.ts';
 
-/** A step is repeated for this time while the store is away. Then another process takes the job, and finds out what was sent. */
+/** The time for which a step is repeated while the store is away. After that, another process takes the job and finds out what was sent. */
 const PATIENCE_MS = 10_000;
 const RETRY_MS = 200;
-/** The rows of a job are deleted a day after its acceptance. Each of them gets a result before. */
+/**
+ * The age at which a job ends with its open rows. Its rows are deleted a day after its acceptance, and each of them gets a result before.
+ */
 const OVERDUE_MS = 23.5 * 3_600_000;
 
-/** This process has the job no longer, or may not go on with it. */
+/** This process has lost the job, or may not go on with it. */
 export class HoldLost extends Error {
   override readonly name = 'HoldLost';
 }
@@ -29,9 +31,12 @@ export interface ChunkRows {
   readonly waiting: readonly WaitingRow[];
 }
 
-/** While the store is away, a step is repeated: that has no further effect. It throws {@link HoldLost} when another process has the job. */
+/**
+ * The steps of the process that holds a job. While the store is away, a step is repeated, which has no further effect. A step throws {@link
+ * HoldLost} if another process has the job.
+ */
 export class HeldJob {
-  /** Aborted when nothing further may be begun. */
+  /** The signal after which nothing more may begin. */
   readonly over: AbortSignal;
   readonly #lost = new AbortController();
   #isCancelled: boolean;
@@ -39,14 +44,14 @@ export class HeldJob {
   constructor(
     private readonly store: JobStore,
     private readonly hold: TaskHold,
-    /** As it was when this process took it. */
+    /** The job as it was when this process took it. */
     readonly job: JobRecord,
   ) {
     this.over = AbortSignal.any([this.#lost.signal, hold.over]);
     this.#isCancelled = job.isCancelled;
   }
 
-  /** Whether one of the steps so far has found that the job is cancelled. */
+  /** True if one of the steps so far has found that the job is cancelled. */
   get isCancelled(): boolean {
     return this.#isCancelled;
   }
@@ -59,7 +64,7 @@ export class HeldJob {
     if (this.over.aborted) throw new HoldLost('the job is given back');
   }
 
-  /** Throws if the job is lost meanwhile. */
+  /** Throws if the process loses the job during the pause. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.over }).catch(() => undefined);
     this.assertHeld();
@@ -72,7 +77,7 @@ export class HeldJob {
     return job;
   }
 
-  /** Undefined if the store has lost the chunk. If it has lost only the rows that wait, there are none. */
+  /** Returns undefined if the store has lost the chunk. If the store has lost only the waiting rows, `waiting` is empty. */
   async chunk(chunk: number): Promise<ChunkRows | undefined> {
     const stored = await this.#persist(() => this.store.chunk(this.#jobId, chunk));
     if (!stored) return undefined;
@@ -80,14 +85,14 @@ export class HeldJob {
     return { results: unpacked<RowResult>(results), waiting: waiting ? unpacked<WaitingRow>(waiting) : [] };
   }
 
-  /** Records that a call for the chunk is about to be sent: it is the call of this number. False: the job is cancelled. */
+  /** Records that the call with this number is about to be sent for the chunk. Returns false if the job is cancelled. */
   async begin(chunk: number, number: number): Promise<boolean> {
     const isBegun = await this.#change(() => this.store.begin(this.#jobId, this.hold.attempt, chunk, number));
     this.assertHeld();
     return isBegun;
   }
 
-  /** Rows that are not in `waiting` lose their passwords. */
+  /** Saves the chunk. Rows that are not in `waiting` lose their passwords. */
   async save(chunk: number, { results, waiting }: ChunkRows): Promise<void> {
     const { attempt } = this.hold;
     const counts = countsOf(results);
@@ -114,7 +119,7 @@ export class HeldJob {
     return new HoldLost('another process has the job');
   }
 
-  /** False: the job is cancelled. */
+  /** Returns false if the job is cancelled. */
   async #change(step: () => Promise<StepResult>): Promise<boolean> {
     const result = await this.#persist(step);
     if (result === 'lost') throw this.#loss();

@@ -3,7 +3,10 @@ import type { TraceContext } from '../../observability/tracing.ts';
 import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
-/** A chunk is what is recorded, sent and settled together. It has as many rows as the platform takes in one call (interface section 8). */
+/**
+ * The number of rows of a chunk, which is recorded, sent and settled as one. The platform accepts as many rows in one call (interface
+ * section 8).
+ */
 export const ROWS_PER_CHUNK = 100;
 
 export const jobKinds = enumeration('JobKind', ['import'], 'What a job does');
@@ -29,27 +32,27 @@ export const rowStatuses = enumeration(
 );
 export type RowStatus = WordOf<typeof rowStatuses>;
 
-/** A row with one of these statuses keeps it. Counts are stored in this order. */
+/** The final statuses of a row. Counts are stored in this order. */
 export const DONE = ['added', 'updated', 'unchanged', 'deleted', 'failed', 'unknown'] as const;
 export type Counts = Readonly<Record<(typeof DONE)[number], number>>;
 
-/** A job acts on behalf of this user of the platform: the user of its request. */
+/** The user of the platform on whose behalf a job acts: the user of its request. */
 export type JobUser =
   | { readonly alias: string; readonly username: string }
   | { readonly sessionId: string; readonly username: string };
 
 export interface ImportOptions {
   readonly mode: WordOf<typeof importModes>;
-  /** Undefined: members who are not in the file stay. */
+  /** Undefined if members who are not in the file are kept. */
   readonly deletes: { readonly most: number; readonly keep: readonly string[] } | undefined;
 }
 
-/** What the caller asked for. It never changes. */
+/** The request of the caller. It never changes. */
 export interface JobDefinition extends ImportOptions {
   readonly jobId: string;
   readonly enterpriseGlobalId: string;
   readonly caller: string;
-  /** The entry of the caller had the scope of imports, and must keep it. */
+  /** True if the caller's entry had the scope of imports, and must keep it. */
   readonly isScoped: boolean;
   readonly user: JobUser;
   readonly requestId: string;
@@ -63,20 +66,20 @@ export interface JobRecord {
   /** The rows of the file and, once the plan is made, the members to delete. */
   readonly total: number;
   readonly counts: Counts;
-  /** In ms since the epoch, by the store's clock. */
+  /** When the job was made, in ms since the epoch, by the store's clock. */
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
   readonly problem: ProblemBody | null;
-  /** Grows with every change. */
+  /** A number that grows with every change. */
   readonly version: number;
-  /** Whether the plan is made: the rows were compared with the enterprise's members. Nothing is sent before. */
+  /** True once the plan is made: the rows were compared with the enterprise's members. Nothing is sent before. */
   readonly prepared: boolean;
   readonly chunks: number;
   readonly isCancelled: boolean;
 }
 
-/** What callers see of a row, and what the plan says about it. */
+/** The part of a row that callers see, and its plan. */
 export interface RowResult {
   readonly account: string;
   readonly status: RowStatus;
@@ -84,8 +87,8 @@ export interface RowResult {
   readonly message?: string;
   readonly memberGlobalId?: string;
   /**
-   * Before anything was sent, the member had other data (`different`), or is to be deleted (`surplus`), or it was not known whether a member
-   * has the account (`perhaps`). Absent: there was no member.
+   * The state of the member before anything was sent: its data was different (`different`), it is to be deleted (`surplus`), or it was not
+   * known whether a member has the account (`perhaps`). Absent if there was no member.
    */
   readonly was?: 'different' | 'surplus' | 'perhaps';
 }
@@ -97,10 +100,10 @@ export interface WaitingRow {
   readonly member: WaitingMember;
 }
 
-/** The stored form: it stays where the DTO of the file changes. A row that is to be added has a password and a name. */
+/** The stored form of a row. It does not change with the DTO of the file. A row of a new member has a password and a name. */
 export interface WaitingMember {
   readonly account: string;
-  /** The user name of which the account was read, where the row has no account of its own. */
+  /** The user name from which the account was read, if the row has no account of its own. */
   readonly userName?: string;
   readonly password?: string;
   readonly name?: string;
@@ -125,12 +128,12 @@ export function countList(counts: Counts): number[] {
   return DONE.map((status) => counts[status]);
 }
 
-/** The opposite of {@link countList}. A missing count is 0. */
+/** Reverses {@link countList}. A missing count is 0. */
 export function countsFrom(list: readonly number[]): Counts {
   return Object.fromEntries(DONE.map((status, index) => [status, list[index] ?? 0])) as unknown as Counts;
 }
 
-/** Fast, and a packed row takes a fifth of its JSON. */
+/** Packs rows. Packing is fast, and a packed row takes a fifth of its JSON. */
 export function packed(value: readonly object[]): Buffer {
   return deflateRawSync(JSON.stringify(value), { level: 3 });
 }

@@ -6,7 +6,7 @@ import type { JobDefinition } from './job-record.ts';
 import { JOB_FIELDS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
 import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './stored-job.ts';
 
-/** The kind of the tasks of imports, each of which has the id of its job. */
+/** The kind of the tasks of imports. The name of such a task is the id of its job. */
 export const IMPORT = 'import';
 
 const OPEN = sql`
@@ -26,12 +26,12 @@ const RESERVE = sql`
 const DROP_CHUNKS = sql`DELETE FROM job_chunks WHERE ${OF_JOB}`;
 const DROP_JOB = sql`DELETE FROM jobs WHERE ${OF_JOB}`;
 
-/** `limit`: the most bytes that all jobs may take, also those that have ended and are kept. */
+/** A reservation with its limit: the most bytes of all jobs, including ended jobs that are kept. */
 export interface Wanted extends Reservation {
   readonly limit: number;
 }
 
-/** One at a time: two requests for the last room, or for one enterprise, do not both get it. */
+/** Reserves space, one request at a time. If two requests ask for the last space, or for one enterprise, only one gets it. */
 export const reserve: Step<Wanted, Reserved> = {
   name: 'reserve the room of an import',
   repeatable: true,
@@ -80,7 +80,7 @@ interface OfOwner {
   readonly owner: string;
 }
 
-/** Frees the room of a file that was refused. */
+/** Frees the space of a file that was refused. */
 export const release: Step<OfOwner, undefined> = {
   name: 'release the room of an import',
   key: ({ jobId }) => jobId,
@@ -103,7 +103,7 @@ const UPLOAD = sql`
 interface Upload {
   readonly jobId: string;
   readonly chunk: number;
-  /** Sealed. */
+  /** The sealed results. */
   readonly results: Buffer;
   readonly waiting: Buffer | null;
 }
@@ -131,7 +131,9 @@ interface Creation extends OfOwner {
   readonly bytes: number;
 }
 
-/** The room becomes a job, and its task is added with it. Resolves to whether the room was still there, or the job was made before. */
+/**
+ * Turns the reserved space into a job and adds its task. Resolves to true if the space was still reserved, or if the job was made before.
+ */
 export const create: Step<Creation, boolean> = {
   name: 'create an import',
   key: ({ jobId }) => jobId,

@@ -5,7 +5,7 @@ import type { ProblemBody } from '../../problem/problem.exception.ts';
 import { countsFrom, type JobDefinition, type JobRecord, type JobState } from './job-record.ts';
 import { KEPT_MS } from './stored-job.ts';
 
-/** A row of `jobs`. While its state is `reserved` it is the room of a file, and no job. */
+/** A row of `jobs`. In the state `reserved` it is the space of a file and not a job. */
 export interface JobRow {
   readonly jobId: string;
   readonly state: JobState | 'reserved';
@@ -46,7 +46,7 @@ export function readJob(jobId: string): Query {
   return READ.with({ jobId, keptMs: KEPT_MS });
 }
 
-/** In the look of a step that changes jobs, after the tasks that it locks. */
+/** Locks jobs in the look of a step that changes them. It comes after the tasks that the step locks. */
 export function lockJobs(given: readonly { readonly jobId: string }[]): Query[] {
   return [LOCKED.with({ ids: given.map(({ jobId }) => ({ jobId })) })];
 }
@@ -55,7 +55,7 @@ export function rowOf(found: readonly object[] | undefined, jobId: string): JobR
   return rowsAs<JobRow>(found).find((row) => row.jobId === jobId);
 }
 
-/** Seals what a job was asked for, its rows and its problem. States, counts and times are columns. */
+/** Seals the definition of a job, its rows and its problem. States, counts and times are columns. */
 export class JobSeal {
   constructor(private readonly texts: SealedTexts) {}
 
@@ -63,7 +63,7 @@ export class JobSeal {
     return this.texts.seal(JSON.stringify(definition), `job ${definition.jobId}`);
   }
 
-  /** It may name members. */
+  /** Seals a problem, because it may name members. */
   problem(jobId: string, problem: ProblemBody | null): string | null {
     return problem && this.texts.seal(JSON.stringify(problem), `problem of job ${jobId}`);
   }
@@ -81,7 +81,7 @@ export class JobSeal {
     return sealed ? this.texts.openBytes(Buffer.from(sealed), `${part} ${chunk} of job ${jobId}`) : undefined;
   }
 
-  /** Undefined where it is sealed under a key that this gateway does not have. */
+  /** Returns undefined if the job is sealed under a key that this gateway does not have. */
   record(row: JobRow): JobRecord | undefined {
     const { jobId, state, total, createdAt, startedAt, finishedAt, version, chunks } = row;
     const definition = this.texts.open(row.definition, `job ${jobId}`);
@@ -97,7 +97,7 @@ export class JobSeal {
     };
   }
 
-  /** A job for the feed, as it is at its end. */
+  /** Returns a job at its end, for the feed. */
   event(row: JobRow): string {
     const record = this.record(row);
     return record ? this.texts.seal(JSON.stringify(record), `event of job ${row.jobId}`) : '';

@@ -8,7 +8,7 @@ import { IMPORT } from './job-rooms-store.ts';
 import { type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
 import { type StepResult, WAITING_MS } from './stored-job.ts';
 
-/** The job, and the attempt at its task by which a process has it. */
+/** The job, and the attempt at its task with which a process holds it. */
 interface Held {
   readonly jobId: string;
   readonly attempt: string;
@@ -21,8 +21,8 @@ interface Change {
 }
 
 /**
- * A step that only the process with the job's task may do. It locks the task first, so no other process takes the job before the commit. If the
- * process has lost the task, or the job is gone, the step writes nothing and results in `lost`.
+ * Makes a step that only the process with the job's task may do. The step locks the task first, so no other process takes the job before
+ * the commit. If the process has lost the task, or the job is gone, the step writes nothing and results in `lost`.
  */
 function heldStep<Input extends Held>(
   name: string,
@@ -77,7 +77,7 @@ interface Call extends Held {
   readonly calls: number;
 }
 
-/** Allows a call only while the lease lasts: after that another process may take the job, and a late call would add a member twice. */
+/** Allows a call only while the lease lasts. After that another process may take the job, and a late call would add a member twice. */
 export const begin = heldStep<Call>('begin a call', ({ jobId, chunk, calls }, job, isLive) => {
   if (!isLive || isOver(job)) return LOST;
   if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
@@ -99,7 +99,7 @@ const COUNT = sql`UPDATE jobs SET counts = :counts, version = version + 1, chang
 interface Save extends Held {
   readonly chunk: number;
   readonly counts: Counts;
-  /** Sealed. */
+  /** The sealed results. */
   readonly results: Buffer;
   readonly waiting: Buffer | null;
 }
@@ -143,7 +143,7 @@ const FINISH = sql`
   UPDATE jobs SET state = :state, problem = :problem, finished_at = :now, changed_at = :now, version = version + 1, bytes = :bytes
   WHERE ${OF_JOB}`;
 const FORGET = sql`UPDATE job_chunks SET waiting = NULL, calls = 0 WHERE ${OF_JOB} AND (waiting IS NOT NULL OR calls > 0)`;
-/** The results of rows take about half of the bytes that the rows took while they waited. */
+/** The part that results take of the bytes that their rows took while they waited. */
 const PART_OF_RESULTS = 2;
 
 function finished(job: JobRow, state: JobState, problem: string | null, now: number, seal: JobSeal): Change {
@@ -159,7 +159,7 @@ function finished(job: JobRow, state: JobState, problem: string | null, now: num
 
 interface Finish extends Held {
   readonly state: JobState;
-  /** Sealed. */
+  /** The sealed problem. */
   readonly problem: string | null;
   readonly seal: JobSeal;
 }
@@ -180,7 +180,7 @@ interface Cancelled {
   readonly seal: JobSeal;
 }
 
-/** Ends a job that has not begun. A running job ends by itself when it has settled what was sent. */
+/** Ends a job that has not begun. A running job ends by itself after it has settled the calls that were sent. */
 export const cancel: Step<Cancelled, undefined> = {
   name: 'cancel an import',
   key: ({ jobId }) => jobId,

@@ -23,7 +23,7 @@ import {
   WAITING_MS,
 } from './stored-job.ts';
 
-/** So many chunks are on their way at once, so that a large file does not fill the memory twice. */
+/** The most chunks that are sent to the database at once, so that a large file does not fill the memory twice. */
 const CHUNKS_AT_ONCE = 20;
 const MAX_UNFINISHED = 10_000;
 
@@ -44,7 +44,7 @@ const LISTS = {
 const UNFINISHED = sql`
   SELECT job_id AS "jobId", changed_at AS "changedAt", state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
   ORDER BY created_at LIMIT :most`;
-/** Rows that waited for too long count as gone, also where no process has swept them away. */
+/** Reads a chunk. Rows that waited for too long count as deleted, even if no sweep has deleted them yet. */
 const CHUNK = sql`
   SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waitingMs AS bigint) THEN waiting END AS waiting
   FROM job_chunks JOIN jobs ON jobs.platform = job_chunks.platform AND jobs.job_id = job_chunks.job_id
@@ -52,8 +52,8 @@ const CHUNK = sql`
 const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :jobId AND calls > 0`;
 
 /**
- * The jobs in the database. Each call is one step by the database's clock. When a call rejects with {@link DatabaseUnavailable}, nothing may be
- * sent. `attempt` is that of the job's task.
+ * The jobs in the database. Each call is one step by the database's clock. If a call rejects with {@link DatabaseUnavailable}, nothing may
+ * be sent. `attempt` is the attempt at the job's task.
  */
 export class JobStore {
   readonly #seal: JobSeal;
@@ -61,23 +61,23 @@ export class JobStore {
   constructor(
     private readonly database: Database,
     texts: SealedTexts,
-    /** The most that all jobs may take. */
+    /** The most bytes of all jobs. */
     private readonly maxBytes: number,
   ) {
     this.#seal = new JobSeal(texts);
   }
 
-  /** The same owner may reserve again, to keep its room for longer. */
+  /** Reserves space. The same owner may reserve again, to keep its space for longer. */
   reserve(wanted: Reservation): Promise<Reserved> {
     return this.database.step(rooms.reserve, { ...wanted, limit: this.maxBytes });
   }
 
-  /** Frees the room of a file that was refused. Without effect if there is a job: the creation may have succeeded without a reply. */
+  /** Frees the space of a file that was refused. It has no effect on a job, because the creation may have succeeded without a reply. */
   async release(jobId: string, owner: string): Promise<void> {
     await this.database.step(rooms.release, { jobId, owner });
   }
 
-  /** Uses the room that this owner has reserved. May be repeated. */
+  /** Makes a job of the space that this owner has reserved. May be repeated. */
   async create(
     owner: string,
     definition: JobDefinition,
@@ -106,7 +106,7 @@ export class JobStore {
     return row && this.#seal.record(row);
   }
 
-  /** The job at its end. Undefined where it is sealed under a key that this gateway does not have. */
+  /** Returns the job at its end. Undefined if it is sealed under a key that this gateway does not have. */
   recordIn({ name, record }: LoggedMove): JobRecord | undefined {
     return this.#seal.openEvent(name, String(record));
   }
@@ -149,12 +149,15 @@ export class JobStore {
     return { kind: 'taken', job, calls: new Map(recorded.map(({ chunk, calls }) => [chunk, calls])) };
   }
 
-  /** Before a call is sent. Resolves when that is durable. No effect if the job is cancelled or the lease has ended: no call may come late. */
+  /**
+   * Records a call before it is sent. Resolves when the record is durable. It has no effect if the job is cancelled or the lease has ended,
+   * because no call may arrive late.
+   */
   begin(jobId: string, attempt: string, chunk: number, calls: number): Promise<StepResult> {
     return this.#step(steps.begin, { jobId, attempt, chunk, calls });
   }
 
-  /** May be repeated. `cancelled`: the chunk is saved, and the job is cancelled. */
+  /** Saves a chunk. May be repeated. `cancelled` means that the chunk is saved and the job is cancelled. */
   save({ jobId, attempt, chunk, counts, ...parts }: ChunkChange): Promise<StepResult> {
     return this.#step(steps.save, {
       jobId,
@@ -165,7 +168,7 @@ export class JobStore {
     });
   }
 
-  /** Records that the plan is made: the rows and the members to delete are in this many chunks. */
+  /** Records that the plan is made. The rows and the members to delete are in this many chunks. */
   prepared(jobId: string, attempt: string, chunks: number, total: number): Promise<StepResult> {
     return this.#step(steps.prepared, { jobId, attempt, chunks, total });
   }
@@ -175,12 +178,12 @@ export class JobStore {
     return this.#step(steps.finish, { jobId, attempt, state, problem: sealed, seal: this.#seal });
   }
 
-  /** A job that has not begun ends at once. Another one ends when what was sent is settled. */
+  /** Cancels a job. A job that has not begun ends at once. A running job ends when the calls that were sent are settled. */
   async cancel(jobId: string): Promise<void> {
     await this.database.step(steps.cancel, { jobId, seal: this.#seal });
   }
 
-  /** Forgets what is kept no longer. */
+  /** Deletes jobs and rows whose time is over. */
   async sweep(): Promise<void> {
     while (await this.database.step(sweep, undefined));
   }

@@ -5,9 +5,9 @@ import { IMPORT } from './job-rooms-store.ts';
 import { OF_JOB } from './job-rows-store.ts';
 import { KEPT_MS, WAITING_MS } from './stored-job.ts';
 
-/** One transaction forgets this number of chunks at most. */
+/** The most chunks that one transaction deletes. */
 const MAX_FORGOTTEN = 1_000;
-/** The room of a file is kept for longer than it is reserved: rows may still arrive. */
+/** The time for which the space of a file is kept. It is longer than the reservation, because rows may still arrive. */
 const ROOM_KEPT_MS = 3_600_000;
 const OVERDUE = sql`
   SELECT job_chunks.job_id, job_chunks.chunk FROM jobs JOIN job_chunks
@@ -29,8 +29,8 @@ const DROP_EMPTY = sql`
   DELETE FROM jobs WHERE ${OF_JOB} AND NOT EXISTS (SELECT 1 FROM job_chunks WHERE ${OF_JOB})`;
 
 /**
- * In pieces: forgets rows that waited for a day, and the oldest job that is kept no longer. A job that has not ended and has no task gets one.
- * Resolves to whether there may be more.
+ * Deletes rows that waited for a day, and the oldest job whose time is over, in pieces. A job that has not ended and has no task gets one.
+ * Resolves to true if there may be more.
  */
 export const sweep: Step<undefined, boolean> = {
   name: 'sweep jobs',
