@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { inTime } from './redis-client.ts';
 
-/** Blocks the process, as a thousand callers at once do. */
+/** Blocks the process, as a thousand callers at once would. */
 function beBusy(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);

@@ -6,11 +6,14 @@ import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { edge } from '../shared/edge.ts';
 
-/** Applies also to the commands that the client sends while it connects. Requests wait less: {@link COMMAND_MS}. */
+/** The timeout of every command, including those that the client sends while it connects. Requests wait less: {@link COMMAND_MS}. */
 const COMMAND_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** With a server that is configured as read-only, the client must not reconnect at each write, nor at each check of the rights. */
+/**
+ * The shortest time between reconnects to a server that is configured as read-only. The client must not reconnect at each write, or at each
+ * check of the rights.
+ */
 const READONLY_RECONNECT_MS = 5_000;
 const MAX_READONLY_RECONNECT_MS = 300_000;
 
@@ -18,22 +21,22 @@ const SLICE_MS = 25;
 /** The longest time that a request waits for Redis. */
 export const COMMAND_MS = 250;
 
-/** Where a Redis is, and what is needed to trust it and be trusted. */
+/** The address of a Redis, and the certificates of both sides. */
 export interface RedisServer extends RedisAddress {
   readonly certificates: Certificates;
 }
 
-/** Undefined where no Redis is configured. */
+/** Returns undefined if no Redis is configured. */
 export function serverOf({ url, certificates }: RedisConfig): RedisServer | undefined {
   const address = url && parseRedisUrl(url.reveal());
   return address && { ...address, certificates };
 }
 
 /**
- * Makes a client that is not connected yet. Use it only while its status is `ready`. It sends no command twice, and no command
- * waits for Redis to come back. With the client's defaults a command hangs for more than a minute while Redis is away, and a
- * command whose reply is lost is repeated. `sentAtOnce`: commands that do not wait for the end of the turn of the event loop;
- * `limitMs`: how long a request waits for one.
+ * Makes a client that is not connected yet. Use it only while its status is `ready`. It sends no command twice, and no command waits for
+ * Redis to come back. With the client's defaults a command hangs for more than a minute while Redis is away, and a command whose reply is
+ * lost is repeated. `sentAtOnce` lists the commands that do not wait for the end of the turn of the event loop. `limitMs` is the time for
+ * which a request waits for a command.
  */
 export function redisClient(
   address: RedisServer,
@@ -52,10 +55,13 @@ export function redisClient(
   return newClient(address, options, { enableOfflineQueue: false });
 }
 
-/** `ofOne` applies to a single server only. In a cluster the first command to a node connects it and has to wait for that. */
+/**
+ * Makes a client. `ofOne` applies to a single server only: in a cluster, the first command to a node connects to it and has to wait for
+ * that.
+ */
 function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | Cluster {
   const { kind, nodes, master, sentinelUsername, sentinelPassword } = address;
-  // Set explicitly, because an environment variable can turn Node's default off.
+  // This option is set explicitly, because an environment variable can turn Node's default off.
   const tls = address.tls && { ...address.certificates, rejectUnauthorized: true };
   const options: Options = {
     ...own,
@@ -63,7 +69,7 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
     password: address.password,
     ...(tls && { tls }),
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Otherwise the process needs 2 s more to stop while Redis is away.
+    // Without this limit, the process needs 2 s more to stop while Redis is away.
     disconnectTimeout: 100,
     maxLoadingRetryTime: MAX_RECONNECT_DELAY_MS,
     disableClientInfo: true,
@@ -72,11 +78,11 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
   if (kind === 'cluster') {
     return new Cluster([...nodes], {
       lazyConnect: own.lazyConnect ?? false,
-      // Commands of requests still end by their timeout.
+      // Commands of requests still end at their timeout.
       enableOfflineQueue: true,
       redisOptions: options,
       clusterRetryStrategy: reconnectDelay,
-      // Redirections for a slot that moved and for an old slot map. The calling code decides whether to wait.
+      // The client follows redirections for a slot that moved and for an old slot map. The calling code decides whether to wait.
       maxRedirections: 3,
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
@@ -95,7 +101,7 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
     sentinelPassword,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
     sentinelRetryStrategy: reconnectDelay,
-    // The sentinels report a new master, also where the old one still replies.
+    // The sentinels report a new master even if the old one still replies.
     failoverDetector: true,
     ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
   });
@@ -104,9 +110,9 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * The library listens to the first error of a connection only. Node may emit a second one: the client refuses the certificate, and then
- * an alert of the server arrives. An error to which nobody listens ends the process. Every client of the library sets its connection
- * here, also those of cluster nodes, sentinels and queues.
+ * The listener for further errors of a connection, because the library listens to the first error only. Node may emit a second one: the
+ * client refuses the certificate, and then an alert of the server arrives. An error without a listener ends the process. Every client of
+ * the library sets its connection here, also those of cluster nodes, sentinels and queues.
  */
 const heard = edge('redis', () => undefined);
 const connections = new WeakMap<object, Socket>();
@@ -121,8 +127,8 @@ Object.defineProperty(Redis.prototype, 'stream', {
 });
 
 /**
- * The library takes each error reply to HELLO that has "no password is set" for harmless: it prints a warning of its own and never
- * tells the reason. With such a text, protected mode refuses every connection.
+ * A client that reports the reason of a refused connection. The library considers each error reply to HELLO that contains "no password is
+ * set" harmless: it prints a warning of its own and hides the reason. In protected mode, Redis refuses every connection with such a text.
  */
 class Client extends Redis {
   override hello(...all: unknown[]): Promise<unknown[]> {
@@ -135,14 +141,14 @@ class Client extends Redis {
   }
 }
 
-/** The delay has full jitter, so that replicas do not all reconnect at once. */
+/** Returns the delay of a reconnect. It has full jitter, so that replicas do not all reconnect at once. */
 function reconnectDelay(attempt: number): number {
   return Math.random() * Math.min(100 * 2 ** attempt, MAX_RECONNECT_DELAY_MS);
 }
 
 /**
- * A master that became a replica replies READONLY. The address may lead to the new master by now. Where the server stays read-only,
- * the client reconnects less and less often.
+ * Decides about a reconnect after READONLY, the reply of a master that became a replica. The address may lead to the new master by now. If
+ * the server stays read-only, the client reconnects less and less often.
  */
 function afterReadonly(): (error: Error) => boolean {
   let [lastTry, lastSeen, pauseMs] = [-Infinity, -Infinity, READONLY_RECONNECT_MS];
@@ -167,13 +173,13 @@ const waiting = new PassingSet<Waiting>();
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Returns the command's reply, or fails with the client's own timeout error. Only time in which this process was not blocked
- * counts. With a timer for each command, a process that was busy for 250 ms would time out before it reads the reply that has
- * already arrived, and a thousand callers at a cold start would make it believe that Redis is away.
+ * Returns the command's reply, or fails with the client's own timeout error. Only time in which this process was not blocked counts. With a
+ * timer for each command, a process that was busy for 250 ms would time out before it reads a reply that has already arrived. A thousand
+ * callers at a cold start would make it believe that Redis is away.
  */
 export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T> {
   return new Promise((resolve, reject) => {
-    // The slice in which a command begins is not a whole one.
+    // The slice in which a command begins is shorter than a whole one.
     const slices = Math.ceil(limitMs / SLICE_MS) + 1;
     const timeOut = () => {
       leave();
@@ -194,7 +200,7 @@ export function inTime<T>(command: Promise<T>, limitMs = COMMAND_MS): Promise<T>
   });
 }
 
-/** One timer for all commands. It stops when no command waits. */
+/** Counts one slice for all commands, with one timer. The timer stops when no command waits. */
 function passSlice(): void {
   if (waiting.size === 0) {
     clearInterval(timer);

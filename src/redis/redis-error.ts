@@ -12,10 +12,15 @@ export type RedisErrorReason =
   | 'loading'
   | 'other';
 
-/** How Redis refuses a command that the user may not run; in a script in the words of Redis 7.0 and of later versions. */
+/**
+ * The replies with which Redis refuses a command that the user may not run. In a script, Redis 7.0 and later versions use different words.
+ */
 const NO_RIGHT = /^NOPERM |^ERR The user executing the script can't|ACL failure in script/;
 
-/** Reasons by the beginning of the server's reply (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`: a fault of the gateway. */
+/**
+ * Reasons by the beginning of the server's reply (measured on Redis 7.0). A CROSSSLOT or a wrong command is `other`, because it is a fault
+ * of the gateway.
+ */
 const REPLIES: readonly (readonly [RegExp, RedisErrorReason])[] = [
   [/^OOM /, 'oom'],
   [/^READONLY /, 'readonly'],
@@ -42,8 +47,9 @@ export function redisErrorReason(error: unknown): RedisErrorReason {
 type ClientError = NodeJS.ErrnoException & { readonly lastNodeError?: unknown };
 
 /**
- * For a log line: the server's words, or why the connection failed. Without the arguments that the server repeats of an unknown
- * command: those of AUTH have the password. For the network only the code, because addresses differ from attempt to attempt.
+ * Describes an error for a log line: the server's words, or why the connection failed. It leaves out the arguments that the server repeats
+ * of an unknown command, because those of AUTH contain the password. For the network it returns only the code, because addresses differ
+ * from attempt to attempt.
  */
 export function redisErrorWords(error: unknown): string {
   if (!types.isNativeError(error)) return 'unknown';
@@ -53,11 +59,11 @@ export function redisErrorWords(error: unknown): string {
   const words = message
     .replace(/, with args beginning with.*/s, '')
     .replace(/ Retrying from scratch after [\d.]+ms\./, '');
-  // The log masks what is secret.
+  // The log masks secrets.
   return cleanText(code === undefined ? words : `${code}: ${words}`, (text) => text).slice(0, 200);
 }
 
-/** The server refuses the connection, or one side refuses the other's certificate. A network that is down is no refusal. */
+/** True if the server refuses the connection, or if one side refuses the other's certificate. A network failure is no refusal. */
 export function isRefusal(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   const { name, code, syscall, lastNodeError } = error as ClientError;

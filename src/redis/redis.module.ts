@@ -3,7 +3,7 @@ import { Global, Module } from '@nestjs/common';
 import { SharedRedis } from './shared-redis.ts';
 import { sharedTexts } from './shared-texts.ts';
 
-/** The Redis connection for every module, and Nest's `Cache` for what all replicas may learn from each other. */
+/** Provides the Redis connection to every module, and Nest's `Cache` for values that replicas share. */
 @Global()
 @Module({
   imports: [

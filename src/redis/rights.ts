@@ -1,19 +1,22 @@
 import { Cluster, type Redis, type RedisCommander } from 'ioredis';
 import { redisErrorReason, redisErrorWords } from './redis-error.ts';
 
-/** What the gateway needs of a Redis: commands as they are tried, with KEY for a key. docs/operating.md, section 2, grants them. */
+/**
+ * The rights that the gateway needs in Redis. The commands are written as they are tried, with KEY for a key. docs/operating.md, section 2,
+ * grants them.
+ */
 export interface Rights {
   readonly commands: readonly string[];
-  /** The beginnings of keys. The first stands for KEY. */
+  /** The beginnings of keys. The first one replaces KEY. */
   readonly prefixes: readonly string[];
 }
 
 export interface Refusals {
-  /** As access lists name them: `+hset`, `~prefix*`. */
+  /** The missing rights as access lists name them: `+hset`, `~prefix*`. */
   readonly missing: readonly string[];
-  /** Commands that the server does not have, or has under another name. */
+  /** Commands that the server lacks, or has under another name. */
   readonly unknown: readonly string[];
-  /** The server's words where it refuses writes for another reason: it is full, is a replica. */
+  /** The server's words if it refuses writes for another reason: it is full, or is a replica. */
   readonly words?: string;
 }
 
@@ -28,9 +31,12 @@ export function sharedRights(environment: string): Rights {
   return { commands: COMMON, prefixes: [`${environment}:`, `{${environment}`] };
 }
 
-/** Rejects while the server is away. Nothing is carried out: it only checks the commands between MULTI and DISCARD. */
+/**
+ * Checks the rights. It carries nothing out, because it only sends the commands between MULTI and DISCARD. Rejects while the server is
+ * away.
+ */
 export async function refusalsOf(client: RedisCommander, { commands, prefixes }: Rights): Promise<Refusals> {
-  // A node itself is not redirected, and every node has the same users.
+  // A single node sends no redirections, and every node has the same users.
   const node = client instanceof Cluster ? client.nodes('master')[0] : (client as Redis);
   if (!node) throw new Error('Connection is closed');
   const keys = prefixes.map((prefix) => `${prefix}rights`);
@@ -77,7 +83,7 @@ async function errorsOf(node: Redis, commands: readonly string[]): Promise<(Erro
   return ((await pipeline.exec()) ?? []).map(([error]) => error);
 }
 
-/** As access lists name it: `client|setname` is a command of its own. */
+/** Returns the name in access lists: `client|setname` is a command of its own. */
 function nameOf(command: string): string {
   const [name = '', second] = command.split(' ');
   return name === 'client' || name === 'memory' ? `${name}|${second}` : name;

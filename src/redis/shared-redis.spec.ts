@@ -27,9 +27,9 @@ it('the shared Redis sends in one write what is asked at the end of one turn of 
       await Promise.all([asked('rate'), asked('generations')]);
       rounds.push((await reads()) - before);
     }
-    // The connection's own checks may come in between.
+    // The connection's own checks may run between the measurements.
     return Math.min(...rounds);
   });
-  // One is that of INFO.
+  // One of the reads is that of INFO.
   expect(readsOfBoth).toBe(2);
 }, 90_000);

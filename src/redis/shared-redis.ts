@@ -17,16 +17,16 @@ import { environmentName } from './key-names.ts';
 import { refusalsOf, type Rights, sharedRights } from './rights.ts';
 import { edge } from '../shared/edge.ts';
 
-/** The start does not wait longer. Parts that need Redis report it themselves, and the rest works. */
+/** The longest wait at the start. Parts that need Redis report its absence themselves, and the rest works. */
 const START_MS = 2_000;
 const PROBE_EVERY_MS = 500;
-/** Rights, memory and the server's role may change while a connection is open. */
+/** The interval of checks, because rights, memory and the server's role may change while a connection is open. */
 const CHECK_EVERY_MS = 2_000;
-/** So many different errors are logged while Redis is away once. */
+/** The most different errors that are logged while Redis is away. */
 const MAX_REASONS = 20;
-/** In a cluster the probe reads keys in many slots: enough to notice a lost master that serves a tenth of them. */
+/** The keys that the probe reads in many slots of a cluster. They are enough to notice a lost master that serves a tenth of the slots. */
 const PROBE_KEYS = 40;
-/** Rates, generations and lists are asked with these, by {@link SharedRedis.atEndOfTurn}. */
+/** The commands of rates, generations and lists, which {@link SharedRedis.atEndOfTurn} sends. */
 const SENT_AT_ONCE = ['evalsha', 'get', 'mget'];
 
 const STUCK: ReadonlySet<string> = new Set(['disconnecting', 'close', 'end']);
@@ -37,14 +37,14 @@ export class RedisAway extends Error {
 }
 
 /**
- * The connection to Redis for tokens, sessions, cache and limits. Without a URL there is none, and everything stays in the process.
- * A command takes 250 ms at most, and only the first command waits so long: while Redis is away no command is sent, until Redis
- * replies to a probe in the background.
+ * The connection to Redis for tokens, sessions, cache and limits. Without a URL there is no connection, and all data stays in the process.
+ * A command takes 250 ms at most, and only the first command waits that long. While Redis is away no command is sent, until Redis replies
+ * to a probe in the background.
  */
 @Injectable()
 export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   readonly sealer: Sealer | undefined;
-  /** The first part of its keys. */
+  /** The first part of this gateway's keys. */
   readonly environment: string;
   readonly #client: Redis | Cluster | undefined;
   readonly #rights: Rights;
@@ -59,7 +59,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     kind: SpanKind.CLIENT,
     attributes: { 'db.system.name': 'redis' },
   };
-  /** Why Redis is away, in its words where there are any. */
+  /** Why Redis is away, in the words of Redis if it replied. */
   #said: string | undefined;
   #refusal: string | undefined;
   readonly #probe = new SingleFlight<void>();
@@ -89,7 +89,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       );
     this.#client = redisClient(server, SENT_AT_ONCE, this.commandMs);
     const failed = edge('redis', (error: Error & { code?: string }) => {
-      // After a refusal the connection fails too.
+      // A failed connection that follows a refusal does not replace the refusal as the reason.
       if (isRefusal(error) || !isRefusal(this.#lastError)) this.#lastError = error;
       const reason = redisErrorReason(error);
       this.metrics.count('gateway_redis_errors_total', { reason });
@@ -114,7 +114,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       return;
     }
     const connected = this.#client.connect().then(() => this.#ask());
-    // Where the server is away at the start, the client tries again in the background.
+    // If the server is away at the start, the client tries again in the background.
     await Promise.race([connected.catch(() => undefined), wait(START_MS, undefined, { ref: false })]);
     if (!this.#up) this.#away(this.#lastError);
     if (this.#stopped) return;
@@ -126,21 +126,21 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     return this.#client !== undefined;
   }
 
-  /** `off` where no Redis is configured; `down` also where it can be read and refuses writes. */
+  /** `off` if no Redis is configured. `down` also if Redis can be read but refuses writes. */
   get status(): 'up' | 'down' | 'off' {
     if (!this.#client) return 'off';
     return this.#up && this.#refusal === undefined ? 'up' : 'down';
   }
 
-  /** Why it is `down`, for an operator. */
+  /** Tells an operator why the status is `down`. */
   get reason(): string | undefined {
     if (this.status !== 'down') return undefined;
     return this.#up ? this.#refusal : (this.#said ?? 'no connection');
   }
 
   /**
-   * Runs a command, or fails at once with {@link RedisAway}. An error reply concerns this command only. No reply, or a reply that
-   * Redis cannot serve at all, concerns all commands.
+   * Runs a command, or fails at once with {@link RedisAway}. An error reply concerns this command only. A missing reply, or a reply that
+   * Redis cannot serve anything, concerns all commands.
    */
   async run<T>(command: (client: Redis | Cluster) => Promise<T>): Promise<T> {
     const client = this.#client;
@@ -155,14 +155,17 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** Texts that are sealed; undefined where no Redis is configured. `store` names them in metrics. */
+  /** Returns a store of sealed texts. Undefined if no Redis is configured. `store` is its name in metrics. */
   sealed(store: SealedInRedis): SealedStore | undefined {
     if (!this.sealer) return undefined;
     const unreadable = () => this.metrics.count('gateway_redis_unreadable_total', { store });
     return new SealedStore(this.sealer, (command) => this.run(command), unreadable);
   }
 
-  /** Asks at the end of this turn of the event loop, all in one write: two replies would wake this process twice. */
+  /**
+   * Calls `ask` at the end of this turn of the event loop. All commands then go out in one write, because two replies would wake this
+   * process twice.
+   */
   atEndOfTurn(ask: () => void): void {
     if (this.#atEnd.push(edge('redis commands', ask)) > 1) return;
     const askAll = () => {
@@ -183,7 +186,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     setImmediate(edge('redis commands', inOneWrite, askAll));
   }
 
-  /** Called whenever Redis can be used again. */
+  /** Adds a listener that runs whenever Redis can be used again. */
   onReady(listener: () => unknown): void {
     this.#listeners.push(edge('redis is back', listener));
   }
@@ -201,7 +204,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.metrics.redisUp(false);
     this.#told.clear();
     this.#tell(error);
-    // Also probes at once: where this process was blocked for a moment, the reply is already here.
+    // This also probes at once: if this process was blocked for a moment, the reply has already arrived.
     this.#askNow();
     this.#endProbes = poll('redis', PROBE_EVERY_MS, () => this.#ask());
   }
@@ -218,7 +221,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#checkNow();
   }
 
-  /** Logs why Redis is away, in the server's words where there are any: each reason once while Redis is away. */
+  /** Logs why Redis is away, in the server's words if there are any. Each reason is logged once while Redis is away. */
   #tell(error: unknown): void {
     const said = error === undefined ? undefined : redisErrorWords(error);
     this.#said = said;
@@ -231,7 +234,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
-  /** Checks whether Redis takes writes and grants the gateway its rights. What can be read is read in any case. Never fails. */
+  /** Checks whether Redis accepts writes and grants the gateway its rights. Reads go on in any case. Never fails. */
   async #checkWrites(): Promise<void> {
     if (!this.#up) return;
     let refusal: string | undefined;
@@ -239,7 +242,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       const { missing, words } = await this.run((client) => refusalsOf(client, this.#rights));
       refusal = missing.length > 0 ? `denies ${missing.join(' and ')}` : words;
     } catch {
-      return; // Redis is away, which is logged, or the next check asks again.
+      return; // Either Redis is away, which is logged, or the next check tries again.
     }
     if (refusal === this.#refusal) return;
     this.#refusal = refusal;
@@ -252,7 +255,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
       );
   }
 
-  /** Probes whether Redis can be used. One probe at a time; never fails. */
+  /** Probes whether Redis can be used. Only one probe runs at a time. It never fails. */
   #ask(): Promise<void> {
     return this.#probe.run('', () => this.#answers());
   }
@@ -260,7 +263,7 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
   async #answers(): Promise<void> {
     const client = this.#client;
     if (!client || this.#stopped) return;
-    // A cluster client stays in these states where a redirected command opens a connection while all others are closed.
+    // A cluster client stays in these states if a redirected command opens a connection while all others are closed.
     if (STUCK.has(client.status)) void client.connect().catch(() => undefined);
     if (client.status !== 'ready') return;
     try {
@@ -277,7 +280,10 @@ export class SharedRedis implements OnModuleInit, OnApplicationShutdown {
     this.#back();
   }
 
-  /** Where Redis may evict keys, users lose their sessions and locks are lost. Not every server reveals its policy. */
+  /**
+   * Warns if Redis may evict keys, because users would lose their sessions and locks would be lost. Some servers do not reveal their
+   * policy.
+   */
   async #checkEviction(): Promise<void> {
     if (this.#evictionChecked) return;
     const info = await this.run((client) => client.info('memory'));

@@ -2,18 +2,19 @@ import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
 import type { SharedRedis } from './shared-redis.ts';
 
-/** They take about 4 MB. */
+/** The most texts, which take about 4 MB. */
 const MAX_TEXTS = 20_000;
 
 interface OwnText {
   readonly text: string;
-  /** Redis has taken it, too, so another replica may have deleted it there. */
+  /** True if Redis has stored the text too. Another replica may have deleted it there. */
   readonly isShared: boolean;
 }
 
 /**
- * The store of Nest's `Cache`: texts with an end of their life, which all replicas share in Redis. A process keeps what it has stored itself, too:
- * it counts while there is no Redis or it is away, and afterwards where Redis did not take it. A failure of Redis is no error of the cache.
+ * The store of Nest's `Cache`. Its texts expire, and all replicas share them in Redis. A process also keeps the texts that it has stored
+ * itself. They count while there is no Redis or Redis is away, and later if Redis did not store them. A failure of Redis is no error of the
+ * cache.
  */
 export function sharedTexts(redis: SharedRedis): Keyv {
   const own = new LRUCache<string, OwnText>({ max: MAX_TEXTS, ttlResolution: 0 });
@@ -40,13 +41,14 @@ export function sharedTexts(redis: SharedRedis): Keyv {
       own.delete(key);
       await redis.run((client) => client.del(key)).catch(() => undefined);
     },
-    /** Redis has other keys, too. */
+    /** Deletes only this process's texts, because Redis has other keys too. */
     clear: () => own.clear(),
   };
   return new Keyv({
     store,
     useKeyPrefix: false,
-    // Keyv would write the end by the writer's clock, which other replicas do not share and operators set. Only that of the store counts.
+    // Keyv would write the expiry by the writer's clock, which differs between replicas and which operators set. Only the clock of the
+    // store counts.
     serialize: ({ value }) => String(value),
     deserialize: <Value>(text: string) => ({ value: text as Value }),
   });
