@@ -7,8 +7,8 @@ import { type ActingUser, isGranted } from '../request/call-context.ts';
 import { SessionService } from './session.service.ts';
 
 /**
- * Determines the user on whose behalf the gateway calls the platform: on every request, before any cache. An order may name one: the gateway
- * reads for it as this user, else as the one who serves the enterprise of what it reads.
+ * Determines the user on whose behalf the gateway calls the platform, on every request, before any cache. An order may name a user, and the
+ * gateway reads for the order as this user. Without a name it reads as the user who serves the enterprise of the data.
  */
 @Injectable()
 export class ActingUserGuard implements CanActivate {
@@ -51,7 +51,7 @@ export class ActingUserGuard implements CanActivate {
     if (!ALIAS.test(alias)) throw invalidAlias(`${ALIAS_RULE}, given once`);
     const user = this.aliases.find(alias);
     if (!user && given === undefined) throw new ProblemException('user-required');
-    // The response is the same for an unknown alias and one that is not granted.
+    // The response is the same for an unknown alias and for one that is not granted.
     if (!user || !isGranted(grants.users, alias)) {
       throw new ProblemException('forbidden', { detail: 'This acting user is not granted to the caller.' });
     }

@@ -4,7 +4,7 @@ import { SessionService } from './session.service.ts';
 import { SessionStore } from './session.store.ts';
 import { SessionsController } from './sessions.controller.ts';
 
-/** Sessions and configured users of the platform, which determine the acting user. */
+/** Provides sessions and configured users of the platform, which determine the acting user. */
 @Module({
   imports: [TokenModule],
   controllers: [SessionsController],

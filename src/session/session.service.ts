@@ -10,10 +10,10 @@ import { type SessionRecord, SessionStore, type StoredSession } from './session.
 
 const ID_BYTES = 16;
 const SESSION_ID = /^[A-Za-z0-9_-]{22}$/;
-/** With refresh tokens a session could last forever; a working day is enough. */
+/** The longest life of a session. With refresh tokens it could last forever; a working day is enough. */
 const MAX_LIFE_MS = 12 * 3600 * 1000;
 
-/** Sessions of the platform's users. A password opens a session and is not kept; a refresh token renews it. */
+/** Manages sessions of the platform's users. A password opens a session and is not kept. A refresh token renews the session. */
 @Injectable()
 export class SessionService {
   readonly #renewals = new SingleFlight<AccessToken>();
@@ -46,9 +46,9 @@ export class SessionService {
     return { sessionId, record };
   }
 
-  /** Throws `session-expired` where the session is unknown, has ended or belongs to another caller: the response does not tell which. */
+  /** Throws `session-expired` if the session is unknown, has ended or belongs to another caller. The response does not tell which. */
   async find(sessionId: string, caller: string): Promise<StoredSession & { key: string }> {
-    // Node joins what comes in several headers.
+    // Node joins the values of repeated headers.
     if (sessionId.includes(', '))
       throw new ProblemException('validation-failed', {
         errors: [{ parameter: 'X-Session-Id', detail: 'must be given once' }],
@@ -68,7 +68,7 @@ export class SessionService {
     const stored = await this.find(sessionId, caller);
     const { key } = stored;
     let { token } = stored.record;
-    // From here on the monotonic clock of this process counts: a request is short.
+    // From here on the monotonic clock of this process is used, because a request is short.
     let tokenEndsAt = performance.now() + tokenLeftMs(stored);
     let refusedVersion: string | undefined;
     return {
@@ -95,7 +95,10 @@ export class SessionService {
     );
   }
 
-  /** Returns the token of another replica where that has renewed the session first, so that the refresh token is not used twice. */
+  /**
+   * Renews a session. If another replica has renewed it first, it returns that replica's token, so that the refresh token is not used
+   * twice.
+   */
   async #renew(key: string, refusedVersion: string | undefined): Promise<AccessToken> {
     const stored = await this.store.read(key);
     if (!stored) throw expired();
@@ -127,7 +130,7 @@ export class SessionService {
     try {
       return await this.tokens.forSession((endpoint) => endpoint.login(username, password));
     } catch (error) {
-      // invalid_grant concerns the user (RFC 6749 5.2); every other refusal concerns the gateway itself.
+      // invalid_grant concerns the user (RFC 6749 5.2). Every other refusal concerns the gateway itself.
       if (error instanceof TokenFailure && error.reason === 'invalid_grant')
         throw new ProblemException('login-failed');
       throw error;

@@ -54,7 +54,7 @@ it.each(['Redis', 'the process'] as const)(
   async (kind) => {
     const store = await storeIn(kind);
     const { key, read } = await newSession(store);
-    // Both have read it: the lease of the one ended while it was suspended, and then the other renewed the session.
+    // Both have read the session. The first was suspended until its lease ended, and then the other one renewed the session.
     const [suspended, other] = [await read(), await read()];
     const renewed = { ...other.record, token: newToken() };
     expect(await store.replace(key, other, renewed)).toBe(true);

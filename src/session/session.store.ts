@@ -12,12 +12,15 @@ import type { AccessToken } from '../token/principal.ts';
 /** A logged-in user of the platform, without the password. Its times, in ms since the epoch, are for display only: see {@link StoredSession}. */
 export interface SessionRecord {
   readonly username: string;
-  /** The caller that opened it. Other callers cannot use it. */
+  /** The caller that opened the session. Other callers cannot use it. */
   readonly caller: string;
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly token: AccessToken;
-  /** The token ends when the session has this many ms left. It is measured by the life of the key, so that no process' clock matters. */
+  /**
+   * The rest of the session's life, in ms, when the token ends. It is measured by the life of the key, so that no clock of a process
+   * matters.
+   */
   readonly leftAtTokenEndMs: number;
 }
 
@@ -25,7 +28,7 @@ export interface SessionRecord {
 export interface StoredSession {
   readonly record: SessionRecord;
   readonly leftMs: number;
-  /** The sealed text in Redis; undefined without Redis. */
+  /** The sealed text in Redis. Undefined without Redis. */
   readonly sealed?: string;
 }
 
@@ -37,9 +40,9 @@ const BUSY =
   'Another request renews the token of this session and has not ended in time. Nothing was sent to the platform.';
 
 /**
- * Sessions, by the hash of their id, so that a reader of the store cannot use them. With Redis they are sealed there and read on
- * every request, so an ended session is invalid at once on every replica. Without Redis they are in the process. While a configured
- * Redis is away, the store throws `dependency-unavailable` and does not use the process' memory.
+ * Keeps sessions by the hash of their id, so that a reader of the store cannot use them. With Redis they are sealed there and read on every
+ * request, so an ended session is invalid at once on every replica. Without Redis they are in the process. While a configured Redis is
+ * away, the store throws `dependency-unavailable` and does not use the process' memory.
  */
 @Injectable()
 export class SessionStore {
@@ -61,12 +64,12 @@ export class SessionStore {
     return `${this.#environment}:ses:{${sha256(sessionId)}}`;
   }
 
-  /** Called before a token is requested for a session. Throws where the session could not be stored. */
+  /** Throws if a session could not be stored. Call it before a token is requested for a session. */
   assertUsable(): void {
     if (this.redis.status === 'down') unavailable(new RedisAway());
   }
 
-  /** The time by the clock that all replicas share, in ms since the epoch. */
+  /** Returns the time by the clock that all replicas share, in ms since the epoch. */
   async now(): Promise<number> {
     if (!this.redis.configured) return Date.now();
     const [seconds, microseconds] = await this.#ask((client) => client.time());
@@ -91,7 +94,7 @@ export class SessionStore {
   }
 
   /**
-   * Replaces the record and keeps its expiry. Returns false where the session was ended, or changed by another replica, since it was read: a
+   * Replaces the record and keeps its expiry. Returns false if the session was ended, or changed by another replica, since it was read. A
    * replica that was suspended for longer than its lease must not undo a later renewal.
    */
   async replace(
@@ -114,7 +117,7 @@ export class SessionStore {
     else this.#local.delete(key);
   }
 
-  /** Runs `work` while no other replica does so for this session. Waits until `giveUpAt` (performance.now) at most. */
+  /** Runs `work` while no other replica does so for this session. It waits until `giveUpAt` (performance.now) at most. */
   async exclusively<T extends object>(key: string, giveUpAt: number, work: () => Promise<T>): Promise<T> {
     if (!this.redis.configured) return work();
     const run = this.#ask.bind(this);

@@ -83,7 +83,7 @@ export class SessionsController {
   }
 }
 
-/** The operation takes the session of this response. */
+/** Returns the link to an operation that uses the session of this response. */
 function sessionOf(operationId: string): { operationId: string; parameters: Record<string, string> } {
   return { operationId, parameters: { 'header.X-Session-Id': '$response.body#/sessionId' } };
 }
