@@ -1,7 +1,7 @@
 import { enumeration, type WordOf } from '../shared/enumeration.ts';
 import all from './problems.json' with { type: 'json' };
 
-/** What is known about the effect on the platform: provably none, there was one, or it is not known. */
+/** The knowledge about the effect on the platform: there was provably none, there was one, or it is not known. */
 export const outcomes = enumeration(
   'Outcome',
   ['not_processed', 'processed', 'unknown'],
@@ -10,15 +10,15 @@ export const outcomes = enumeration(
 export type Outcome = WordOf<typeof outcomes>;
 
 interface ProblemDefinition {
-  /** HTTP statuses of the problem; the first is the usual one. */
+  /** HTTP statuses of the problem. The first is the usual one. */
   readonly statuses: readonly [number, ...number[]];
   readonly title: string;
-  /** The usual outcome. One occurrence may have another outcome where `outcomeVaries` is set. */
+  /** The usual outcome. A single occurrence may have another one if `outcomeVaries` is set. */
   readonly outcome: Outcome;
   readonly outcomeVaries?: true;
-  /** Whether the same request may be sent again as it is. */
+  /** True if the same request may be sent again unchanged. */
   readonly retryable: boolean;
-  /** When it is sent, and what the caller can do. */
+  /** When the problem is sent, and what the caller can do. */
   readonly meaning: string;
   readonly remedy: string;
 }
@@ -26,10 +26,10 @@ interface ProblemDefinition {
 export type ProblemSlug = keyof typeof all;
 
 /**
- * Every problem that this gateway can send, as data. The filter, the OpenAPI document, the `/problems` pages and the documentation
- * are made from it, so that they all say the same.
+ * Every problem that this gateway can send, as data. The filter, the OpenAPI document, the `/problems` pages and the documentation are made
+ * from it, so that all of them agree.
  */
-// TypeScript takes the words of a JSON file for any text, and its lists for lists that may be empty; a test holds them.
+// TypeScript reads the words of a JSON file as any text, and its lists as lists that may be empty. A test checks both.
 const problems = all as unknown as Readonly<Record<ProblemSlug, ProblemDefinition>>;
 
 export const problemSlugs = Object.keys(problems) as ProblemSlug[];

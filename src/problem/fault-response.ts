@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { ProblemException } from './problem.exception.ts';
 
-/** Answers a request that failed where no filter was: with 500, or by the end of the connection where a response has begun. */
+/** Answers a request that failed outside of every filter: with 500, or by closing the connection if a response has begun. */
 export function answerFault(_request: unknown, response: ServerResponse): void {
   if (response.headersSent) {
     response.destroy();

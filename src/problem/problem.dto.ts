@@ -41,7 +41,7 @@ export class RequestFaultDto {
   @ApiProperty({ description: `Column of an imported file; ${NEVER_SHOWN}`, required: false })
   column?: string;
 
-  /** What is allowed there. */
+  /** What the field may contain. */
   detail!: string;
 }
 
@@ -49,7 +49,7 @@ export class RequestFaultDto {
 export class ConflictDto {
   assetNum!: string;
 
-  /** Global id of the member that has it. */
+  /** Global id of the member that has the asset number. */
   memberGlobalId!: string;
 }
 

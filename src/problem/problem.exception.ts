@@ -9,8 +9,8 @@ export interface LoggedFailure {
 }
 
 /**
- * One fault of a request: its location (RFC 6901 pointer into the body, a parameter or header name, or row, line and column of a
- * file, where row 1 is the first below the header, and line 1 the first of the file) and what is allowed.
+ * One fault of a request: its location and the allowed values. The location is an RFC 6901 pointer into the body, the name of a parameter
+ * or header, or row, line and column of a file. Row 1 is the first below the header, and line 1 the first of the file.
  */
 export type RequestFault =
   | { readonly row: number; readonly line?: number; readonly column?: string; readonly detail: string }
@@ -39,13 +39,13 @@ export interface ProblemBody {
   readonly outcome: Outcome;
   readonly retryable: boolean;
   readonly upstream?: UpstreamResponse;
-  /** The platform's code, where the platform's profile teaches what it means. */
+  /** The platform's code, if the platform's profile teaches its meaning. */
   readonly upstreamCode?: string;
   readonly errors?: readonly RequestFault[];
   readonly conflicts?: readonly Conflict[];
   /** The fields that an edit would lose. */
   readonly fields?: readonly string[];
-  /** The oldest cursor of events from which nothing is missed. */
+  /** The oldest cursor of events from which no event is missing. */
   readonly oldest?: string;
   /** When the budget of the next month begins. */
   readonly resetsAt?: string;
@@ -64,12 +64,12 @@ interface ProblemDetails {
   readonly fields?: readonly string[];
   readonly oldest?: string;
   readonly resetsAt?: string;
-  /** Seconds, for `Retry-After`. */
+  /** The seconds of `Retry-After`. */
   readonly retryAfter?: number;
   readonly allow?: readonly string[];
-  /** The URL of the order's record, or of the job that runs, for `Location`. */
+  /** The URL for `Location`: of the order's record, or of the running job. */
   readonly location?: string | undefined;
-  /** The response repeats the result of an earlier request, for `Idempotent-Replayed`. */
+  /** True if the response repeats the result of an earlier request, for `Idempotent-Replayed`. */
   readonly replayed?: boolean;
   readonly cause?: unknown;
 }
@@ -108,7 +108,7 @@ export class ProblemException extends HttpException {
     };
   }
 
-  /** The whole body: what happened this time, or else what the problem means. */
+  /** Returns the whole body. Its detail says what happened this time, or else what the problem means in general. */
   bodyFor(requestId: string): ProblemBody {
     const { body } = this;
     return { ...body, detail: body.detail ?? problemDefinition(this.slug).meaning, requestId };
@@ -119,7 +119,7 @@ export class ProblemException extends HttpException {
   }
 }
 
-/** The log fields of a problem. The platform's own text (`reason`) appears nowhere else. */
+/** Returns the log fields of a problem. The platform's own text (`reason`) appears nowhere else. */
 export function logFields({ body, cause }: ProblemException): LogFields {
   return {
     problem: body.code,
