@@ -24,7 +24,7 @@ const schema = z.record(
 );
 
 interface ConfiguredUser extends UserPrincipal {
-  /** The enterprises for which the gateway uses this user when it reads by itself; undefined: all. */
+  /** The enterprises for which the gateway uses this user when it reads on its own. Undefined means all. */
   readonly enterprises: ReadonlySet<string> | undefined;
 }
 
@@ -61,14 +61,14 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     return {
       kind: 'alias',
       alias,
-      // The account is in the name, so that the cache distinguishes the users when an alias gets another account.
+      // The name contains the account, so that the cache distinguishes the users when an alias gets another account.
       name: `${alias}=${principal.username}`,
       token: (waitMs) => this.tokens.get(principal, waitMs),
       refused: (version, again) => this.tokens.refused(principal, version, again),
     };
   }
 
-  /** The user as whom the gateway reads something of this enterprise by itself: see {@link userFor}. */
+  /** Returns the user for the gateway's own reads of this enterprise: see {@link userFor}. */
   forEnterprise(enterpriseGlobalId: string, preferred?: string): ActingUser | undefined {
     const user = userFor(this.#users, enterpriseGlobalId, preferred);
     return user && this.find(user.alias);
@@ -97,8 +97,8 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
 }
 
 /**
- * The user for what is read of an enterprise: `preferred`, where it is there and serves the enterprise; else the first that names the
- * enterprise; else one that serves all, `default` before others.
+ * Returns the user for reads of an enterprise. `preferred` is chosen if it exists and serves the enterprise. Otherwise it is the first user
+ * who names the enterprise. Otherwise it is one who serves all enterprises, with `default` first.
  */
 export function userFor(
   users: ReadonlyMap<string, ConfiguredUser>,

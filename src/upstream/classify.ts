@@ -5,19 +5,24 @@ import { retryAfterSeconds } from '../transport/retry-after.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 import type { ContractNotes } from './gaps.ts';
 
-/** The text of a success, the result that was made of it, and how it departed from the interface. */
+/** The text of a success, the result that was made of it, and the departures from the interface in it. */
 export interface KnownResponse {
   readonly text: string;
   readonly result: unknown;
   readonly notes: ContractNotes;
 }
 
-/** For a read that is made again in the same way: a next response with the same text is neither read nor mapped again. */
+/**
+ * The last response to a read that is repeated unchanged. If the next response has the same text, it is neither parsed nor mapped again.
+ */
 export interface LastResponse {
   known?: KnownResponse;
 }
 
-/** Deeper responses are refused before any code walks through them. The deepest shape of the interface is a merchandise tree. */
+/**
+ * The deepest nesting of a response. Deeper ones are refused before any code walks through them. The deepest shape of the interface is a
+ * merchandise tree.
+ */
 const MAX_DEPTH = 64;
 
 /** A complete HTTP response. Header names are in lower case. */
@@ -27,7 +32,7 @@ export interface WireResponse {
   readonly body: Buffer;
 }
 
-/** Masks secrets in the platform's texts; called only where the response has a text. */
+/** Masks secrets in the platform's texts. It is called only if the response has a text. */
 type Redact = (text: string) => string;
 
 export type Classified =
@@ -35,8 +40,8 @@ export type Classified =
   | { readonly kind: FailureKind; readonly details: FailureDetails; readonly data?: unknown };
 
 /**
- * Says what a response means (docs/platform.md, section 2.1): success is HTTP 200 with `code` 0 or "0",
- * compared without any conversion, since `""`, `null`, `false` and `[]` all convert to 0.
+ * Determines the meaning of a response (docs/platform.md, section 2.1). Success is HTTP 200 with `code` 0 or "0". The comparison uses no
+ * conversion, because `""`, `null`, `false` and `[]` all convert to 0.
  */
 export function classify(response: WireResponse, redact: Redact = (same) => same, text?: string): Classified {
   const { status } = response;
@@ -50,7 +55,7 @@ export function classify(response: WireResponse, redact: Redact = (same) => same
   return { kind: 'refused', details: { status, code, ...words(envelope, redact) }, data: envelope['data'] };
 }
 
-/** For the HTTP statuses that the interface does not have (it has 200 and 299 only). */
+/** Classifies the HTTP statuses that are missing from the interface (it has 200 and 299 only). */
 function classifyStatus(response: WireResponse, redact: Redact, text?: string): Classified {
   const { status } = response;
   if (status === 401 || status === 403) {
@@ -69,16 +74,16 @@ function classifyStatus(response: WireResponse, redact: Redact, text?: string): 
   return unreadable(response);
 }
 
-/** Such a body can have any content, so the log gets only its size and hash. */
+/** Describes a body that cannot be read. It can have any content, so the log gets only its size and hash. */
 function unreadable({ status, body }: WireResponse): Classified {
   const fingerprint = { bytes: body.length, sha256: hash('sha256', body) };
   return { kind: 'unreadable', details: { status, body: fingerprint } };
 }
 
-/** Undefined for a body that is no text. */
+/** Returns undefined for a body that is not text. */
 export function textOf({ headers, body }: WireResponse): string | undefined {
   const encoding = headers['content-encoding'];
-  // The gateway asks for identity. A compressed body could be a decompression bomb, so it is not unpacked.
+  // The gateway requests no compression. A compressed body could be a decompression bomb, so it is not unpacked.
   if (encoding !== undefined && encoding !== 'identity') return undefined;
   try {
     return decodeUtf8(body);
@@ -99,7 +104,7 @@ function readEnvelope(response: WireResponse, text = textOf(response)): Record<s
   }
 }
 
-/** The code as a string, or undefined where it is no valid code (missing, null, empty, a boolean, a list, 0.0, very long). */
+/** Returns the code as a string. Undefined if it is no valid code (missing, null, empty, a boolean, a list, 0.0, very long). */
 function businessCode(code: unknown): string | undefined {
   if (typeof code === 'number') return String(code);
   return isJsonText(code) && /^[\x21-\x7e]{1,32}$/.test(code) ? code : undefined;

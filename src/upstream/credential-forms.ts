@@ -3,11 +3,11 @@ import type { KnownReadings } from '../config/platform-profile.ts';
 import { freshBytes, freshHex } from '../shared/random-bytes.ts';
 
 const LETTERS_AND_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-/** The platform may keep a nonce as a long integer. */
+/** The most digits of a nonce, because the platform may store it as a long integer. */
 const MAX_DIGITS = 18;
 const SHORT = 16;
 
-/** A nonce in the form that the platform is known to demand. */
+/** Makes a nonce in the form that the platform is known to demand. */
 export function freshNonce(form: KnownReadings['nonceForm']): string {
   switch (form) {
     case 'uuid':
@@ -24,7 +24,7 @@ export function freshNonce(form: KnownReadings['nonceForm']): string {
   }
 }
 
-/** A token as `clientToken` or `userToken` carries it. */
+/** Returns the header's value for a token: `clientToken` or `userToken`. */
 export function tokenHeader(form: KnownReadings['clientToken'], token: string): string {
   return form === 'bearer' ? `Bearer ${token}` : token;
 }

@@ -29,14 +29,14 @@ type Note = Pick<Gap, 'path' | 'kind'>;
 const CODE_PATH = 'code=';
 const CODE = /^[A-Za-z0-9_.:-]{1,32}$/;
 
-/** The code in the path of a gap of the kind `unknown-code`. */
+/** Returns the code in the path of a gap of the kind `unknown-code`. */
 export function codeOf(path: string): string | undefined {
   return path.startsWith(CODE_PATH) ? path.slice(CODE_PATH.length) : undefined;
 }
 
 const NONE: ReadonlyMap<string, Note> = new Map();
 
-/** The departures of one response, each once. Most responses have none. */
+/** Collects the departures of one response, each once. Most responses have none. */
 export class ContractNotes {
   #noted: Map<string, Note> | undefined;
 
@@ -45,7 +45,7 @@ export class ContractNotes {
     this.#noted.set(`${kind} ${path}`, { path, kind });
   }
 
-  /** A code that is neither of the interface nor taught. Another text than a code has in its place is not repeated. */
+  /** Notes a code that is neither in the interface nor taught. A text that does not have the form of a code is not repeated. */
   addCode(code: string): void {
     this.add(CODE.test(code) ? `${CODE_PATH}${code}` : 'code', 'unknown-code');
   }
@@ -59,10 +59,10 @@ export class ContractNotes {
 export interface Gap {
   /** The gateway's operation in which it occurs. */
   readonly operation: string;
-  /** `data.list[].keyChipType` */
+  /** The path of the field, such as `data.list[].keyChipType`. */
   readonly path: string;
   readonly kind: GapKind;
-  /** How many responses had it. */
+  /** The number of responses with this gap. */
   readonly count: number;
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
@@ -87,13 +87,16 @@ for i = 2, #ARGV, 4 do
 end
 `);
 
-/** For the platform's owner: a bounded list, in Redis for all replicas, or in the process while Redis cannot be used. */
+/**
+ * The list of gaps for the platform's owner. It is bounded, and lies in Redis for all replicas, or in the process while Redis cannot be
+ * used.
+ */
 @Injectable()
 export class UpstreamGaps {
   readonly #key: string;
   /** The gaps that this process has seen. Without Redis there is no other list. */
   readonly #seen = new Map<string, Seen>();
-  /** What Redis does not have yet. */
+  /** The gaps that Redis does not have yet. */
   #pending = new Map<string, Seen>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -106,7 +109,7 @@ export class UpstreamGaps {
     this.#key = `${environmentName(config.baseUrl)}:gaps`;
   }
 
-  /** A response cannot be read at all. */
+  /** Notes a response that could not be read at all. */
   violated({ name }: UpstreamOperation): void {
     const what = 'contract-violation';
     this.metrics.count('gateway_upstream_contract_warnings_total', { operation: name, what });
@@ -128,7 +131,7 @@ export class UpstreamGaps {
       ).unref();
   }
 
-  /** All gaps, in the order of operations and paths; without codes that the profile teaches by now. */
+  /** Returns all gaps, in the order of operations and paths, without codes that the profile teaches by now. */
   async list(): Promise<Gap[]> {
     const entries = (await this.#shared()) ?? this.#seen;
     return [...entries]
@@ -148,7 +151,7 @@ export class UpstreamGaps {
     return meaningOf(of, { code, taught: this.readings.taught(of.module, code) }) !== undefined;
   }
 
-  /** The gaps of all replicas; undefined where Redis is not available. */
+  /** Returns the gaps of all replicas. Undefined if Redis is not available. */
   async #shared(): Promise<Map<string, Seen> | undefined> {
     if (!this.redis.configured) return undefined;
     try {
@@ -165,7 +168,7 @@ export class UpstreamGaps {
     }
   }
 
-  /** Gaps that Redis does not accept now are sent with the next ones. */
+  /** Sends new gaps to Redis. If Redis does not accept them, they are sent with the next ones. */
   async #flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

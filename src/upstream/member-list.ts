@@ -3,7 +3,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { type AskPage, isLastPage, MemberPages, violation } from './member-pages.ts';
 import { PageLimit } from './page-limit.ts';
 
-/** A list of more members is no list of an enterprise. */
+/** The most members of an enterprise. A longer list is no list of an enterprise. */
 const MAX_MEMBERS = 500_000;
 const MAX_CALLS = 10_000;
 
@@ -19,18 +19,17 @@ export interface Part<T> {
   readonly at: number;
   /** The number of members without deleted employees; null while it is not known. */
   readonly total: number | null;
-  /** How many members of the page came without an id, so that nothing can be shown of them. */
+  /** The number of members on the page without an id. The gateway can show nothing of them. */
   readonly nameless: number;
 }
 
 /**
- * `changed`: the list became shorter, or showed fewer different members than it counts, or members twice where it does not count them: so
- * members may be on a page that was read before.
- * `short`: its pages ended before all were shown.
+ * How a list ended. `changed`: the list became shorter, or showed fewer different members than it counts, or showed members twice and does
+ * not count them. Some members may then be on a page that was read before. `short`: its pages ended before all members were shown.
  */
 type End = 'whole' | 'changed' | 'short';
 
-/** Which positions to read, and how. `again`: the list is read for the second time. */
+/** The positions to read, and the way to read them. `again` means that the list is read for the second time. */
 interface Span {
   readonly from: number;
   readonly to: number;
@@ -40,16 +39,16 @@ interface Span {
 
 /**
  * The only reader of the platform's list of members (interface section 4.2, operation 5), which is paged. The interface does not say how
- * large a page may be: a platform may cut pages or refuse large ones. So a page is what came, and never what was asked for. A platform may also list deleted employees:
- * they are no members, and are left out.
+ * large a page may be: a platform may cut pages or refuse large ones. So the reader trusts the page that arrived and not the requested
+ * size. A platform may also list deleted employees. They are no members, and are left out.
  */
 @Injectable()
 export class MemberList {
   constructor(private readonly limit: PageLimit) {}
 
   /**
-   * Yields every member once. A list that changed while it was read, or was not shown to its end, is read once more, then an error. A list
-   * that shows the same members twice, and fewer than it counts, counts some of them twice.
+   * Yields every member once. A list that changed while it was read, or that ended early, is read once more, and then fails. If a list
+   * shows the same members twice, and fewer members than it counts, it counts some of them twice.
    */
   async *all<T extends Listed>(ask: AskPage<T>, pagesAtATime = 1): AsyncGenerator<Part<T>> {
     const seen = new Map<string, boolean>();
@@ -67,7 +66,7 @@ export class MemberList {
     });
   }
 
-  /** One page in the caller's size. `total` is null where the platform gives none and the end of the list was not seen. */
+  /** Returns one page in the caller's size. `total` is null if the platform sends none and the end of the list was not seen. */
   async page<T extends Listed>(
     ask: AskPage<T>,
     { page, pageSize }: { readonly page: number; readonly pageSize: number },
@@ -115,14 +114,14 @@ export class MemberList {
     return { items: found, total: counted };
   }
 
-  /** Reads a span once. `seen` has the members that were yielded, each with the pass that saw it last. */
+  /** Reads a span once. `seen` has the members that were yielded, each with the last pass that saw it. */
   async *#pass<T extends Listed>(
     ask: AskPage<T>,
     { from, to, again, pagesAtATime }: Span,
     seen: Map<string, boolean>,
   ): AsyncGenerator<Part<T>, End> {
     const size = Math.min(await this.limit.size(), to - from);
-    // A list without a fixed order shows others in pages of another size.
+    // A list without a fixed order shows different members in pages of another size.
     const pages = new MemberPages(
       ask,
       again,
@@ -132,12 +131,14 @@ export class MemberList {
     let next = from;
     let maxTotal = 0;
     let hasShrunk = false;
-    /** It showed a member a second time who was not on the page before, so others may have moved to a page that was read. */
+    /**
+     * True if a member was shown a second time who was not on the previous page. Other members may then have moved to a page that was read.
+     */
     let hasRepeated = false;
     let last = new Set<string>();
-    /** Members without an id, which cannot be told apart. */
+    /** The number of members without an id, who cannot be told apart. */
     let nameless = 0;
-    /** Where the members end that the platform has shown; null where it has shown none. */
+    /** The end of the members that the platform has shown. Null if it has shown none. */
     let reached = from === 0 ? 0 : null;
     for (let calls = 0; calls < MAX_CALLS && next < MAX_MEMBERS + from; calls++) {
       const { size: asked, isSmaller } = pages;

@@ -4,23 +4,26 @@ import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { MemberPage } from './wire/member.ts';
 
-/** The platform may round a page up to its own size. A list far longer than the requested size is not the page. */
+/**
+ * A page may be longer than requested by this factor, because the platform may round it up to its own size. A far longer list is not the
+ * page.
+ */
 const PAGE_TOLERANCE = 1.1;
 
-/** Reads one page of the platform's list. `again`: the list is read for the second time, so no page of it may be from a cache. */
+/** Reads one page of the platform's list. `again` means that the list is read for the second time, so no page may come from a cache. */
 export type AskPage<T> = (
   wanted: { readonly pageNum: string; readonly pageSize: string },
   again: boolean,
 ) => Promise<MemberPage<T>>;
 
-/** The platform's pages, in the largest size that it has shown to have. */
+/** The platform's pages, in the largest size that it has shown to support. */
 export class MemberPages<T> {
-  /** The last request asked for smaller pages. That helped where the next page brings members. */
+  /** True if the last request asked for smaller pages. That helped if the next page has members. */
   isSmaller = false;
   readonly #maxItems: number;
   readonly #ahead = new Map<number, Promise<MemberPage<T>>>();
   #refusal: unknown;
-  /** The size in which a page came full. */
+  /** The size of a page that arrived full. */
   #full: number | undefined;
   #isAskedAgain = false;
   #first: FirstPage | undefined;
@@ -35,8 +38,8 @@ export class MemberPages<T> {
   }
 
   /**
-   * The page with this position, where it begins (`at`), and where the next page begins (`until`); undefined where the platform refuses a
-   * page of this size. Where `at` is undefined the platform's pages have another size, so this page has other members.
+   * Reads the page with this position. `at` is where it begins, and `until` is where the next page begins. Returns undefined if the
+   * platform refuses a page of this size. If `at` is undefined, the platform's pages have another size, so this page has other members.
    */
   async read(
     position: number,
@@ -72,8 +75,9 @@ export class MemberPages<T> {
   }
 
   /**
-   * Asks once more for a size that the platform has given before: one refusal says nothing about it. After a second one it is the size only
-   * if the platform gives the smallest page. Any other size is halved.
+   * Decides whether a refusal means the size. A size that the platform has given before is requested once more, because one refusal says
+   * nothing about it. After a second refusal the size is the reason only if the platform returns the smallest page. Any other size is
+   * halved.
    */
   async #isTheSize(): Promise<boolean> {
     if (this.limit.isGiven(this.size)) {
@@ -89,7 +93,7 @@ export class MemberPages<T> {
     return true;
   }
 
-  /** Finds out which number the first page has. A page that does not say that it is the first one is compared with the page before it. */
+  /** Finds out the number of the first page. A page that does not claim to be the first one is compared with the page before it. */
   async #findFirst(wanted: number): Promise<void> {
     this.#first ??= this.limit.firstPage;
     if (this.#first !== undefined) return;
@@ -102,9 +106,9 @@ export class MemberPages<T> {
       }
     }
     const page = await this.#ask(1);
-    // A platform may answer with the first page where one beyond the end is asked for, which then has another number.
+    // A platform may answer a request beyond the end with the first page, which then has another number.
     const isSaid = page.isFirst === true && (page.pageNum === null || page.pageNum === 1);
-    // A page beyond the end may be answered by the last one, which is page 0 where it is the only one.
+    // A platform may answer a request beyond the end with the last page. That is page 0 if it is the only one.
     const isZero = page.pageNum === 0;
     const first = isSaid ? 1 : isZero ? 0 : await this.#comparedFirst(page);
     if (first !== undefined) this.limit.beginsWith(first);
@@ -112,7 +116,7 @@ export class MemberPages<T> {
     if (first !== 0 && wanted === 1) this.#ahead.set(1, Promise.resolve(page));
   }
 
-  /** Undefined where both pages show the same, and no other page follows: so nothing can be told. */
+  /** Returns undefined if both pages show the same members and no other page follows. The number cannot be determined then. */
   async #comparedFirst(page: MemberPage<T>): Promise<FirstPage | undefined> {
     const asked = this.ask({ pageNum: '0', pageSize: String(this.size) }, this.again);
     const before = await asked.catch((error: unknown) => {
@@ -132,7 +136,7 @@ export class MemberPages<T> {
     return page - 1 + (this.#first ?? 1);
   }
 
-  /** Begins to read the pages from a position to another one, a few at a time. */
+  /** Begins to read the pages between two positions, a few at a time. */
   readAhead(from: number, to: number, pagesAtATime: number): void {
     if (pagesAtATime === 1) return;
     const last = Math.ceil(to / this.size);
@@ -140,7 +144,7 @@ export class MemberPages<T> {
       if (this.#ahead.size >= pagesAtATime) return;
       if (this.#ahead.has(number)) continue;
       const page = this.#ask(number);
-      // `read` throws the failure.
+      // `read` throws the failure when it awaits this page.
       page.catch(() => undefined);
       this.#ahead.set(number, page);
     }
@@ -151,7 +155,7 @@ export class MemberPages<T> {
     if (page.came >= size) this.#full = size;
     const unit = unitOf(page, number, size);
     if (unit >= size || number === 1) return unit;
-    // A last page is short, too. The first page shows which size the platform's pages have.
+    // The last page is short, too. The first page shows the platform's page size.
     if (this.#full !== size && (await this.#ask(1)).came >= size) this.#full = size;
     return this.#full === size ? size : unit;
   }
@@ -169,7 +173,7 @@ export class MemberPages<T> {
   }
 }
 
-/** Some platforms answer with their last page where one beyond the end is asked for. Then the page that was asked for is empty. */
+/** Corrects the answer to a request beyond the end. Some platforms answer with their last page, and the requested page is then empty. */
 function asNumbered<T>(page: MemberPage<T>, number: number, size: number, askedFor: number): MemberPage<T> {
   const { pageNum, total } = page;
   const isBeyond =
@@ -178,7 +182,7 @@ function asNumbered<T>(page: MemberPage<T>, number: number, size: number, askedF
   return isBeyond || isOther ? { ...page, items: [], came: 0 } : page;
 }
 
-/** How many members a page of the platform has: as many as the response says, else as many as came. */
+/** Returns the number of members on a page of the platform, as the response states it, or else as it arrived. */
 function unitOf(
   { came, pageSize, total, isLast }: MemberPage<unknown>,
   number: number,
@@ -192,7 +196,7 @@ function unitOf(
   return came === due || (number === 1 && came > due) ? asked : came;
 }
 
-/** Where the platform gives a total, the total decides: the flags may follow from the size that was asked for. */
+/** True for the last page. If the platform sends a total, the total decides, because the flags may follow from the requested size. */
 export function isLastPage(
   { came, total, isLast }: MemberPage<unknown>,
   next: number,
@@ -202,7 +206,7 @@ export function isLastPage(
   return next >= total && (isLast !== false || came < size);
 }
 
-/** True for a refusal of the parameters that names none of them, and for one that the interface does not have. */
+/** True for a refusal of the parameters that names none of them, and for a refusal that the interface does not have. */
 function mayMeanTheSize(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
   const { status } = error.details;

@@ -1,38 +1,43 @@
 import type { GroupName } from '../transport/upstream-pools.ts';
 
-/** The platform's operations as data (interface sections 4.1 and 4.2). A new one is a line here. */
+/** The platform's operations as data (interface sections 4.1 and 4.2). A new operation is a new line. */
 
 export type UpstreamModule = 'order' | 'member';
-/** `repeatable` has the same effect when repeated; `once` must never be sent again while its outcome is open. */
+/**
+ * The effect of a call. `repeatable` has the same effect when it is repeated. `once` must never be sent again while its outcome is open.
+ */
 export type Effect = 'read' | 'repeatable' | 'once';
 
-/** Nearly all ids: they need no encoding. */
+/** The form of nearly all ids, which needs no encoding. */
 export const SIMPLE_ID = /^[A-Za-z0-9_-]{1,128}$/;
-/** Nothing that some server may take for another path, encoded or not. Some cut off what follows a semicolon (RFC 3986, 3.3). */
+/**
+ * The form of an id in a path. It excludes everything that some server may read as another path, encoded or not. Some servers cut off the
+ * text after a semicolon (RFC 3986, 3.3).
+ */
 const PATH_ID = /^(?!\.{1,2}(?:;|$))[^\p{C}\p{Zl}\p{Zp}/\\?#]{1,128}$/u;
 export const PATH_ID_RULE =
   'must be 1 to 128 printable characters, none of them / \\ ? #, and not . or .., also not before a ;';
 
-/** The form of an id in a path of the platform. */
+/** True if the id has a form that is allowed in a path of the platform. */
 export function isPathId(id: string): boolean {
   return SIMPLE_ID.test(id) || PATH_ID.test(id);
 }
 
 export interface UpstreamOperation {
   readonly name: OperationName;
-  /** The gateway's operation that uses this one, under the name that callers know. */
+  /** The gateway's operation that uses this one. It has the name that callers know. */
   readonly operationId: string;
   readonly module: UpstreamModule;
   /** The endpoint's number in its table of the interface. */
   readonly number: number;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the module's prefix; `{name}` stands for one path segment. */
+  /** The path below the module's prefix. `{name}` is one path segment. */
   readonly path: string;
   readonly effect: Effect;
   readonly group: GroupName;
-  /** A business code whose response has data: the platform carried out a part of the request. */
+  /** The business code of a response with data that reports a partial success of the request. */
   readonly partialCode?: string;
-  /** The operation has a separate deadline and a new connection for each attempt: see OwnConnections. */
+  /** True if the operation has its own deadline and a new connection for each attempt: see OwnConnections. */
   readonly placesOrders?: true;
 }
 
@@ -41,7 +46,7 @@ export const modulePrefix: Readonly<Record<UpstreamModule, string>> = {
   member: '/me/api/v1',
 };
 
-/** Operations of the gateway that have another name. */
+/** The names of the gateway's operations that differ from the platform's. */
 const operationIds: Readonly<Record<string, string>> = {
   queryCustomers: 'findCustomers',
   batchOrder: 'placeOrder',
@@ -85,7 +90,7 @@ const member = {
   listAssetNums: ['GET', '/enterprise/{enterpriseGlobalId}/asset/assetNums', 'read'],
   listAssetProducts: ['GET', '/enterprise/asset/{assetId}/merchandiseProducts', 'read'],
   listLentLocks: ['GET', '/enterprise/{enterpriseGlobalId}/asset/borrowUsbKeys', 'read'],
-  // It is repeatable because MemberRightsService sends only the difference to what is there.
+  // It is repeatable because MemberRightsService sends only the difference to the present rights.
   changePrivileges: ['POST', '/enterprise/member/{memberGlobalId}/privileges', 'repeatable'],
   borrowAssets: ['POST', '/enterprise/member/{memberGlobalId}/borrow', 'once'],
 } as const satisfies Record<string, Row>;

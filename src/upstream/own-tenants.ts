@@ -2,7 +2,7 @@ import { type CallContext, isBound, isGranted, type IdKind } from '../request/ca
 import type { UpstreamOperation, OperationName } from './operations.ts';
 import type { UpstreamRequest } from './upstream.exchange.ts';
 
-/** A request names an enterprise or channel that its caller was not granted, or an id that was not looked up for it. */
+/** A request names an enterprise or channel that was not granted to its caller, or an id that was not looked up for it. */
 export class ForeignTenant extends Error {
   override readonly name = 'ForeignTenant';
 }
@@ -22,7 +22,10 @@ const KINDS: ReadonlyMap<string, IdKind | 'never'> = new Map([
   ['srcLicenseOrderId', 'order'],
 ]);
 
-/** They reach every enterprise, by their scope (`customers:write`), or the gateway filters the results (`queryCustomers`). */
+/**
+ * Operations across enterprises. Either their scope reaches every enterprise (`customers:write`), or the gateway filters the results
+ * (`queryCustomers`).
+ */
 const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
   'bindCustomer',
   'createEnterprise',
@@ -30,7 +33,7 @@ const ACROSS_ENTERPRISES: ReadonlySet<OperationName> = new Set([
   'queryCustomers',
 ]);
 
-/** The last check of what a caller may name, after the tenancy guard: it holds also where a controller or mapper has a fault. */
+/** Checks the ids that a caller may name once more, after the tenancy guard, in case a controller or mapper has a fault. */
 export function assertOwnTenants(
   operation: UpstreamOperation,
   request: UpstreamRequest,
@@ -58,7 +61,7 @@ function assertGranted(
   if (typeof id === 'string' && !isGranted(granted, id)) throw foreign(operation, name);
 }
 
-/** Checks at any depth, objects and lists: packages contain products and other packages. */
+/** Checks objects and lists at any depth, because packages contain products and other packages. */
 function assertLookedUp(operation: UpstreamOperation, part: unknown, context: CallContext): void {
   if (typeof part !== 'object' || part === null) return;
   for (const [name, value] of Object.entries(part) as [string, unknown][]) {
@@ -69,7 +72,7 @@ function assertLookedUp(operation: UpstreamOperation, part: unknown, context: Ca
   }
 }
 
-/** In a loan `borrowedUsbKey` is a number; in an order it is a flag. */
+/** Returns the kind of an id. In a loan `borrowedUsbKey` is a number; in an order it is a flag. */
 function kindOf(name: string, value: unknown): IdKind | 'never' | undefined {
   return name === 'borrowedUsbKey' && typeof value === 'string' ? 'lentLock' : KINDS.get(name);
 }

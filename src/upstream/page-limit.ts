@@ -7,14 +7,14 @@ import { ContractNotes, UpstreamGaps } from './gaps.ts';
 import { operations } from './operations.ts';
 import { PlatformReadings } from './platform-readings.ts';
 
-/** The gateway asks for large pages, so that they are few. The interface does not say how large a page may be. */
+/** The page size that the gateway requests, so that pages are few. The interface does not say how large a page may be. */
 const MAX_PAGE_SIZE = 200;
-/** After this time a larger page is tried again: the platform may have got another limit. */
+/** The time after which a larger page is tried again, because the platform may have another limit by then. */
 const KEPT_MS = 60 * 60 * 1000;
-/** How long a replica does not see what another one has learned. It learns the same by one call more. */
+/** The longest time until a replica sees what another one has learned. Without it, the replica learns the same with one more call. */
 const ASK_EVERY_MS = 60 * 1000;
 
-/** What replicas learn from each other. */
+/** The facts that replicas learn from each other. */
 interface Learned {
   readonly size: number | undefined;
   readonly listsDeleted: boolean;
@@ -24,17 +24,17 @@ interface Learned {
 export type FirstPage = 0 | 1;
 
 /**
- * Keeps what the platform has shown of its list of members: how many members it gives at once, which number the first page has, and whether it
- * lists deleted employees. All replicas share the size and the last one.
+ * Remembers facts about the platform's list of members: the most members of a page, the number of the first page, and whether it lists
+ * deleted employees. All replicas share the first and the last fact.
  */
 @Injectable()
 export class PageLimit {
   readonly #key: string;
   readonly #deletedKey: string;
-  /** What the cache had a short time ago: with a question for each list, Redis would be asked for each. */
+  /** The value in the cache a short time ago. Without this copy, every list would cause a request to Redis. */
   #learned: Promise<Learned> | undefined;
   #askAgainAt = 0;
-  /** The largest size in which the platform has given a page. */
+  /** The largest size of a page that the platform has returned. */
   #given = 0;
   #first: { readonly page: FirstPage; readonly until: number } | undefined;
   #sawDeleted = false;
@@ -54,7 +54,7 @@ export class PageLimit {
     return Math.min(size, MAX_PAGE_SIZE, this.readings.of('maxPageSize') ?? MAX_PAGE_SIZE);
   }
 
-  /** The platform has shown that its pages have no more members than that. */
+  /** Records that the platform's pages have at most this size. */
   async learn(size: number): Promise<void> {
     this.note('data.pageSize');
     this.#given = Math.min(this.#given, size);
@@ -63,7 +63,7 @@ export class PageLimit {
     await this.cache.set(this.#key, String(size), KEPT_MS);
   }
 
-  /** The platform has given a page of this size, so one refusal does not mean the size. */
+  /** True if the platform has returned a page of this size. One refusal then does not mean the size. */
   isGiven(size: number): boolean {
     return size <= this.#given;
   }
@@ -72,24 +72,24 @@ export class PageLimit {
     this.#given = Math.max(this.#given, size);
   }
 
-  /** Undefined while it is not known. */
+  /** Undefined while the number is not known. */
   get firstPage(): FirstPage | undefined {
     const known = this.readings.of('firstPage');
     if (known !== undefined) return known === 0 ? 0 : 1;
     return this.#first && performance.now() < this.#first.until ? this.#first.page : undefined;
   }
 
-  /** Undefined: what was found is in doubt. */
+  /** Sets the number of the first page. Undefined means that the earlier finding is in doubt. */
   beginsWith(page: FirstPage | undefined): void {
     this.#first = page === undefined ? undefined : { page, until: performance.now() + KEPT_MS };
   }
 
-  /** How the platform shows mobile numbers; undefined while it is not known. */
+  /** The form in which the platform shows mobile numbers. Undefined while it is not known. */
   get mobiles(): Readings['mobiles'] | undefined {
     return this.readings.of('mobiles');
   }
 
-  /** Whether the platform is known to list deleted employees too. */
+  /** Resolves to true if the platform is known to list deleted employees too. */
   async listsDeleted(): Promise<boolean> {
     if (this.#sawDeleted || this.readings.of('deletedMembers') === 'listed') return true;
     return this.readings.of('deletedMembers') === undefined && (await this.#ask()).listsDeleted;
@@ -101,7 +101,7 @@ export class PageLimit {
     await this.cache.set(this.#deletedKey, '1', KEPT_MS);
   }
 
-  /** A limit of the platform that its interface does not have. */
+  /** Notes a limit of the platform that its interface does not mention. */
   note(path: string): void {
     const notes = new ContractNotes();
     notes.add(path, 'limit');

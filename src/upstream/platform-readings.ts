@@ -10,13 +10,13 @@ import { ProblemException } from '../problem/problem.exception.ts';
 
 /** The conditions under which a list may decide by what it lacks. */
 export interface Deciding<Name extends string> {
-  /** The fields of an item that decide. */
+  /** The fields of an item on which the decision depends. */
   readonly fields: readonly Name[];
-  /** Whether null is how the platform sends an empty list (reading `emptyLists` of its profile). */
+  /** True if the platform sends an empty list as null (reading `emptyLists` of its profile). */
   readonly nullIsEmpty: boolean;
 }
 
-/** What is known of the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
+/** The knowledge about the platform where its interface is silent (src/config/readings.ts). The profile is read again when it changes. */
 @Injectable()
 export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
   #unfollow: (() => void) | undefined;
@@ -42,17 +42,17 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
     this.#unfollow?.();
   }
 
-  /** Undefined while it is not known. */
+  /** Returns undefined while the reading is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
     return this.config.profile.of(name);
   }
 
-  /** The codes that the profile teaches. Each reading of the file makes a new object. */
+  /** The codes that the profile teaches. The object is a new one after each reading of the file. */
   get codes(): TaughtCodes {
     return this.config.profile.codes;
   }
 
-  /** The meaning of a code that the interface does not have; undefined where the profile does not teach it. */
+  /** Returns the meaning of a code that is missing from the interface. Undefined if the profile does not teach it. */
   taught(module: CodeModule, code: string): CodeWord | undefined {
     return this.config.profile.taught(module, code);
   }
@@ -66,7 +66,7 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
     return this.of('emptyLists') === 'null';
   }
 
-  /** Throws `validation-failed` where an edit clears a field by null, and the platform is not known to clear what an edit leaves out. */
+  /** Throws `validation-failed` if an edit clears a field by null, and the platform is not known to clear absent fields. */
   assertClears(name: 'memberEdit' | 'customerEdit', edit: object): void {
     const nulls = Object.entries(edit).filter(([, value]) => value === null);
     if (nulls.length === 0 || this.of(name) === 'clears') return;
@@ -76,7 +76,7 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** What has been read and cached has times in the unit of the start. */
+  /** Reads a changed profile. It must keep the unit of times, because all cached data has times in the unit of the start. */
   #readIn(path: string): KnownPlatform {
     const known = readPlatformProfile(path);
     if ((known.readings.timestampUnit ?? this.config.timestampUnit) !== this.config.timestampUnit)

@@ -13,7 +13,7 @@ import { readList } from './wire/reader.ts';
 import { readDeciding } from './wire/whole-list.ts';
 
 const EVERYTHING = new Set(['*']);
-/** The platform refuses a single asset with these codes: it was deleted, or belongs to another enterprise now. */
+/** The codes with which the platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
 /** An asset, and the products and packages on it. */
@@ -24,7 +24,7 @@ export interface Holding extends AssetContent {
 /** The assets of an enterprise. */
 export interface Holdings {
   readonly assets: readonly Holding[];
-  /** Whether the list of assets came with a number for each, so that an asset that is not in it is not there. */
+  /** True if every item of the list of assets has a number. An asset that is missing from such a list does not exist. */
   readonly isWhole: boolean;
 }
 
@@ -33,18 +33,18 @@ export interface SoughtCustomer {
   readonly channelCustomerId?: string;
 }
 
-/** How the gateway reads by itself. */
+/** The terms of the gateway's own reads. */
 export interface SearchTerms {
   readonly abandon?: AbortSignal;
-  /** The alias of the user as whom it reads where this user serves the enterprise. */
+  /** The alias of the user for the read, if this user serves the enterprise. */
   readonly user?: string | undefined;
-  /** Only what is on the assets with these numbers; undefined: on all. */
+  /** Limits the search to the assets with these numbers. Undefined means all assets. */
   readonly assetNums?: ReadonlySet<string>;
 }
 
 /**
- * Reads what an enterprise has (order #8, member #7), and which enterprise a customer belongs to (order #3), on the gateway's own behalf: for the
- * fate of an order. It cannot write.
+ * Reads the assets of an enterprise and their content (order #8, member #7), and the enterprise of a customer (order #3), on the gateway's
+ * own behalf, to learn the fate of an order. It cannot write.
  */
 @Injectable()
 export class PlatformSearch {
@@ -55,12 +55,15 @@ export class PlatformSearch {
     private readonly readings: PlatformReadings,
   ) {}
 
-  /** Whether there is a user: the platform shows products to users only. */
+  /** True if there is a user. The platform shows products to users only. */
   get possible(): boolean {
     return this.users.size > 0;
   }
 
-  /** Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, or no user serves the enterprise. */
+  /**
+   * Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, or if no user serves the
+   * enterprise.
+   */
   async holdings(enterpriseGlobalId: string, { abandon, user, assetNums }: SearchTerms): Promise<Holdings> {
     const acting = this.users.forEnterprise(enterpriseGlobalId, user);
     if (!acting) throw new NoUser();
@@ -82,7 +85,10 @@ export class PlatformSearch {
     return { assets, isWhole };
   }
 
-  /** Undefined where the channel does not show the customer, it has no enterprise, or its number is that of several. */
+  /**
+   * Returns undefined if the channel does not show the customer, if the customer has no enterprise, or if several customers have this
+   * number.
+   */
   async enterpriseOf(
     channelCode: string,
     { customerId, channelCustomerId }: SoughtCustomer,

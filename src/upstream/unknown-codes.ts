@@ -11,7 +11,7 @@ import { operationList, type UpstreamOperation } from './operations.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
 import type { FailureDetails } from './upstream-failure.ts';
 
-/** The words of this many codes are kept. */
+/** The most codes whose words are kept. */
 const MAX_CODES = 100;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
@@ -19,11 +19,14 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 interface MetCode extends Pick<Gap, 'operation' | 'count' | 'firstSeenAt' | 'lastSeenAt'> {
   readonly module: CodeModule;
   readonly code: string;
-  /** The platform's words beside the code; null where it said nothing, or the words are not kept any more. */
+  /** The platform's words in addition to the code. Null if it said nothing, or if the words are not kept any more. */
   readonly words: string | null;
 }
 
-/** Codes are gaps. The words of the platform are for operators only, because they may be about a person: Redis has them sealed. */
+/**
+ * Keeps unknown codes, which are gaps. The words of the platform are for operators only, because they may be about a person. Redis has them
+ * sealed.
+ */
 @Injectable()
 export class UnknownCodes {
   readonly #key: string;
@@ -44,7 +47,7 @@ export class UnknownCodes {
       metrics.count('gateway_upstream_unmapped_codes_total', { operation }, 0);
   }
 
-  /** Notes the code of a failed call where it has one that is not known. */
+  /** Notes the code of a failed call if it is unknown. */
   met(operation: UpstreamOperation, details: FailureDetails): void {
     const { code, message } = details;
     if (code === undefined || meaningOf(operation, details)) return;
@@ -58,7 +61,7 @@ export class UnknownCodes {
     inBackground('words of a code', () => this.#share(name, message));
   }
 
-  /** The codes that all replicas have met, without those that the profile teaches by now. */
+  /** Returns the codes that all replicas have met, without those that the profile teaches by now. */
   async list(): Promise<MetCode[]> {
     const [gaps, shared] = await Promise.all([this.gaps.list(), this.#shared()]);
     return gaps.flatMap(({ operation, path, kind, ...seen }) => {
@@ -70,7 +73,7 @@ export class UnknownCodes {
     });
   }
 
-  /** Never fails: the log has the words too. */
+  /** Shares the words in Redis. Never fails, because the log has the words too. */
   async #share(name: string, words: string): Promise<void> {
     const sealed = this.#sealed?.seal(words, this.#key);
     if (sealed === undefined) return;

@@ -7,14 +7,15 @@ import type { UpstreamClient } from './upstream.client.ts';
 
 const EVERYTHING: ReadonlySet<string> = new Set(['*']);
 const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
-/** A shorter id might be that of an enterprise. */
+/** The shortest id that identifies an enterprise in a text. A shorter one might match by chance. */
 const MIN_LENGTH = 8;
 
 /**
- * A platform answers an empty list for an enterprise that it does not know, or refuses it by any code and in any words. Callers get
- * the empty list in both cases. The gateway recognises such a refusal by asking for an enterprise that nobody has: the platform refuses it
- * with the same code in the same words. The words have to name the enterprise, or the platform has to show the assets of another one at this
- * moment: else it may refuse every call. Every other refusal stays one, such as that of an enterprise that is blocked, which may have assets.
+ * Returns an empty list if the platform does not know the enterprise. A platform answers such a request with an empty list, or refuses it
+ * by any code and in any words. Callers get the empty list in both cases. The gateway recognises such a refusal by a request for an
+ * enterprise that does not exist: the platform refuses it with the same code in the same words. In addition, the words have to name the
+ * enterprise, or the platform has to show the assets of another enterprise at this moment. Otherwise the platform may refuse every call.
+ * Every other refusal stays a refusal, such as that of an enterprise that is blocked, which may have assets.
  */
 export function nothingIfUnknown(
   upstream: UpstreamClient,
@@ -24,7 +25,7 @@ export function nothingIfUnknown(
   return async (error) => {
     // The platform knows an enterprise that it showed a moment ago.
     if (!mayMeanTheEnterprise(error) || upstream.served.has(enterpriseGlobalId)) throw error;
-    // These calls are the gateway's own, and the log of the caller's request does not have them.
+    // These calls are the gateway's own, and the log of the caller's request does not include them.
     const caller = { ...call.caller, grants: ALL_GRANTS };
     const own = { ...call, caller, requestId: randomUUID(), authorisedIds: undefined };
     const ask = (id: string) =>
@@ -41,7 +42,7 @@ export function nothingIfUnknown(
   };
 }
 
-/** Whether the words name the enterprise or the parameter that has its id. */
+/** True if the words name the enterprise or the parameter that contains its id. */
 function names({ details: { message = '' } }: UpstreamFailure, id: string): boolean {
   return /\benterpriseGlobalId\b/.test(message) || (id.length > 2 && standingAlone(id).test(message));
 }
@@ -50,14 +51,14 @@ function asFailure(error: unknown): UpstreamFailure | undefined {
   return mayMeanTheEnterprise(error) ? error : undefined;
 }
 
-/** A refusal of the request, or one that nobody knows. */
+/** True for a refusal of the request, or for an unknown refusal. */
 function mayMeanTheEnterprise(error: unknown): error is UpstreamFailure {
   if (!(error instanceof UpstreamFailure) || error.kind !== 'refused') return false;
   const known = meaningOf(error.operation, error.details);
   return known === undefined || known.slug === 'upstream-rejected';
 }
 
-/** Code and words of a refusal, without the id, and without numbers that may be those of one request, such as a time. */
+/** Returns code and words of a refusal, without the id, and without numbers that may belong to one request, such as a time. */
 function wordsOf({ details }: UpstreamFailure, id: string): string {
   const { code, message = '' } = details;
   const withoutId = message.replaceAll(standingAlone(id), '#');
@@ -69,7 +70,7 @@ function standingAlone(id: string): RegExp {
   return new RegExp(`(?<![A-Za-z\\d])(?:${forms})(?![A-Za-z\\d])`, 'g');
 }
 
-/** An id of the same form: a platform may refuse another form in other words. */
+/** Returns an id of the same form, because a platform may refuse another form in other words. */
 function shapedLike(id: string): string {
   const shape = id.repeat(Math.ceil(MIN_LENGTH / id.length));
   const random = freshBytes(shape.length);

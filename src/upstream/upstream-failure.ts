@@ -4,11 +4,13 @@ import type { UpstreamOperation } from './operations.ts';
 
 /** Why a call to the platform did not succeed. */
 export type FailureKind =
-  /** An envelope with a business code other than 0. */
+  /** The platform answered with an envelope and a business code other than 0. */
   | 'refused'
-  /** HTTP 401 or 403 without an envelope. It does not prove that a write was refused: only a code in an envelope does. */
+  /**
+   * The platform answered HTTP 401 or 403 without an envelope. It does not prove that a write was refused: only a code in an envelope does.
+   */
   | 'unauthorized'
-  /** HTTP 429 or 5xx. */
+  /** The platform answered HTTP 429 or 5xx. */
   | 'unavailable'
   /** There was no connection, so no byte left. */
   | 'unreachable'
@@ -24,15 +26,15 @@ export type FailureKind =
   | 'circuit-open'
   /** The caller of a read hung up, and the attempt was ended. */
   | 'abandoned'
-  /** The interface does not allow what the envelope says. */
+  /** The envelope says something that the interface does not allow. */
   | 'nonconforming'
   /** The platform carried out the call, but its response lacks the result of some parts. */
   | 'incomplete';
 
 export interface FailureDetails {
-  /** HTTP status, where there is a response. */
+  /** HTTP status, if there is a response. */
   readonly status?: number;
-  /** Business code, for `refused`. */
+  /** The business code of `refused`. */
   readonly code?: string;
   /** The meaning of the code that the platform's profile teaches. */
   readonly taught?: CodeWord | undefined;
@@ -41,18 +43,18 @@ export interface FailureDetails {
   readonly reason?: string;
   /** Size and hash of a body that could not be read, for the log only. */
   readonly body?: { readonly bytes: number; readonly sha256: string };
-  /** The kind of user whose token the call had besides the application's. */
+  /** The kind of user whose token the call had in addition to the application's. */
   readonly actingAs?: 'alias' | 'session';
-  /** Seconds, from `Retry-After`. */
+  /** The seconds of `Retry-After`. */
   readonly retryAfter?: number;
-  /** The call was not tried, because the platform wants none of this operation for `retryAfter`. */
+  /** True if the call was not tried, because the platform wants no calls of this operation for `retryAfter`. */
   readonly isPaused?: boolean;
-  /** For `incomplete`: the results that match the request, decoded. */
+  /** The decoded results of `incomplete` that match the request. */
   readonly matched?: readonly unknown[];
   readonly cause?: unknown;
 }
 
-/** The platform's data does not have the shape of its interface. Names the location, never the value. */
+/** The platform's data does not have the shape of its interface. The error names the location, never the value. */
 export class ContractViolation extends Error {
   override readonly name = 'ContractViolation';
 
@@ -67,7 +69,7 @@ export class ContractViolation extends Error {
 /** The tree is too large, so the gateway reads nothing of the response. */
 export class UnreadableTree extends ContractViolation {}
 
-/** The platform carried out the call, but its response lacks the result of some parts; `matched` has the others, decoded. */
+/** The platform carried out the call, but its response lacks the result of some parts. `matched` has the other results, decoded. */
 export class IncompleteResponse extends ContractViolation {
   constructor(
     location: string,

@@ -20,22 +20,22 @@ import { UnknownCodes } from './unknown-codes.ts';
 import { ContractViolation, IncompleteResponse, UpstreamFailure } from './upstream-failure.ts';
 import { inBackground } from '../shared/edge.ts';
 
-/** Converts `data` of a success to a result; tolerated departures from the interface go to `notes`. */
+/** Converts `data` of a success to a result. Tolerated departures from the interface are added to `notes`. */
 export type Decode<T> = (data: unknown, notes: ContractNotes) => T;
 
 interface Attempt extends Sending {
   readonly context: CallContext;
   readonly group: OperationGroup;
-  /** On whose behalf the call is made; undefined for the order module. */
+  /** The user on whose behalf the call is made. Undefined for the order module. */
   readonly user: ActingUser | undefined;
 }
 
-/** Why a call may make a further attempt: at most one for each reason. */
+/** The reason for a further attempt. A call makes at most one for each reason. */
 type Reason = 'token' | 'userToken' | 'nonce' | 'transient' | 'delay';
 
 /**
- * The only client of the platform's API: token, a fresh nonce, headers, send, bounded read, lossless parse, classify, decode.
- * Returns data, or throws {@link UpstreamFailure} or a token failure, for everything that the platform does.
+ * The only client of the platform's API: token, a fresh nonce, headers, send, bounded read, lossless parse, classify, decode. It returns
+ * data, or throws {@link UpstreamFailure} or a token failure, whatever the platform does.
  */
 @Injectable()
 export class UpstreamClient {
@@ -50,13 +50,15 @@ export class UpstreamClient {
     private readonly maintenance: Maintenance,
   ) {}
 
-  /** The reason why a call would be refused now, for code that has work to do before the call; undefined where the call would be tried. */
+  /**
+   * Returns the reason why a call would be refused now, for code that has work to do before the call. Undefined if the call would be tried.
+   */
   refusal(name: OperationName): UpstreamFailure | undefined {
     const operation = operations[name];
     return this.groups.get(operation).refusal(operation);
   }
 
-  /** `decode` turns `data` of a success into the result; a {@link ContractViolation} from it becomes `nonconforming`. */
+  /** Makes a call. `decode` converts `data` of a success to the result. A {@link ContractViolation} in it becomes `nonconforming`. */
   async call<T>(
     name: OperationName,
     context: CallContext,
@@ -65,7 +67,7 @@ export class UpstreamClient {
   ): Promise<T> {
     const operation = operations[name];
     assertOwnTenants(operation, request, context);
-    // An order has begun in its ledger, which has asked already.
+    // An order begins in its ledger, which has checked the maintenance already.
     if (!context.progress.hasBegun && !operation.placesOrders) this.maintenance.assertNot('all');
     if (operation.effect !== 'read') context.dryRun?.stopBefore(name, request.body);
     context.progress.hasBegun = true;
@@ -96,7 +98,7 @@ export class UpstreamClient {
     attempt.request.sendOnce?.late(outcome);
   }
 
-  /** Makes attempts until a success, a failure that another attempt cannot change, or the end of the allowance. */
+  /** Makes attempts until one succeeds, until a failure that another attempt cannot change, or until no further attempt is allowed. */
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
     let allowed: Set<Reason> | undefined;
@@ -113,7 +115,7 @@ export class UpstreamClient {
     }
   }
 
-  /** Makes one attempt if its group allows it. The group is asked first, because tokens may need a wait. */
+  /** Makes one attempt if its group allows it. The group is checked first, because tokens may need a wait. */
   async #attempt(attempt: Attempt, principal: Principal) {
     const { operation, group, context, user } = attempt;
     const pass = group.enter(operation);
@@ -140,12 +142,12 @@ export class UpstreamClient {
     if (performance.now() >= deadline) return false;
     // A firewall may have sent the response after the platform had carried out the write.
     if (result.kind === 'unauthorized' && operation.effect !== 'read') return false;
-    // Nothing was sent: the process was busy, and the platform is not to blame. The next attempt confirms the order again.
+    // Nothing was sent because the process was busy, and the platform is not to blame. The next attempt confirms the order again.
     if (result.kind === 'delayed') return allowed.delete('delay');
     const renewed = (['token', 'userToken'] as const).filter((each) => refused[each]);
     if (renewed.length > 0) return renewed.map((each) => allowed.delete(each)).includes(true);
     if (refusedBy(operation, result) === 'nonce') return allowed.delete('nonce');
-    // Where the platform names a time, the caller has to wait, and the gate of the operation enforces it.
+    // If the platform names a time, the caller has to wait, and the gate of the operation enforces it.
     if ((result.details.retryAfter ?? 0) > 0) return false;
     return isTransient(operation, result) && allowed.delete('transient') && group.mayRetry();
   }
@@ -198,7 +200,7 @@ type Failed = Exclude<Result, { kind: 'success' }>;
 
 type Maybe<T> = T | Promise<T>;
 
-/** Waits for both at the same time, or returns at once where both are available, as they nearly always are. */
+/** Waits for both values at the same time. Returns at once if both are available, as they nearly always are. */
 function both<A, B>(one: Maybe<A>, other: Maybe<B>): Maybe<[A, B]> {
   const isAtHand = !(one instanceof Promise) && !(other instanceof Promise);
   return isAtHand ? [one, other] : Promise.all([one, other]);
@@ -215,8 +217,9 @@ function refusedBy(operation: UpstreamOperation, { details }: Failed): UpstreamC
 type RefusedTokens = Readonly<Record<'token' | 'userToken', boolean>>;
 
 /**
- * The tokens that the platform may mean. A bare HTTP 401 or 403 may concern the application's: dropping it does no harm. Where a taught code may
- * mean either, that of a session is renewed only after the application's was not the reason, and the session does not end by it.
+ * Returns the tokens that the platform may mean. A bare HTTP 401 or 403 may concern the application's token, and dropping that does no
+ * harm. If a taught code may mean either token, the session's is renewed only after the application's was not the reason, and the session
+ * does not end because of it.
  */
 function refusedTokens(
   { operation, user }: Attempt,
@@ -234,14 +237,17 @@ function refusedTokens(
   };
 }
 
-/** A member call needs a user. A route without one is a fault of the gateway. */
+/** Returns the user of a member call, which needs one. A route without a user is a fault of the gateway. */
 function actingUser({ name, module }: UpstreamOperation, { user }: CallContext): ActingUser | undefined {
   if (module === 'order') return undefined;
   if (!user) throw new Error(`${name} needs an acting user`);
   return user;
 }
 
-/** Failures of a read that may be over a moment later (docs/api.md, section 6). Name resolution, TLS and time are not. */
+/**
+ * True for a failure of a read that may be over a moment later (docs/api.md, section 6). Failures of name resolution, TLS and time are not
+ * such failures.
+ */
 function isTransient(operation: UpstreamOperation, { kind, details }: Failed): boolean {
   if (kind === 'refused') return meaningOf(operation, details)?.transient === true;
   if (kind === 'unavailable') return [502, 503, 504].includes(details.status ?? 0);

@@ -4,7 +4,7 @@ import { codePoint } from '../../test/support/code-point.ts';
 import { type UpstreamOperation, operationList, operations } from './operations.ts';
 import { upstreamPath } from './upstream.exchange.ts';
 
-/** The interface's own list (sections 4.1 and 4.2), written out once more, so that a slip in the table shows. */
+/** The interface's own list (sections 4.1 and 4.2), written out once more, so that a slip in the table becomes visible. */
 const documented = `
   POST   /order/api/order/v1/enterprise/user/bind
   POST   /order/api/order/v1/enterprise/user/create
@@ -35,7 +35,7 @@ const idNames = ({ path }: UpstreamOperation) =>
 const withIds = (operation: UpstreamOperation, id: string) =>
   Object.fromEntries(idNames(operation).map((name) => [name, id]));
 
-/** What a server on the other side understands, by the rules of URLs and not by ours. */
+/** Parses a path as a server on the other side does, by the rules of URLs and not by ours. */
 function routeOn(path: string): { method: string; template: string }[] {
   const { pathname } = new URL(path, 'http://platform.invalid');
   return documented
@@ -78,7 +78,7 @@ const evilIds = [
   ...['x'.repeat(129), 'x'.repeat(100_000), '__proto__/..'],
 ];
 
-/** Ids that no server may take for another path once they are encoded. */
+/** Ids that no server can read as another path once they are encoded. */
 const oddIds = [
   ...[
     '...',

@@ -35,26 +35,26 @@ export interface UpstreamRequest {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
-  /** The body as JSON, where the calling code has made it already. */
+  /** The body as JSON, if the calling code has made it already. */
   readonly bodyText?: string;
-  /** Set for orders. The connections of other operations do not support it. */
+  /** Set for orders. The connections of other operations do not support this. */
   readonly sendOnce?: SendOnce;
-  /** Set for reads that have the same path, query, user and decoder each time. */
+  /** The last response. Set for reads that have the same path, query, user and decoder each time. */
   readonly last?: LastResponse;
-  /** Sent in place of a fresh nonce. */
+  /** The nonce to send instead of a fresh one. */
   readonly nonce?: string;
-  /** Called with the whole response before it is read. Must not throw. */
+  /** Receives the whole response before it is read. Must not throw. */
   readonly seen?: (response: WireResponse) => void;
 }
 
 export interface SendOnce {
   /**
-   * Called on a connected socket, right before the first byte, for every attempt. Where it rejects, nothing is sent, and the call
-   * fails with that error. Resolves with the `performance.now()` at which sending was allowed at the latest: the request is sent within
-   * 100 ms of it, or not at all.
+   * Runs on a connected socket, right before the first byte, for every attempt. If it rejects, nothing is sent, and the call fails with
+   * that error. Resolves with the last `performance.now()` at which sending was allowed: the request is sent within 100 ms of it, or not at
+   * all.
    */
   confirm(): Promise<number>;
-  /** Called at most once, and only if the call ended with a `timeout` after bytes were sent. Must not throw. */
+  /** Runs at most once, and only if the call ended with a `timeout` after bytes were sent. Must not throw. */
   late(outcome: LateOutcome): void;
 }
 
@@ -64,9 +64,9 @@ export interface Sending {
   readonly operation: UpstreamOperation;
   readonly request: UpstreamRequest;
   readonly body: string | undefined;
-  /** performance.now() at which the whole call is over. */
+  /** The performance.now() at which the whole call ends. */
   readonly deadline: number;
-  /** Aborted when no caller waits for the response any more. */
+  /** The signal that is aborted when no caller waits for the response any more. */
   readonly abandon: AbortSignal | undefined;
   readonly context: Pick<CallContext, 'requestId' | 'trace'>;
 }
@@ -74,15 +74,15 @@ export interface Sending {
 /** The result of an attempt. `sent` is false only when provably no byte of it left the process. */
 export type Result = Classified & {
   readonly sent: boolean;
-  /** For a {@link SendOnce} after its deadline: the later result. Does not reject. */
+  /** The later result of a {@link SendOnce} after its deadline. Does not reject. */
   readonly late?: Promise<Result>;
-  /** A success has its text. */
+  /** The text of a success. */
   readonly text?: string | undefined;
-  /** Set for a success with the same text as the last one: `data` was not read. */
+  /** Set for a success with the same text as the last one. `data` was not read then. */
   readonly known?: KnownResponse;
 };
 
-/** One attempt on the wire. It does not reject for anything that the platform does. */
+/** Makes one attempt on the wire. It does not reject, whatever the platform does. */
 @Injectable()
 export class UpstreamExchange {
   readonly principals: Readonly<Record<UpstreamModule, Principal>>;
@@ -101,7 +101,7 @@ export class UpstreamExchange {
     };
   }
 
-  /** Milliseconds for a whole call, including all attempts and waits. */
+  /** Returns the milliseconds for a whole call, including all attempts and waits. */
   timeFor({ placesOrders }: UpstreamOperation): number {
     return placesOrders ? this.config.orderDeadlineMs : this.config.deadlineMs;
   }
@@ -162,9 +162,9 @@ export class UpstreamExchange {
 }
 
 /**
- * The path and query of a call, below the base URL. Throws where an id is missing or has another form: `encodeURIComponent('..')` is
- * `..`, so encoding alone would let an id reach another operation. Such an id is from the platform or from a body (the gateway
- * validates the ids in its own paths), so it is a problem of the data, not of the gateway.
+ * Returns the path and query of a call, below the base URL. Throws if an id is missing or has another form. `encodeURIComponent('..')` is
+ * `..`, so encoding alone would let an id reach another operation. Such an id comes from the platform or from a body, because the gateway
+ * validates the ids in its own paths. It is therefore a problem of the data, not of the gateway.
  */
 export function upstreamPath(
   operation: UpstreamOperation,
@@ -184,7 +184,7 @@ export function upstreamPath(
   return `${modulePrefix[operation.module]}${path}?${new URLSearchParams(given).toString()}`;
 }
 
-/** The span does not get the address, which has ids and the nonce. */
+/** Describes the call in its span. The span does not get the address, which contains ids and the nonce. */
 function describe(span: Span, { name, method, path }: UpstreamOperation, result: Result): void {
   const { kind, sent } = result;
   const { status, code } = kind === 'success' ? { status: 200, code: '0' } : result.details;
@@ -215,7 +215,7 @@ async function resultOf(
     const { status, headers, data: body } = await response;
     const whole = { status, headers: headers as WireResponse['headers'], body };
     seen?.(whole);
-    // Others are no success, and most of them are not read.
+    // Other statuses are no success, and most of their bodies are not read.
     const text = status === 200 ? textOf(whole) : undefined;
     if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
     const classified = classify(whole, reading.redact, text);
@@ -231,7 +231,7 @@ async function resultOf(
   }
 }
 
-/** The log does not know the tokens of a session: only their own call does. */
+/** Returns the tokens of a session. The log does not know them as secrets: only their own call does. */
 function secretsOfToken({ value, refreshToken }: AccessToken): string[] {
   return refreshToken === undefined ? [value] : [value, refreshToken];
 }

@@ -11,7 +11,7 @@ import { upstreamCodes } from './upstream-codes.ts';
 
 const MESSAGE = 'the words of the platform';
 
-/** One operation for each effect; `operationList` decides for the codes that speak of one operation only. */
+/** One operation for each effect. `operationList` decides for the codes that concern one operation only. */
 const byEffect: Readonly<Record<Effect, UpstreamOperation>> = {
   read: operations.listMembers,
   repeatable: operations.editMember,
@@ -51,7 +51,7 @@ const rows: [code: string, slug: string, status: number, speaks: boolean][] = [
     speaks,
   ]),
   ['60000', 'upstream-credential-rejected', 502, false],
-  // The acting user is an alias here; a session's end is `session-expired` and known to the session only.
+  // The acting user is an alias here. The end of a session is `session-expired`, which only sessions know.
   ['60005', 'upstream-credential-rejected', 502, false],
 ];
 
@@ -164,7 +164,7 @@ describe('a code that the profile of the platform teaches', () => {
     [
       'placed-before',
       {
-        // Neither can have been placed before, so nobody knows what the code means there.
+        // Neither operation can have been placed before, so the meaning of the code is unknown there.
         read: said('upstream-unmapped-error', 502, 'not_processed', false),
         repeatable: said('upstream-unmapped-error', 502, 'unknown', false),
         once: said('outcome-unknown', 502, 'unknown', false),
@@ -231,7 +231,7 @@ describe('every kind of failure without a business code', () => {
     ['HTTP 504', 'unavailable', true, writes(timeout, 502), { status: 504 }],
   ];
 
-  // A default, since jest takes a parameter that a row does not have for its callback.
+  // The parameter has a default, because jest passes its callback to a parameter that a row does not have.
   it.each(table)('%s', (_, kind, sent, expected, details = {}) => {
     for (const effect of effects) {
       const { slug, body } = problemFor(byEffect[effect], kind, details, sent);

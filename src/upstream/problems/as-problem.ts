@@ -56,7 +56,7 @@ function problemOf(failure: UpstreamFailure): ProblemException {
         : problem('upstream-timeout', failure);
     case 'timeout':
       if (!write) return problem('upstream-timeout', failure);
-      // Nothing was written to a connection: the wait for one took all the time.
+      // Nothing was written to a connection, because the wait for a connection used up all the time.
       return sent ? unknown(failure, 504) : problem('upstream-unavailable', failure, { retryAfter: 1 });
     case 'unavailable':
       if (write) return unknown(failure, 502);
@@ -96,7 +96,9 @@ function refusal(failure: UpstreamFailure): ProblemException {
   });
 }
 
-/** The words that come with such a code may be about anything, so only the code reaches the caller. */
+/**
+ * Returns the problem of a taught code. The words that accompany such a code may be about anything, so only the code reaches the caller.
+ */
 function taughtProblem(slug: ProblemSlug, failure: UpstreamFailure): ProblemException {
   const { code } = failure.details;
   switch (failure.details.taught) {
@@ -114,14 +116,14 @@ function taughtProblem(slug: ProblemSlug, failure: UpstreamFailure): ProblemExce
   }
 }
 
-/** The platform has some ids in its body that callers have in the path. */
+/** Returns a fault of the request. The platform has some ids in its body that callers have in the path. */
 function faultAt(pointer: string, { name, path }: UpstreamOperation, detail: string): RequestFault {
   const field = pointer.slice(1);
   const isInPath = path.includes(`{${field}}`) || (name === 'updateCustomer' && field === 'crmCustomerId');
   return isInPath ? { parameter: field, detail } : { pointer, detail };
 }
 
-/** The platform does not say which row of a list it means, so the pointer goes to the list. */
+/** Returns the pointer to a list, because the platform does not say which row of a list it means. */
 function pointerTo(field: string, operation: UpstreamOperation): string {
   return operation.name === 'addMembers' ? '/members' : `/${field}`;
 }

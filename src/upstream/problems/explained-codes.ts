@@ -3,17 +3,17 @@ import { operationList, operations } from '../operations.ts';
 import meanings from './code-meanings.json' with { type: 'json' };
 import { type UpstreamCode, upstreamCodes } from './upstream-codes.ts';
 
-/** A code of the platform's interface, for a person who looks it up. */
+/** A code of the platform's interface, explained for a person who looks it up. */
 interface ExplainedCode {
   readonly code: string;
-  /** What the interface says of it, in our words. */
+  /** The statement of the interface about the code, in our words. */
   readonly meaning: string;
-  /** The problem that the caller usually gets; null where it gets none. */
+  /** The problem that the caller usually gets. Null if there is none. */
   readonly problem: ProblemSlug | null;
   readonly status: number;
-  /** Our operations behind which the interface has the code; empty where every operation has it. */
+  /** Our operations for which the interface has the code. Empty if every operation has it. */
   readonly operations: string[];
-  /** What the gateway does and answers. */
+  /** The gateway's reaction and answer. */
   readonly handling: string;
 }
 

@@ -3,18 +3,21 @@ import type { CodeWord } from '../../config/taught-codes.ts';
 import { type OperationName, operationList, type UpstreamOperation } from '../operations.ts';
 import type { FailureDetails } from '../upstream-failure.ts';
 
-/** Returns what a business code of the platform means to a caller: by its interface (section 7), or by its profile. */
+/** The meaning of a business code of the platform to a caller: by its interface (section 7), or by its profile. */
 export interface UpstreamCode {
   readonly slug: ProblemSlug;
-  /** The platform's message is written for the user, so it goes to `detail`. */
+  /** True if the platform's message is written for the user. It is then copied to `detail`. */
   readonly speaks?: true;
   /** The field of the request body that the code concerns. */
   readonly field?: string;
   /** The platform itself failed, and may work again a moment later. The code does not say whether a write was carried out. */
   readonly transient?: true;
-  /** The code refuses this part of the call, not the request. A further attempt carries a new one. `tokens`: one of them, or both. */
+  /**
+   * The part of the call that the code refuses, instead of the request. A further attempt carries a new one. `tokens` means one token, or
+   * both.
+   */
   readonly refuses?: 'token' | 'userToken' | 'tokens' | 'nonce';
-  /** Operations whose documentation has the code; empty where every operation has it. */
+  /** Operations whose documentation has the code. Empty if every operation has it. */
   readonly of: readonly OperationName[];
 }
 
@@ -65,7 +68,7 @@ export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
   ['70001', { slug: 'upstream-credential-rejected', refuses: 'nonce', of: [] }],
 ]);
 
-/** A code says nothing else of one operation than of another, so these have none. */
+/** The taught codes. They have no operations, because such a code means the same for every operation. */
 const taughtCodes: Readonly<Record<CodeWord, UpstreamCode>> = {
   refused: { slug: 'upstream-rejected', of: [] },
   'placed-before': { slug: 'outcome-unknown', of: [] },
@@ -73,7 +76,7 @@ const taughtCodes: Readonly<Record<CodeWord, UpstreamCode>> = {
   credentials: { slug: 'upstream-credential-rejected', refuses: 'tokens', of: [] },
 };
 
-/** Undefined for a code that neither the interface nor the profile has. Only an order can have been placed before. */
+/** Returns undefined for a code that neither the interface nor the profile has. Only an order can have been placed before. */
 export function meaningOf(
   { placesOrders }: UpstreamOperation,
   { code, taught }: FailureDetails,

@@ -62,7 +62,7 @@ describe('a text of the platform that names fields of the wire has our names in 
 
 describe('every other word of the platform stays as it is', () => {
   const texts = [
-    // Products, mail addresses, hosts, versions, URNs, files, numbers, and plain language that is also the name of a field.
+    // The texts contain products, mail addresses, hosts, versions, URNs, files, numbers, and plain words that are also names of fields.
     'there is no product draft.prox',
     'the product products.pro needs assets.base 2.1',
     'keyword anna.b matches nobody',

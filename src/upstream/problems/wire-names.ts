@@ -4,7 +4,7 @@ import { type OperationName, operations, type UpstreamOperation } from '../opera
 interface Field {
   /** The location of the field in the gateway's request, below the object that has it. */
   readonly at: string;
-  /** The name of the field in a sentence. A name such as `code` says nothing alone, so its object stands before it. */
+  /** The name of the field in a sentence. A name such as `code` means nothing alone, so the name of its object precedes it. */
   readonly spoken: string;
   readonly below?: Fields;
 }
@@ -124,7 +124,7 @@ const REQUESTS: Readonly<Record<OperationName, Fields>> = {
   borrowAssets: new Map([renamed('borrowedUsbKey', 'lentLockNum'), renamed('assetIDs', 'assetIds')]),
 };
 
-/** Every object of a request, the outermost first: a text may name a field by a path that begins further in. */
+/** The objects of each request, the outermost first, because a text may name a field by a path that begins in an inner object. */
 const OBJECTS = new Map(
   Object.values(operations).map((operation) => {
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -135,7 +135,7 @@ const OBJECTS = new Map(
 
 /**
  * A word, or a path with dots and indexes, that stands alone: not in an address of a person or a page, a host name, a file name, a URN, a
- * query or a word with hyphens. Scripts without spaces may stand right beside it.
+ * query or a word with hyphens. Text of a script without spaces may directly touch it.
  */
 const NAME =
   /(?<![\p{Script=Latin}\p{N}_$@/\\.%#?&=+~-]|\w:)[a-z]\w*(?:\[\d+\])?(?:\.[A-Za-z]\w*(?:\[\d+\])?)*(?![\p{Script=Latin}\p{N}_$@/\\%#+~-]|\[\d|\.[\p{L}\p{N}]|:[\w/])/gu;
@@ -150,14 +150,14 @@ export interface InOurWords {
 
 interface Named {
   readonly pointer: string | undefined;
-  /** The whole path, as `items[0].customer.customerId`. */
+  /** The whole path, such as `items[0].customer.customerId`. */
   readonly path: string;
   readonly spoken: string;
 }
 
 /**
- * A text of the platform for its user: the names of fields in its request are the gateway's, and nothing else of it changes. Where the text
- * names one field of the body, the pointer has its location and the text has its name only.
+ * Converts a text that the platform wrote for its user. The names of the platform's fields are replaced by the gateway's, and nothing else
+ * changes. If the text names one field of the body, the pointer has its location and the text only its name.
  */
 export function inOurWords(operation: UpstreamOperation, message: string): InOurWords {
   const [top = NONE, ...inner] = OBJECTS.get(operation) ?? [];
@@ -185,7 +185,7 @@ function firstOf(objects: readonly Fields[], path: string): Named | undefined {
   return undefined;
 }
 
-/** Returns the field of a path that begins in this object; undefined where one of its parts is no field. */
+/** Returns the field of a path that begins in this object. Undefined if one of its parts is no field. */
 function namedIn(object: Fields, path: string, isTop: boolean): Named | undefined {
   const parts = path.split('.').map((part) => /^(\w+)(\[\d+\])?$/.exec(part));
   let fields: Fields | undefined = object;
@@ -197,7 +197,7 @@ function namedIn(object: Fields, path: string, isTop: boolean): Named | undefine
     const field: Field | undefined = fields?.get(name);
     if (!field) return undefined;
     pointer += `/${field.at}${position.replace(/\[(\d+)\]/, '/$1')}`;
-    // A path that begins further in has its first name as a sentence has it.
+    // If a path begins in an inner object, its first part is named as in a sentence.
     names.push((isTop || index > 0 ? field.at.replaceAll('/', '.') : field.spoken) + position);
     spoken = field.spoken + position;
     fields = field.below;

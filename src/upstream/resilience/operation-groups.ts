@@ -8,13 +8,19 @@ import { upstreamCodes } from '../problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream-failure.ts';
 import { RetryBudget } from '../../kit/retry-budget/retry-budget.ts';
 
-/** Enough for a burst of 1,000 callers with three calls each; far fewer than the gateway admits, so that other groups go on. */
+/**
+ * The most waiting calls of a group. It is enough for a burst of 1,000 callers with three calls each, and far fewer than the gateway
+ * admits, so that other groups go on.
+ */
 const MAX_WAITING = 3_000;
-/** A circuit needs 20 calls to open. At night that takes hours, and an operator is told after so many failures in a row. */
+/** The number of failures in a row after which an operator is told. A circuit needs 20 calls to open, which takes hours at night. */
 const MIN_FAILURES = 3;
-/** A caller that gave up a read after so long got no answer in time. The circuit does not count it: the platform may have gone on. */
+/**
+ * A read that its caller abandoned after this time counts as a failure in a row. The circuit does not count it, because the platform may
+ * have gone on.
+ */
 const MIN_WAIT_MS = 2_000;
-/** What nobody has called for so long may work again. */
+/** The age at which failures in a row are forgotten: an operation that was not called for so long may work again. */
 const MAX_FAILURE_AGE_MS = 3_600_000;
 
 const TIMEOUTS: ReadonlySet<Classified['kind']> = new Set(['timeout', 'connect-timeout', 'abandoned']);
@@ -23,17 +29,17 @@ const TIMEOUTS: ReadonlySet<Classified['kind']> = new Set(['timeout', 'connect-t
 export interface FailuresInARow {
   readonly group: GroupName;
   readonly calls: number;
-  /** How many of them got no response in time. */
+  /** The number of these calls that got no response in time. */
   readonly timeouts: number;
   readonly since: number;
   readonly last: number;
 }
 
-/** Operations that stall and fail together, with their own connections, breaker, retries and queue; each operation has a gate. */
+/** A group of operations that stall and fail together, with its own connections, breaker, retries and queue. Each operation has a gate. */
 export class OperationGroup {
   readonly #breaker: Breaker;
   readonly #budget = new RetryBudget();
-  /** performance.now() until which the platform wants no calls of an operation. */
+  /** The performance.now() until which the platform wants no calls of an operation. */
   readonly #gates = new Map<OperationName, number>();
   #calls = 0;
   #failures: FailuresInARow | undefined;
@@ -54,13 +60,13 @@ export class OperationGroup {
     return this.#breaker.isServing;
   }
 
-  /** Undefined where the latest call succeeded, or was long ago. */
+  /** Undefined if the latest call succeeded, or was long ago. */
   get failures(): FailuresInARow | undefined {
     const isRecent = this.#failures && Date.now() - this.#failures.last < MAX_FAILURE_AGE_MS;
     return isRecent ? this.#failures : undefined;
   }
 
-  /** The first step of an attempt; throws where the attempt must not be made. Pass the result to {@link leave}. */
+  /** Begins an attempt. Throws if the attempt must not be made. Pass the result to {@link leave}. */
   enter(operation: UpstreamOperation): Pass {
     const refusal = this.refusal(operation);
     if (refusal) throw refusal;
@@ -70,7 +76,7 @@ export class OperationGroup {
     return pass;
   }
 
-  /** The reason why an attempt is refused now; undefined where it is allowed. */
+  /** Returns the reason why an attempt is refused now. Undefined if it is allowed. */
   refusal(operation: UpstreamOperation): UpstreamFailure | undefined {
     const gateMs = this.#gateMs(operation.name);
     if (gateMs > 0) return this.#refusal(operation, 'gate', gateMs);
@@ -80,7 +86,7 @@ export class OperationGroup {
     return waitMs > 0 ? this.#refusal(operation, 'breaker', waitMs) : undefined;
   }
 
-  /** The last step of an attempt, which took `ms`; without a result where nothing was sent because there was no token. */
+  /** Ends an attempt, which took `ms`. There is no result if nothing was sent because there was no token. */
   leave(pass: Pass, operation: UpstreamOperation, result: Classified | undefined, ms = 0): void {
     this.#calls--;
     const failed = result && isFailureOfUpstream(result);
@@ -92,7 +98,7 @@ export class OperationGroup {
     if (seconds) this.#gates.set(operation.name, performance.now() + seconds * 1000);
   }
 
-  /** Called once for each call that may be retried, independent of the number of its attempts. */
+  /** Counts a call that may be retried. Call it once for each call, independent of the number of its attempts. */
   called(): void {
     this.#budget.called();
   }
@@ -150,7 +156,7 @@ export class OperationGroups {
     return [...this.#groups].flatMap(([name, { state }]) => (state === 'closed' ? [] : [name]));
   }
 
-  /** Of each group whose latest calls have all failed. */
+  /** The failures of each group whose latest calls have all failed. */
   get failing(): FailuresInARow[] {
     return [...this.#groups.values()].flatMap(({ failures }) =>
       failures && failures.calls >= MIN_FAILURES ? [failures] : [],
@@ -158,8 +164,8 @@ export class OperationGroups {
   }
 
   /**
-   * `down` where the circuit of every group in use is open. `degraded` where that of one is, or where the latest calls of one failed; `slow`
-   * where all of these ran out of time.
+   * `down` if the circuits of all groups in use are open. `degraded` if some circuit is open, or if the latest calls of a group failed.
+   * `slow` if all of these calls ran out of time.
    */
   get health(): 'up' | 'slow' | 'degraded' | 'down' {
     const groups = [...this.#groups.values()];
@@ -172,7 +178,7 @@ export class OperationGroups {
   }
 }
 
-/** False where a result shows a fault of the request or a limit, undefined where it shows nothing of the platform. */
+/** False if a result shows a fault of the request or a limit. Undefined if it shows nothing about the platform. */
 function isFailureOfUpstream(result: Classified): boolean | undefined {
   if (result.kind === 'success') return false;
   const { status = 0, code } = result.details;
@@ -192,7 +198,7 @@ function isFailureOfUpstream(result: Classified): boolean | undefined {
   }
 }
 
-/** For how many seconds the gateway must not call the operation after this response. */
+/** Returns the seconds for which the gateway must not call the operation after this response. */
 function closesGate(result: Classified): number | undefined {
   if (result.kind !== 'unavailable') return undefined;
   const { status, retryAfter } = result.details;

@@ -9,7 +9,7 @@ import {
 import { Reader } from './reader.ts';
 import type { TimestampUnit } from './scalars.ts';
 
-/** The limit of nested packages. Packages of the platform have two or three levels. */
+/** The most nested levels of packages. The platform's packages have two or three levels. */
 export const MAX_PACKAGE_LEVELS = 16;
 
 const FLAGS: ReadonlyMap<number, boolean> = new Map([
@@ -30,14 +30,14 @@ export interface ChannelOrder {
 /** The products and packages on an asset. */
 export interface AssetContent {
   readonly instances: readonly Instance[];
-  /** Whether both lists came and everything in them could be read, so that what is not here is not on the asset. */
+  /** True if both lists arrived and everything in them could be read. Anything that is missing here is then not on the asset. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads every product and package on an asset (member #7), from the outside in. Any field may be null: no fault in one of them hides an
- * instance. Throws at a package that is too deep, with what is before it in `instances`. `nullIsEmpty`: null is how the platform sends an
- * empty list (reading `emptyLists`); inside a package the interface allows null for it.
+ * Reads every product and package on an asset (member #7), from the outermost package to the innermost. Any field may be null, so that no
+ * fault in a field hides an instance. Throws at a package that is too deep, with the instances before it in `instances`. `nullIsEmpty`
+ * means that the platform sends an empty list as null (reading `emptyLists`); inside a package the interface allows null for it.
  */
 export function toAssetContent(
   data: unknown,
@@ -71,12 +71,12 @@ export function toAssetContent(
   return { instances, isWhole };
 }
 
-/** What a deletion names; everything that is given must hold. */
+/** The terms that name the instance to delete. Every term that is present must match. */
 export interface NamedInstance {
   readonly productUri?: string;
-  /** Where the match is strict: validity and nodes too (interface section 4.1, rule 4). */
+  /** Validity and nodes, for a strict match (interface section 4.1, rule 4). */
   readonly terms?: Pick<InstalledProduct, 'startsAt' | 'endsAt' | 'limitConcurrent'>;
-  /** The packages around it, or itself where no product is named. */
+  /** The packages around the product, or the package itself if no product is named. */
   readonly merchandiseNums: readonly string[];
 }
 
@@ -93,14 +93,14 @@ export function isMeantBy({ product, merchandiseNums }: Instance, named: NamedIn
   );
 }
 
-/** A platform whose times are in seconds has lost the fraction that was ordered. */
+/** True for the same time. A platform whose times are in seconds has lost the fraction of the ordered time. */
 function isSameTime(installed: string | null, named: string | null): boolean {
   if (installed === null || named === null) return installed === named;
   const [there, wanted] = [Date.parse(installed), Date.parse(named)];
   return there === wanted || there === wanted - (wanted % 1_000);
 }
 
-/** By the platform's own note of the channel's order, which may lack the channel. */
+/** True if the platform noted the channel's order at the instance. The note may lack the channel. */
 export function isFrom(instance: Instance, { channelCode, channelOrderId }: ChannelOrder): boolean {
   return instance.channelOrderId === channelOrderId && (instance.channelCode ?? channelCode) === channelCode;
 }
@@ -117,9 +117,9 @@ function toInstance(
     channelOrderId: wire.id('channelOrderId'),
     customerId: wire.id('customerId'),
     createdAt: wire.time('createTime', unit),
-    /** The packages around it, from the outside in; a package includes itself. */
+    /** The packages around the instance, from the outermost to the innermost. A package includes itself. */
     merchandiseNums,
-    /** null: a package. */
+    /** Null for a package. */
     product,
   };
 }

@@ -1,8 +1,8 @@
-/** The location of a value. It is made a text only for a fault. */
+/** The location of a value. It is made a text only when a fault needs it. */
 export interface Location {
-  /** With the numbers of list items: `data.list[3].id`. */
+  /** The location with the indexes of list items: `data.list[3].id`. */
   readonly location: string;
-  /** The same for every item: `data.list[].id`. */
+  /** The location without indexes: `data.list[].id`. */
   readonly path: string;
 }
 

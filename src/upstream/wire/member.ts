@@ -22,11 +22,11 @@ export interface WireAddRequest {
   userList: WireNewMember[];
 }
 
-/** What every member has. `userName` is the account with the enterprise code appended. */
+/** The fields of every member. `userName` is the account with the enterprise code appended. */
 const GIVEN = [
   ...['id', 'userId', 'globalId', 'enterpriseId', 'userName', 'name', 'deleted', 'updateTime', 'createTime'],
 ] as const;
-/** What may be null or absent by the interface, or because the employee has no department, lent lock or remark. */
+/** The fields that may be null or absent by the interface, or because the employee has no department, lent lock or remark. */
 const NULLABLE = [
   ...['departmentId', 'departmentName', 'remark', 'passwordMobile', 'borrowNum', 'boundUserInfo'],
 ] as const;
@@ -40,7 +40,7 @@ export const newMemberShape = responseShape(GIVEN, [...NULLABLE, 'assetNums', 'o
 export const addResultShape = responseShape(['succeeded', 'failed']);
 export const addFailureShape = responseShape(['userName', 'message']);
 
-/** The page object (2.10). The gateway reads the first two rows; the others follow from them. */
+/** The page object (2.10). The gateway reads the fields of the first two rows, from which the other fields follow. */
 const pageShape = responseShape([
   ...['pageSize', 'total', 'isLastPage', 'hasNextPage', 'list'],
   ...['pageNum', 'isFirstPage', 'hasPreviousPage', 'startRow'],
@@ -48,25 +48,25 @@ const pageShape = responseShape([
   ...['navigatePages', 'navigatepageNums'],
 ]);
 
-/** A page of members as the platform gave it, which need not be the page that was asked for. */
+/** A page of members as the platform returned it. It may be a different page than the requested one. */
 export interface MemberPage<T> {
   /** The members in the platform's order; null stands for a member without an id. */
   readonly items: readonly (T | null)[];
-  /** How many items came, also those that are no members. */
+  /** The number of items that arrived, including those that are no members. */
   readonly came: number;
-  /** What the platform says of the page; null where it says nothing. */
+  /** The page's number by the platform. Null if the platform does not state it. */
   readonly pageNum: number | null;
   readonly pageSize: number | null;
   readonly total: number | null;
-  /** The position of its first member, from 1; null on an empty page too. */
+  /** The position of its first member, from 1. Null on an empty page too. */
   readonly startRow: number | null;
   readonly isFirst: boolean | null;
   readonly isLast: boolean | null;
 }
 
 /**
- * `read` reads one member, and throws `ContractViolation` where it has no id. A page without a list is no empty page: it throws, unless the
- * page counts no members at all, or none on itself (`size`).
+ * Reads a page. `read` reads one member, and throws `ContractViolation` if the member has no id. A page without a list is not an empty
+ * page: the function throws, unless the page counts no members at all, or none on itself (`size`).
  */
 export function readMemberPage<T>(
   data: unknown,
@@ -84,7 +84,7 @@ export function readMemberPage<T>(
   return readObject(pageShape, data, notes, (wire) => {
     const items = wire.requiredList('list', memberShape, member);
     const total = wire.count('total');
-    // Null is an empty list where the page says itself that nothing is on it.
+    // Null is an empty list if the page itself says that it is empty.
     const isEmpty = total === 0 || wire.count('size') === 0;
     if (!isEmpty && !wire.has('list')) throw new ContractViolation('data.list', 'a list');
     const isLast = wire.flag('isLastPage');
@@ -101,7 +101,7 @@ export function readMemberPage<T>(
   });
 }
 
-/** `isFirst` is null where the page does not say it, or contradicts itself. */
+/** Returns the position of the page. `isFirst` is null if the page does not state it, or contradicts itself. */
 function positionOf(
   page: Reader<FieldOf<typeof pageShape>>,
 ): Pick<MemberPage<unknown>, 'startRow' | 'isFirst'> {

@@ -106,7 +106,7 @@ export interface WireOrderMerchandise {
   merchandiseName?: string;
   parentMerchandiseNum?: string;
   timeDurationExpression?: string;
-  /** null at the leaf. */
+  /** Null for a leaf. */
   children: WireOrderMerchandise[] | null;
   licenseOrderProductList?: WireOrderProduct[];
 }

@@ -12,11 +12,11 @@ const NULLABLE = responseShape([], ['field', 'inner']);
 type Wire = FieldOf<typeof WIRE>;
 
 const parse = (json: string) => parseJson(Buffer.from(json), { maxDepth: 64 });
-/** A reader over JSON text as it comes from the wire, so that numbers are what the parser makes of them. */
+/** A reader over JSON text from the wire, with numbers as the parser returns them. */
 const reading = (json: string, notes?: ContractNotes) => new Reader(WIRE, parse(json), undefined, notes);
 const field = (json: string, notes?: ContractNotes) => reading(`{"field":${json}}`, notes);
 
-/** What a read makes of a field, and what it notes of it. */
+/** Returns the value that a read returns for a field, and its notes. */
 function readOf<T>(json: string, read: (wire: Reader<Wire>) => T): { value: T; noted: string[] } {
   const notes = new ContractNotes();
   const value = read(field(json, notes));
@@ -36,7 +36,7 @@ function violationOf(action: () => unknown): ContractViolation {
 const MAX_INT64 = 2n ** 63n - 1n;
 const LIMITS = enumeration('Limit', ['basic'], 'A limit');
 const WRONG = ['wrong-type data.field'];
-/** Each way to read a field, with JSON that is right for it and what it makes of that. */
+/** Each way to read a field, with valid JSON and the value that results from it. */
 const reads: Record<string, [read: (wire: Reader<Wire>) => unknown, json: string, value: unknown]> = {
   id: [(wire) => wire.id('field'), '"a-1"', 'a-1'],
   text: [(wire) => wire.text('field'), '"Zoë"', 'Zoë'],
@@ -140,7 +140,7 @@ describe('types', () => {
       fc.property(fc.constantFrom(...Object.keys(reads)), fc.jsonValue({ maxDepth: 3 }), (kind, other) => {
         const [read] = reads[kind] ?? [() => undefined];
         const { value, noted } = readOf(JSON.stringify(other), read);
-        // A time that is 0, or the largest long or more, stands for none, also as text.
+        // A time that is 0, or the largest long or more, means "no time", also as text.
         const isNumber = typeof other === 'number' || (typeof other === 'string' && /^-?\d+$/.test(other));
         const isNone = isNumber && (Number(other) === 0 || Number(other) >= 2 ** 63);
         if (value === null && !isNone) expect(noted).toHaveLength(1);

@@ -7,20 +7,20 @@ import { DATA, Field, type Location } from './location.ts';
 import { FLAG_WORDS, idText, longText, plain, readTime, type TimestampUnit } from './scalars.ts';
 import type { Shape } from './shape.ts';
 
-/** Names of unknown fields come from the platform, so only plain names are shown. */
+/** The names that are shown. Names of unknown fields come from the platform, so only plain names are safe to show. */
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 
 /**
- * Reads one object of a response, field by field (an allow-list: other fields are dropped). A field that is absent or departs from
- * the interface becomes null, and the departure goes to `notes`. A missing list becomes an empty one. Only indispensable fields are
+ * Reads one object of a response, field by field (an allow-list: other fields are dropped). A field that is absent or departs from the
+ * interface becomes null, and the departure is added to `notes`. A missing list becomes an empty one. Only indispensable fields are
  * required: {@link requiredId} and {@link requiredInteger} throw {@link ContractViolation}.
  */
 export class Reader<Name extends string> implements Location {
   readonly #fields: Record<string, unknown>;
   readonly #shape: Shape<string>;
 
-  /** @param index its number in the list that is at `at`, where it is an item of one. */
+  /** @param index the object's index in the list at `at`, if it is an item of a list */
   constructor(
     shape: Shape<Name>,
     value: unknown,
@@ -42,7 +42,7 @@ export class Reader<Name extends string> implements Location {
     return this.index === undefined ? this.at.path : `${this.at.path}[]`;
   }
 
-  /** An id that must be present, byte for byte. */
+  /** Returns an id that must be present, byte for byte. */
   requiredId(name: Name): string {
     return this.id(name) ?? this.#violated(name, 'an id');
   }
@@ -51,7 +51,7 @@ export class Reader<Name extends string> implements Location {
     return this.integer(name) ?? this.#violated(name, 'an integer');
   }
 
-  /** Text, or a whole number of any size, digit by digit. An empty text is how some platforms say "none". */
+  /** Reads an id: text, or a whole number of any size, digit by digit. Some platforms send an empty text for "none". */
   id(name: Name): string | null {
     const value = this.#given(name);
     if (value === null) return null;
@@ -59,7 +59,7 @@ export class Reader<Name extends string> implements Location {
     return idText(value) ?? this.#not(name, 'wrong-type');
   }
 
-  /** Leaves out items of the list that are no ids. */
+  /** Reads a list of ids and leaves out items that are no ids. */
   ids(name: Name): string[] {
     const value = this.#given(name);
     if (value === null) return [];
@@ -76,7 +76,7 @@ export class Reader<Name extends string> implements Location {
     return this.#not(name, 'wrong-type');
   }
 
-  /** A word of an enumeration. A word that the interface does not have is passed on, because the platform may add words. */
+  /** Reads a word of an enumeration. A word that the interface does not have is returned too, because the platform may add words. */
   word(name: Name, { words }: Enumeration): string | null {
     const word = this.text(name);
     if (word === '') return this.#not(name, 'empty');
@@ -84,7 +84,7 @@ export class Reader<Name extends string> implements Location {
     return word;
   }
 
-  /** A flag, also where the platform sends 0 or 1, which is noted. */
+  /** Reads a flag. If the platform sends 0 or 1, that is noted. */
   boolean(name: Name): boolean | null {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
@@ -92,7 +92,7 @@ export class Reader<Name extends string> implements Location {
     return typeof value === 'number' ? (FLAG_WORDS.get(value) ?? null) : null;
   }
 
-  /** A boolean on which a decision depends, also where the platform sends it as 0 or 1, or as text. */
+  /** Reads a boolean on which a decision depends. The platform may also send it as 0 or 1, or as text. */
   flag(name: Name): boolean | null {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
@@ -106,7 +106,7 @@ export class Reader<Name extends string> implements Location {
     return this.#not(name, 'wrong-type');
   }
 
-  /** The meaning of a number; null for a number that the interface does not have. */
+  /** Returns the meaning of a number. Null for a number that the interface does not have. */
   code<T>(name: Name, meanings: ReadonlyMap<number, T>): T | null {
     const value = this.integer(name);
     if (value === null) return null;
@@ -114,7 +114,7 @@ export class Reader<Name extends string> implements Location {
     return meaning === undefined ? this.#not(name, 'unknown-word') : meaning;
   }
 
-  /** A count of a page, also where the platform sends it as text. */
+  /** Reads a count of a page, which the platform may also send as text. */
   count(name: Name): number | null {
     const value = this.#given(name);
     if (value === null || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
@@ -122,7 +122,7 @@ export class Reader<Name extends string> implements Location {
     return isJsonText(value) && /^\d{1,15}$/.test(value) ? Number(value) : null;
   }
 
-  /** A 64-bit integer as its digits. */
+  /** Reads a 64-bit integer as its digits. */
   long(name: Name): string | null {
     const value = this.#given(name);
     if (value === null) return null;
@@ -130,13 +130,13 @@ export class Reader<Name extends string> implements Location {
     return longText(value) ?? this.#not(name, 'wrong-type');
   }
 
-  /** A timestamp as RFC 3339 in UTC with milliseconds. 0, an empty text and the largest long mean "none". */
+  /** Reads a timestamp as RFC 3339 in UTC with milliseconds. 0, an empty text and the largest long mean "none". */
   time(name: Name, unit: TimestampUnit): string | null {
     const value = this.#given(name);
     return value === null ? null : this.#rfc3339(name, value, unit);
   }
 
-  /** A time that the interface gives as text: a long in text, or a time with its own time zone. */
+  /** Reads a time that the interface defines as text: a long in text, or a time with its own time zone. */
   timeText(name: Name, unit: TimestampUnit): string | null {
     const value = this.#given(name);
     if (value === null) return null;
@@ -158,7 +158,7 @@ export class Reader<Name extends string> implements Location {
     return readObject(shape, value, this.notes, read, new Field(this, name));
   }
 
-  /** Leaves out an item that lacks a field of {@link requiredId}. */
+  /** Reads a list. An item that lacks a field of {@link requiredId} is left out. */
   list<Inner extends string, T>(name: Name, shape: Shape<Inner>, read: (inner: Reader<Inner>) => T): T[] {
     const value = this.#given(name);
     if (value === null) return [];
@@ -166,7 +166,7 @@ export class Reader<Name extends string> implements Location {
     return readList(shape, value, this.notes, read, new Field(this, name));
   }
 
-  /** A list without which the response has no meaning. */
+  /** Reads a list without which the response has no meaning. */
   requiredList<Inner extends string, T>(
     name: Name,
     shape: Shape<Inner>,
@@ -175,36 +175,36 @@ export class Reader<Name extends string> implements Location {
     return readList(shape, this.#given(name), this.notes, read, new Field(this, name));
   }
 
-  /** Whether the object has the field, also where it is null. */
+  /** True if the object has the field, even if it is null. */
   isGiven(name: Name): boolean {
     return this.#fields[name] !== undefined;
   }
 
-  /** Whether the object has the field, and it is not null. */
+  /** True if the object has the field, and it is not null. */
   has(name: Name): boolean {
     return (this.#fields[name] ?? null) !== null;
   }
 
-  /** Whether the platform sent this field with a value that can be read, or with an explicit null. */
+  /** True if the platform sent this field with a readable value, or with an explicit null. */
   came(name: Name): boolean {
     const value = this.#fields[name];
     if (value === undefined) return false;
     return value === null || typeof value !== 'object' || idText(value) !== undefined;
   }
 
-  /** Whether a list came and `read` items of it could be read, which are all. `nullable`: null stands for an empty list. */
+  /** True if a list arrived, and the `read` items that could be read are all of them. `nullable` means that null is an empty list. */
   isWhole(name: Name, read: number, nullable: boolean): boolean {
     const value = this.#fields[name];
     return Array.isArray(value) ? value.length === read : nullable && value === null;
   }
 
-  /** How many items a list has, also those that {@link list} leaves out. */
+  /** Returns the number of items of a list, including those that {@link list} leaves out. */
   lengthOf(name: Name): number {
     const value = this.#fields[name];
     return Array.isArray(value) ? value.length : 0;
   }
 
-  /** A shape that the interface does not describe (its section 2.14), passed on unchanged. */
+  /** Returns a value unchanged whose shape the interface does not describe (its section 2.14). */
   opaque(name: Name): unknown {
     return plain(this.#fields[name]) ?? null;
   }
@@ -212,13 +212,13 @@ export class Reader<Name extends string> implements Location {
   /** Notes the names of fields that the interface does not have. */
   noteOthers(): void {
     if (!this.notes) return;
-    // `JSON.parse` has made the object, so it inherits nothing that the loop would find.
+    // `JSON.parse` has made the object, so it has no inherited keys for this loop to find.
     for (const name in this.#fields)
       if (!this.#shape.fields.has(name))
         this.notes.add(`${this.path}.${PLAIN_NAME.test(name) ? name : '(other)'}`, 'unknown-field');
   }
 
-  /** The field's value, or null where there is none. The absence is noted where the interface does not allow it. */
+  /** Returns the field's value, or null if there is none. The absence is noted if the interface does not allow it. */
   #given(name: string): unknown {
     const value = this.#fields[name];
     if (value !== null && value !== undefined) return value;
@@ -231,7 +231,7 @@ export class Reader<Name extends string> implements Location {
     return null;
   }
 
-  /** Converts a time in the unit that is not configured, where possible. */
+  /** Converts a time. If it is in the unit that is not configured, it is converted where possible. */
   #rfc3339(name: string, value: unknown, unit: TimestampUnit): string | null {
     if (value === '') return this.#not(name, 'empty');
     const time = readTime(value, unit);
@@ -265,7 +265,10 @@ export function readObject<Name extends string, T>(
   return result;
 }
 
-/** A null list counts as empty, and an absent one violates the interface. An item that is no object, or lacks its id, is left out. */
+/**
+ * Reads a list. A null list counts as empty, and an absent one violates the interface. An item that is no object, or lacks its id, is left
+ * out.
+ */
 export function readList<Name extends string, T>(
   shape: Shape<Name>,
   value: unknown,
@@ -284,7 +287,7 @@ export function readList<Name extends string, T>(
       items.push(readObject(shape, item, notes, read, at, index));
     } catch (error) {
       if (!(error instanceof ContractViolation) || error instanceof UnreadableTree) throw error;
-      // A missing id is noted already; an item that is no object is not.
+      // A missing id was noted already. An item that is no object was not.
       if (typeof item !== 'object' || item === null || Array.isArray(item))
         notes?.add(`${at.path}[]`, kindOf(item));
     }
@@ -292,5 +295,5 @@ export function readList<Name extends string, T>(
   return items;
 }
 
-/** The decoder of operations without a payload: only the success counts, and `data` may be anything. */
+/** Decodes operations without a payload. Only the success counts, and `data` may be anything. */
 export function nothing(): void {}

@@ -8,7 +8,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 /** The largest int64, which some platforms use for "without an end". */
 const MAX_LONG = 9223372036854775807n;
 
-/** An id as the platform sends it: text, or a whole number of any size, digit by digit. */
+/** Returns an id as the platform sends it: text, or a whole number of any size, digit by digit. */
 export function idText(value: unknown): string | undefined {
   // Some platforms send an empty text for "none". requiredId refuses it.
   if (isJsonText(value)) return CONTROL.test(value) ? undefined : value;
@@ -16,10 +16,10 @@ export function idText(value: unknown): string | undefined {
   return digits !== undefined && /^\d+$/.test(digits) ? digits : undefined;
 }
 
-/** A 64-bit integer in decimal digits, but for the ends of its range. */
+/** A 64-bit integer in decimal digits. The pattern does not check the ends of the range. */
 export const LONG_DIGITS = /^(0|-?[1-9]\d{0,18})$/;
 
-/** The digits of a 64-bit integer, which the platform sends as a number or as text. */
+/** Returns the digits of a 64-bit integer, which the platform sends as a number or as text. */
 export function longText(value: unknown): string | undefined {
   const digits = isJsonText(value) ? value : numberText(value);
   if (digits === undefined || !LONG_DIGITS.test(digits)) return undefined;
@@ -27,7 +27,7 @@ export function longText(value: unknown): string | undefined {
   return long <= MAX_LONG && long >= -MAX_LONG - 1n ? digits : undefined;
 }
 
-/** Undoes the marking of numbers: exact integers beyond 2^53 become strings, other numbers numbers. */
+/** Removes the marks of numbers: exact integers beyond 2^53 become strings, and other numbers become numbers. */
 export function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value === 'object' && value !== null) {
@@ -39,31 +39,33 @@ export function plain(value: unknown): unknown {
   return /^-?\d+$/.test(digits) ? digits : Number(digits);
 }
 
-/** A long that is sent with all its digits, also beyond 2^53. */
+/** A long that is sent with all its digits, even beyond 2^53. */
 export type WireLong = object;
 
 const engine = JSON as unknown as { rawJSON(text: string): object };
 
-/** `digits` must be an integer of JSON: without a leading zero. */
+/** Makes a long. `digits` must be an integer of JSON, without a leading zero. */
 export function wireLong(digits: string | undefined): WireLong | undefined {
   return digits === undefined ? undefined : engine.rawJSON(digits);
 }
 
-/** Times on the wire are longs in a unit that the interface does not show; callers get RFC 3339. */
+/** The unit of times on the wire. They are longs in a unit that the interface does not show; callers get RFC 3339. */
 export type TimestampUnit = 'ms' | 's';
 
-/** A long between these two bounds is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds. */
+/**
+ * The bounds that tell the units apart. A long between them is a time from 1973 to 5138 in seconds, and up to March 1973 in milliseconds.
+ */
 const SECONDS_FROM = 10 ** 8;
 const SECONDS_TO = 10 ** 11;
 
 interface Time {
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly ms: number;
-  /** By its size it is more likely a time in the unit that is not configured. */
+  /** True if its size suggests a time in the unit that is not configured. */
   readonly isOtherUnit: boolean;
 }
 
-/** Reads a long as number or text; undefined where it is no long, `none` where it means that there is no time. */
+/** Reads a long as number or text. Returns undefined if it is no long, and `none` if it means that there is no time. */
 export function readTime(value: unknown, unit: TimestampUnit): Time | 'none' | undefined {
   const long = longOf(value);
   if (long === undefined) return undefined;
@@ -72,7 +74,7 @@ export function readTime(value: unknown, unit: TimestampUnit): Time | 'none' | u
   return { ms: unit === 's' ? long * 1000 : long, isOtherUnit };
 }
 
-/** Beyond 2^53 no long is a time, so that a double need not hold it exactly. */
+/** Returns a long as a double. No long beyond 2^53 is a time, so the double need not be exact. */
 function longOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
   const digits = isJsonText(value) ? value : (numberText(value) ?? '');

@@ -10,7 +10,7 @@ export function responseShape<const Name extends string, const Nullable extends 
   nullable: readonly Nullable[] = [],
 ): Shape<Name | Nullable> {
   const fields = new Set([...required, ...nullable]);
-  // So a reader need not ask whether a value is the object's own.
+  // This lets a reader skip the test whether a field is the object's own.
   for (const name of fields) if (name in Object.prototype) throw new Error(`every object has ${name}`);
   return { fields, nullable: new Set(nullable) };
 }

@@ -8,12 +8,13 @@ import type { Shape } from './shape.ts';
 declare const whole: unique symbol;
 
 /**
- * A list that may decide by what it lacks: the platform sent it, every item could be read, and each one has the fields that decide. Only
- * {@link readWhole} and {@link wholeOf} make it. Lists that are shown to callers are read more tolerantly, so code that decides must not take them.
+ * A list that may decide by what is missing from it: the platform sent it, every item could be read, and each item has the fields of the
+ * decision. Only {@link readWhole} and {@link wholeOf} make it. Lists for callers are read more tolerantly, so code that decides must not
+ * accept them.
  */
 export type WholeList<T> = readonly T[] & { readonly [whole]: true };
 
-/** Reads a list as {@link readList} does, and says whether it may decide by what it lacks. */
+/** Reads a list as {@link readList} does, and tells whether a decision may depend on what is missing from it. */
 export function readDeciding<Name extends string, T>(
   shape: Shape<Name>,
   data: unknown,
@@ -30,13 +31,13 @@ export function readDeciding<Name extends string, T>(
   return { items, isWhole: came && haveFields };
 }
 
-/** A list as it came, for a cache: it may be shown, and says whether it may decide. */
+/** A list as it arrived, for a cache. Callers may see it, and it says whether it may decide. */
 export interface CameList<T> {
   readonly items: readonly T[];
   readonly isWhole: boolean;
 }
 
-/** Throws a problem where the list must not decide. */
+/** Throws a problem if the list must not decide. */
 export function wholeOf<T>({ items, isWhole }: CameList<T>): WholeList<T> {
   if (!isWhole)
     throw new ProblemException('upstream-contract-violation', {
@@ -46,7 +47,7 @@ export function wholeOf<T>({ items, isWhole }: CameList<T>): WholeList<T> {
   return items as WholeList<T>;
 }
 
-/** Throws {@link ContractViolation} where the list must not decide. */
+/** Throws {@link ContractViolation} if the list must not decide. */
 export function readWhole<Name extends string, T>(
   shape: Shape<Name>,
   data: unknown,

@@ -1,6 +1,6 @@
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 
-/** The platform's own words (interface sections 2.4, 2.5 and 2.12): requests may use no others, but responses may have new ones. */
+/** The platform's own words (interface sections 2.4, 2.5 and 2.12). Requests may use no other words, but responses may contain new ones. */
 
 export const licenseTypes = enumeration(
   'LicenseType',
