@@ -11,13 +11,13 @@ export interface List<T> {
   readonly value: T;
   /** The length of the text that the platform sent. */
   readonly length: number;
-  /** Date.now() when the platform was asked. */
+  /** The Date.now() at which the platform was asked. */
   readonly askedAt: number;
-  /** Of the data that the platform had when it was asked: a reader whose generation is another one must not take the list. */
+  /** The generation of the data when the platform was asked. A reader with another generation must not use the list. */
   readonly generation: string;
-  /** Each value that this process has received has another number. A list that did not change keeps its number. */
+  /** The number of the value. Each value that this process has received has its own number, and an unchanged list keeps it. */
   readonly version: number;
-  /** The platform's response, where this process has received it. */
+  /** The platform's response, if this process received it. */
   readonly last?: LastResponse | undefined;
 }
 
@@ -38,14 +38,14 @@ interface LocalList extends List<unknown> {
 
 const LOCAL_LISTS = 1_000;
 const LOCAL_BYTES = 24 * 1024 * 1024;
-/** Longer responses are rare, slow to seal, and would displace all other lists. */
+/** The longest response that is cached. Longer ones are rare, slow to seal, and would displace all other lists. */
 export const MAX_LENGTH = 1024 * 1024;
-/** A list is kept as text and as objects, which take about three times as much. */
+/** The bytes in memory for each byte of text. A list is kept as text and as objects, which take about three times as much. */
 const BYTES_FOR_EACH = 4;
 const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
-/** Before the keys in Redis. */
+/** The beginning of every key in Redis, which names the format of its value. */
 const FORMAT = 'r4:';
 
 /** Stores lists in the process and in Redis. A failure of Redis is a miss. */
@@ -58,11 +58,11 @@ export class ListStore {
     ttlResolution: 0,
   });
   readonly #second: RedisStore | undefined;
-  /** Lists that Redis is asked for. */
+  /** Lists for which Redis is asked at the moment. */
   readonly #asked = new SingleFlight<List<unknown> | undefined>();
-  /** Lists that are being written to Redis, each with the one that follows it. */
+  /** Lists that are being written to Redis, each with the list that is to be written next. */
   readonly #sharing = new Map<string, List<unknown> | undefined>();
-  /** 0 where nothing is cached. */
+  /** The life of a list in ms. 0 if nothing is cached. */
   readonly lifeMs: number;
   #versions = 0;
 
@@ -75,7 +75,7 @@ export class ListStore {
     return ++this.#versions;
   }
 
-  /** Reads the first level only, without waiting. The key says of which type the value is. */
+  /** Reads the first level only, without waiting. The key tells the type of the value. */
   held<T>(key: string): List<T> | undefined {
     return this.#first.get(key) as List<T> | undefined;
   }
@@ -94,15 +94,15 @@ export class ListStore {
     if (isNewer && held.generation === generation) return held as List<T>;
     const version = this.newVersion();
     const list = { value: form.fromText(text), length: text.length, askedAt, generation, version };
-    // The copy lives only for the rest of the list's life; different clocks of replicas cannot make this longer than a whole life.
+    // The copy lives only for the rest of the list's life. Different clocks of replicas cannot make this longer than a whole life.
     const leftMs = Math.min(lifeMs, askedAt + lifeMs - Date.now());
     if (leftMs >= 1 && !isNewer) this.#first.set(key, { ...list, sharedAt: askedAt }, { ttl: leftMs });
     return list;
   }
 
   /**
-   * Ignores a list that was requested earlier than the stored one (a slow read beside a refresh). A list that did not change, as most
-   * refreshes find, is not written to Redis again.
+   * Stores a list, unless it was requested earlier than the stored one (a slow read during a refresh). Most refreshes find an unchanged
+   * list, which is not written to Redis again.
    */
   async keep<T>(key: string, list: List<T>, { lifeMs, form }: Storing<T>): Promise<void> {
     const { length, askedAt, version, generation } = list;
@@ -116,7 +116,7 @@ export class ListStore {
     if (this.#second && !isShared) await this.#share(this.#second, key, list, { lifeMs, form });
   }
 
-  /** Writes one list at a time for each key. Where refreshes are faster than Redis, only the last has to be made text and stored. */
+  /** Writes one list at a time for each key. If refreshes are faster than Redis, only the last list has to be serialised and stored. */
   async #share<T>(second: RedisStore, key: string, list: List<T>, { lifeMs, form }: Storing<T>) {
     if (this.#sharing.has(key)) {
       this.#sharing.set(key, list);

@@ -20,7 +20,7 @@ const config = settings();
 const LIFE = { ttlMs: 60_000 };
 const FORM: TextForm<string> = { toText: (value) => value, fromText: (text) => text };
 const noRedis = () => new SharedRedis(settings().redis, new RecordedLog().log, new Metrics());
-/** Configured, and never connected. */
+/** Returns a Redis that is configured and never connected. */
 const someRedis = () => {
   const { redis } = settings({
     REDIS_URL: 'redis://127.0.0.1:9',
@@ -29,7 +29,7 @@ const someRedis = () => {
   return new SharedRedis(redis, new RecordedLog().log, new Metrics());
 };
 
-/** Lists are given to the cache here, so it asks no platform. */
+/** The tests pass lists to the cache, so it calls no platform. */
 const NO_UPSTREAM = {} as UpstreamClient;
 
 const newGenerations = () =>
@@ -71,7 +71,7 @@ const read = (cache: ReadCache, { spec, call }: Reading, fresh: boolean, load: L
 
 const loaded = (value: string) => ({ value, length: value.length });
 
-/** A platform that counts: its responses say which call they are. */
+/** A platform that counts its calls. Each response has the number of its call. */
 function platform(size = 1) {
   let calls = 0;
   const load = () => Promise.resolve(loaded(String(++calls).padEnd(size)));
@@ -95,7 +95,7 @@ describe('a cached list', () => {
     expect(calls()).toBe(askers.length);
     for (const asker of askers) await read(cache, asker(), false, load);
     expect(calls()).toBe(askers.length);
-    // The same rights in another order are the same.
+    // The order of rights makes no difference.
     await read(cache, reading(undefined, ['b', 'a']), false, load);
     expect(calls()).toBe(askers.length);
   });

@@ -16,9 +16,9 @@ export interface Source<T> {
   readonly ids?: UpstreamRequest['ids'];
   readonly query?: UpstreamRequest['query'];
   readonly decode: Decode<T>;
-  /** Where several results are made of the same operation: which of them. */
+  /** The name of this result, if several results are made of the same operation. */
   readonly result?: string;
-  /** The enterprise whose data it has, where the ids do not say it. */
+  /** The enterprise of the data, if the ids do not tell it. */
   readonly enterpriseGlobalId?: string;
 }
 
@@ -28,15 +28,15 @@ export interface ListSpec<T> {
   readonly enterpriseGlobalId: string | undefined;
   readonly query: object;
   readonly form: TextForm<T>;
-  /** Default: as configured. */
+  /** The life of the result. The default is the configured one. */
   readonly lifeMs?: number;
-  /** `held`: the list that the new one replaces. */
+  /** Loads the list. `held` is the list that the new one replaces. */
   readonly load: (held: List<T> | undefined) => Promise<Loaded<T>>;
 }
 
 type Loaded<T> = Pick<List<T>, 'value' | 'length' | 'last'>;
 
-/** A value, and which list of the cache it is; no part where the cache was not used. */
+/** A value, and the list of the cache from which it comes. There is no part if the cache was not used. */
 export interface Cached<T> {
   readonly value: T;
   readonly part?: CachedPart;
@@ -45,8 +45,8 @@ export interface Cached<T> {
 const JSON_FORM: TextForm<unknown> = { toText: JSON.stringify, fromText: JSON.parse };
 
 /**
- * Caches what the platform responds to reads for a few seconds: one entry for each list, in the process, then in Redis. All operations,
- * filters and pages use it. Equal reads at the same time share one call. Every failure of the cache is a miss.
+ * Caches the platform's responses to reads for a few seconds. There is one entry for each list, in the process, then in Redis. All
+ * operations, filters and pages use it. Equal reads at the same time share one call. Every failure of the cache is a miss.
  */
 @Injectable()
 export class ReadCache {
@@ -63,21 +63,21 @@ export class ReadCache {
     return this.lists.lifeMs > 0;
   }
 
-  /** `fresh`: bypasses the cache and stores the new result; by default as the request asks. The response is made of this result. */
+  /** Reads a result of which the response is made. `fresh` bypasses the cache and stores the new result. By default the request decides. */
   async read<T>(source: Source<T>, call: CallContext, fresh?: boolean): Promise<T> {
     const { value, part } = await this.list(this.#listOf(source, call), call, fresh);
     call.progress.uses(part);
     return value;
   }
 
-  /** A list that the request looks at, without being made of it. `fresh`: as in {@link read}. */
+  /** Reads a list that the request needs without returning it. `fresh`: as in {@link read}. */
   async list<T>(spec: ListSpec<T>, call: CallContext, fresh = call.fresh ?? false): Promise<Cached<T>> {
     if (!this.isOn) return { value: (await spec.load(undefined)).value };
     const { name: operation, enterpriseGlobalId, query } = spec;
     const key = this.keys.ofList(operation, [enterpriseGlobalId, sortedEntries(query)], call);
     const asked = this.keys.generationOf({ enterpriseGlobalId }, call);
     const held = fresh ? undefined : this.lists.held<T>(key);
-    // Where the generation is still asked for (a caller without a rate, a lookup of a write), the list is asked for in the same write to Redis.
+    // If the generation is not known yet (a caller without a rate, a lookup of a write), the same write to Redis asks for the list.
     const shared = held || fresh ? undefined : this.lists.find(key, this.#storing(spec));
     const generation = await asked;
     if (generation === undefined) {
@@ -114,9 +114,9 @@ export class ReadCache {
     return cached(key, list, { askedAt: list.askedAt });
   }
 
-  /** At most one call for all readers of a generation, until the list is kept. */
+  /** Makes at most one call for all readers of a generation, until the list is kept. */
   async #join<T>(spec: ListSpec<T>, call: CallContext, key: string, generation: string): Promise<Cached<T>> {
-    // Another reader may have got it while Redis was asked.
+    // Another reader may have stored the list while Redis was asked.
     const held = this.lists.held<T>(key);
     if (held?.generation === generation) return this.#hit(spec.name, key, held);
     const flightKey = generation + key;
@@ -141,7 +141,7 @@ export class ReadCache {
 
   async #refresh<T>(spec: ListSpec<T>, key: string, generation: string): Promise<List<T>> {
     const list = await this.#load(spec, key, generation);
-    // A reader has seen this list now, so no reader may join an older call.
+    // A reader has seen this list now, so no later reader may join an older call.
     this.#flights.forget(generation + key);
     void this.#keep(spec, key, list).catch(() => undefined);
     return list;
@@ -164,7 +164,7 @@ export class ReadCache {
   }
 }
 
-/** `askedAt`: where the list was not read for this request. */
+/** Returns a value with its part. `askedAt` is set if the list was not read for this request. */
 function cached<T>(
   key: string,
   { value, version }: List<T>,
@@ -178,8 +178,8 @@ function sortedEntries(record: object): [string, unknown][] {
 }
 
 /**
- * Whether an error concerns only the reader that made the call. Its session may have ended, while the others have another session
- * of the same user.
+ * True if an error concerns only the reader that made the call. Its session may have ended, while other readers have another session of the
+ * same user.
  */
 function isOfOneCaller(error: unknown): boolean {
   const problem = asProblem(error);

@@ -10,9 +10,9 @@ import { SharedRedis } from '../redis/shared-redis.ts';
 import { edge } from '../shared/edge.ts';
 import type { AskedGeneration, CallContext, Grants } from '../request/call-context.ts';
 
-/** Longer than the life of any cached response. The end of a generation only causes misses. */
+/** The life of a generation. It is longer than the life of any cached response, so the end of a generation only causes misses. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** Tags with a colon, and the few short ones, cannot be mistaken for a hash. */
+/** A tag that is used unchanged. Tags with a colon, and the few short ones, cannot be mistaken for a hash. */
 const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
 const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
@@ -26,11 +26,11 @@ interface WatchedWrite {
 }
 
 /**
- * The generation of each tag, which is kept with cached responses. A write makes a new one, so that no replica takes a response that was
+ * The generation of each tag, which is kept with cached responses. A write makes a new one, so that no replica uses a response that was
  * fetched before the write.
  *
- * A generation is a random word, not a counter. Where one is lost (expiry, eviction, a restarted Redis), the next is a word that
- * was never used, whereas a counter would start again and return old responses.
+ * A generation is a random word, not a counter. If one is lost (expiry, eviction, a restarted Redis), the next one is a word that was never
+ * used. A counter would start again and bring old responses back.
  */
 @Injectable()
 export class Generations implements OnModuleInit {
@@ -46,15 +46,18 @@ export class Generations implements OnModuleInit {
   readonly #watches: ((write: WatchedWrite) => void)[] = [];
   #writes = 0;
   /**
-   * Writes that end in one turn of the event loop, or while Redis stores the generations of others, share their new ones. Redis is asked
-   * after the last of them has ended, so no read finds a response that was fetched before it.
+   * Makes new generations for writes. Writes that end in one turn of the event loop, or while Redis stores the generations of other writes,
+   * share new ones. Redis is called after the last of them has ended, so no read finds a response that was fetched before it.
    */
   readonly #settling = new Batcher<void, void>(
     'cache',
     (writes) => this.#settle().then(() => writes),
     (send) => this.redis.atEndOfTurn(send),
   );
-  /** At the end of a turn of the event loop, with the readers that it still brings and in one write with the rates of their callers. */
+  /**
+   * Looks generations up at the end of a turn of the event loop, for all readers of that turn, in one write with the rates of their
+   * callers.
+   */
   readonly #words = new Batcher<readonly string[], readonly (string | null)[]>(
     'cache',
     (readers) => this.#lookUp(readers),
@@ -69,7 +72,7 @@ export class Generations implements OnModuleInit {
     private readonly metrics: Metrics,
   ) {
     this.#isOn = ttlMs > 0;
-    // The part in braces decides the slot: MGET needs all keys in one.
+    // The part in braces decides the slot, because MGET needs all keys in one slot.
     this.#prefix = `{${environmentName(upstream.baseUrl)}:gen}:`;
   }
 
@@ -78,8 +81,8 @@ export class Generations implements OnModuleInit {
   }
 
   /**
-   * Asks for the generation of a read with this path as soon as it has arrived, before its handler runs, so that Redis replies to this and to
-   * the rate of its caller at once. The word never fails. Undefined where nothing is cached.
+   * Asks for the generation of a read with this path as soon as the read arrives, before its handler runs, so that Redis replies to this
+   * and to the rate of its caller at once. The promise never rejects. Undefined if nothing is cached.
    */
   ask(params: object): AskedGeneration | undefined {
     if (!this.#isOn) return undefined;
@@ -107,7 +110,7 @@ export class Generations implements OnModuleInit {
     if (this.#isOn) await this.advance(tagsOfWrite(enterpriseOf(params)));
   }
 
-  /** The generations in the order of the tags; undefined where Redis is not available, and then nothing may be cached. */
+  /** Returns the generations in the order of the tags. Undefined if Redis is not available; nothing may be cached then. */
   async current(tags: readonly string[]): Promise<readonly string[] | undefined> {
     if (!this.redis.configured) return tags.map((tag) => this.#localOf(tag));
     try {
@@ -115,11 +118,11 @@ export class Generations implements OnModuleInit {
       const keys = tags.map((tag) => this.#key(tag));
       const found = await this.#words.add(keys);
       if (found.every(isWord)) return found;
-      // Two readers may find the same generation missing: the first word stays.
+      // Two readers may both find that the generation is missing. NX keeps the first word.
       await this.#setAll(keys, 'NX');
       const made = await this.#words.add(keys);
       if (made.every(isWord)) return made;
-      // A key has a value of another type. The next reader finds a word.
+      // A key has a value of another type. It is overwritten, so the next reader finds a word.
       this.metrics.count('gateway_redis_unreadable_total', { store: 'cache' });
       await this.#setAll(keys.filter((_, index) => !isWord(made[index])));
       return undefined;
@@ -133,8 +136,8 @@ export class Generations implements OnModuleInit {
   }
 
   /**
-   * Makes a new generation of each tag. While Redis is away this replica reads from the platform, and makes them before it reads from the
-   * cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
+   * Makes a new generation of each tag. While Redis is away, this replica reads from the platform, and makes the generations before it
+   * reads from the cache again. Other replicas that still reach Redis see the write at the end of the lifetime.
    */
   async advance(tags: readonly string[]): Promise<void> {
     if (!this.redis.configured) {
@@ -162,7 +165,7 @@ export class Generations implements OnModuleInit {
     if (this.#owed.size === 0) return;
     const owed = [...this.#owed];
     await this.#setAll(owed.map(([tag]) => this.#key(tag)));
-    // A write that came in between may have ended on the platform after the command, so its tag stays owed.
+    // A write since the command may have ended on the platform after it, so the tag of that write stays owed.
     for (const [tag, write] of owed) if (this.#owed.get(tag) === write) this.#owed.delete(tag);
   }
 
@@ -186,13 +189,13 @@ export class Generations implements OnModuleInit {
     return made;
   }
 
-  /** Tags contain ids as callers sent them, of any length and with any character. */
+  /** Returns the key of a tag. Tags contain ids as callers sent them, of any length and with any character. */
   #key(tag: string): string {
     return this.#prefix + (PLAIN_TAG.test(tag) ? tag : shortHash(tag));
   }
 }
 
-/** 22 characters of base64url are 132 bits. */
+/** Returns 22 characters of base64url, which are 132 bits. */
 function shortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 22);
 }
@@ -202,8 +205,8 @@ function isWord(found: string | null | undefined): found is string {
 }
 
 /**
- * The key of what is cached: platform, operation, what was asked for, user and rights. Its value has the generation of the data in it, which is
- * asked for before the platform is called: so a response that a write overtakes is kept under a generation that no later read has.
+ * The keys of cached data: platform, operation, query, user and rights. The value contains the generation of the data, which is read before
+ * the platform is called. A response that a write overtakes is therefore kept under a generation that no later read has.
  */
 @Injectable()
 export class ReadKeys {
@@ -217,18 +220,18 @@ export class ReadKeys {
     this.#environment = shortHash(JSON.stringify([baseUrl.href, appKey.reveal(), timestampUnit]));
   }
 
-  /** Undefined where it is not available. */
+  /** Returns undefined if the generation is not available. */
   generationOf(params: object, { generation: asked }: CallContext): Promise<string | undefined> {
     const isAsked = asked !== undefined && asked.enterprise === enterpriseOf(params);
     return (isAsked ? asked : this.generations.ask(params))?.word ?? Promise.resolve(undefined);
   }
 
-  /** Redis has the key, too, so it has a fixed length and does not reveal what was asked for. */
+  /** Returns the key of a list. Redis sees the key too, so it has a fixed length and does not reveal the query. */
   ofList(operation: string, query: readonly unknown[], call: CallContext): string {
     return hash('sha256', this.of(operation, query, call), 'base64url');
   }
 
-  /** `what`: the path and query of a request, or the ids and query of a list. */
+  /** Returns the key of a read. `what` is the path and query of a request, or the ids and query of a list. */
   of(
     operation: string,
     what: string | readonly unknown[],
@@ -248,12 +251,12 @@ export class ReadKeys {
   }
 }
 
-/** A read that names no enterprise may show data of any. */
+/** Returns the tags of a read. A read that names no enterprise may show data of any. */
 function tagsOfRead(enterprise: string | undefined): string[] {
   return enterprise === undefined ? ['any'] : ['all', `enterprise:${enterprise}`];
 }
 
-/** A write that names no enterprise (orders, locks, customers) may change data of any. */
+/** Returns the tags of a write. A write that names no enterprise (orders, locks, customers) may change data of any. */
 function tagsOfWrite(enterprise: string | undefined): string[] {
   return ['any', enterprise === undefined ? 'all' : `enterprise:${enterprise}`];
 }

@@ -4,9 +4,9 @@ import { emptyIfForeign } from '../kit/sealed-store/sealed-store.ts';
 import { Script } from '../kit/redis-script/redis-script.ts';
 import type { SharedRedis } from '../redis/shared-redis.ts';
 
-/** What Redis has of a list of the cache. */
+/** The value of a list in Redis. */
 export interface SharedList {
-  /** In ms since the epoch. */
+  /** The time of the call in ms since the epoch. */
   readonly askedAt: number;
   readonly generation: string;
   readonly text: string;
@@ -19,8 +19,9 @@ interface Entry {
 }
 
 /**
- * Stores lists together: with a command for each, a read that is not in the cache took a sixth more. They go to replicas and not into the log on
- * disk, as the rates do. KEYS: of the lists. ARGV: for each of them its sealed text and its life in ms.
+ * Stores several lists with one command, because one command for each list made a miss a sixth more expensive. The script replicates its
+ * writes to replicas but not to the append-only file, as that of the rates does. KEYS: of the lists. ARGV: for each list its sealed text
+ * and its life in ms.
  */
 const STORE = new Script(`
 redis.set_repl(redis.REPL_REPLICA)
@@ -28,19 +29,19 @@ for i = 1, #KEYS do
   redis.call('SET', KEYS[i], ARGV[2 * i - 1], 'PX', ARGV[2 * i])
 end
 `);
-/** Redis serves no other client while a command runs. In characters. */
+/** The most characters of one command, because Redis serves no other client while it runs. */
 const MAX_COMMAND = 256 * 1024;
 
-/** Fails where Redis is away. */
+/** The lists in Redis. Calls fail while Redis is away. */
 export interface RedisStore {
   get(key: string): Promise<SharedList | undefined>;
-  /** Stores nothing that has no end of its life. */
+  /** Stores a list that expires. A list without a life is not stored. */
   set(key: string, list: SharedList, lifeMs: number): Promise<void>;
 }
 
 /**
- * The second level of the cache, in Redis; undefined where none is configured. Lists are sealed, because they have personal data. Nest's
- * `Cache` is not on the way of a read: what it and Keyv do around each value costs more than the value (decision 8).
+ * Returns the second level of the cache, in Redis. Undefined if none is configured. Lists are sealed, because they contain personal data.
+ * Reads bypass Nest's `Cache`: the work of Cache and Keyv for each value costs more than the value (decision 8).
  */
 export function redisStore(redis: SharedRedis): RedisStore | undefined {
   const entries = redis.sealed('cache');
@@ -56,7 +57,7 @@ export function redisStore(redis: SharedRedis): RedisStore | undefined {
       }),
     (send) => redis.atEndOfTurn(send),
   );
-  // In one write with the generation, where that is asked for in this turn too.
+  // The lookups share one write with the generation, if it is requested in the same turn of the event loop.
   const lookups = new Batcher<string, string | null>(
     'cache',
     (keys) =>
@@ -97,7 +98,9 @@ function argumentsOf(entries: readonly Entry[]): [keys: string[], values: (strin
   return [entries.map(({ key }) => key), entries.flatMap(({ sealed, lifeMs }) => [sealed, lifeMs])];
 }
 
-/** Time and generation of the list, then its text unchanged: in JSON, every quote of it would have to be escaped and parsed again. */
+/**
+ * Returns time and generation of the list, then its text unchanged. As JSON, every quote in it would have to be escaped and parsed again.
+ */
 function toText({ text, askedAt, generation }: SharedList): string {
   return `${askedAt} ${generation}\n${text}`;
 }

@@ -9,7 +9,7 @@ interface Body {
   readonly body: string | Buffer;
 }
 
-/** A response, with the generation and the lists that it was made of. */
+/** A response, with its generation and the lists of which it was made. */
 interface Kept<T> {
   response: T;
   readonly generation: string;
@@ -23,7 +23,7 @@ interface CachedRead {
   readonly call: CallContext;
 }
 
-/** A response, with the time of its oldest list where that was not read for this request, in ms since the epoch. */
+/** A response. If its oldest list was not read for this request, it has the time of that list, in ms since the epoch. */
 export interface Served<T> {
   readonly response: T;
   readonly askedAt: number | undefined;
@@ -31,10 +31,16 @@ export interface Served<T> {
 
 const MAX_RESPONSES = 1_000;
 const MAX_BYTES = 8 * 1024 * 1024;
-/** In UTF-16 units. Node writes a shorter text from its stack, and reserves three bytes a unit for each longer one. */
+/**
+ * The longest text that is kept as text, in UTF-16 units. Node writes a shorter text from its stack, and reserves three bytes a unit for
+ * each longer one.
+ */
 const MAX_SENT_AS_TEXT = 5_000;
 
-/** Keeps the responses to reads in this process, beside the lists of the cache that they were made of, for as long as these are the same. */
+/**
+ * Keeps the responses to reads in this process, in addition to the lists of the cache. A response is valid as long as its lists are the
+ * same.
+ */
 @Injectable()
 export class ResponseCache {
   readonly #kept = new LRUCache<string, Kept<Body>>({
@@ -53,7 +59,9 @@ export class ResponseCache {
     return this.lists.lifeMs > 0;
   }
 
-  /** The response to a read: as kept where its lists are the same, else `respond` makes it of what `handle` returns. */
+  /**
+   * Returns the response to a read. It is the kept one if its lists are the same. Otherwise `respond` makes it of the result of `handle`.
+   */
   async serve<T extends Body>(
     read: CachedRead,
     handle: () => Promise<unknown>,
@@ -75,7 +83,7 @@ export class ResponseCache {
     }
     const { parts, oldestPart: askedAt } = call.progress;
     this.metrics.readCache(operation, call.fresh ? 'bypass' : originOf(parts));
-    // The lists may not have changed, and another reader may have made it of them meanwhile.
+    // The lists may be unchanged, and another reader may have made the response of them already.
     const made = this.#kept.get(key) as Kept<T> | undefined;
     if (made?.generation === generation && isSame(made.parts, parts))
       return { response: sentAgain(made), askedAt };
@@ -85,7 +93,7 @@ export class ResponseCache {
     return { response, askedAt };
   }
 
-  /** The time of the oldest of these lists; undefined where one of them is not held any more, or another version of it. */
+  /** Returns the time of the oldest of these lists. Undefined if one of the lists is gone or has another version. */
   #askedAt(parts: readonly CachedPart[]): number | undefined {
     let oldest = Infinity;
     for (const { key, version } of parts) {
@@ -97,7 +105,7 @@ export class ResponseCache {
   }
 }
 
-/** A long text becomes bytes when it is sent again, so that it is encoded once. */
+/** Converts a long text to bytes at its second use, so that it is encoded once. */
 function sentAgain<T extends Body>(kept: Kept<T>): T {
   const { response } = kept;
   const { body } = response;
@@ -106,7 +114,7 @@ function sentAgain<T extends Body>(kept: Kept<T>): T {
   return kept.response;
 }
 
-/** Where a response comes from that was made for this request. */
+/** Tells where the data of a new response comes from. */
 function originOf(parts: readonly CachedPart[]): 'hit' | 'shared' | 'miss' {
   if (parts.some(({ askedAt }) => askedAt !== undefined)) return 'hit';
   return parts.some(({ isJoined }) => isJoined) ? 'shared' : 'miss';
