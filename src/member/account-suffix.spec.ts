@@ -89,7 +89,7 @@ describe('the suffix in a list', () => {
     const code = fc.constantFrom('@a', 'acme', '.b', '');
     fc.assert(
       fc.property(some, code, (accounts, suffix) => {
-        // The file has the people who are there.
+        // The file names exactly the members of the list.
         const found = suffixOfList(list(suffix, ...accounts), new Set(accounts));
         expect([suffix, undefined]).toContain(found);
       }),

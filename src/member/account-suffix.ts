@@ -4,23 +4,24 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { environmentName, sha256 } from '../redis/key-names.ts';
 
 /**
- * The platform appends the code of the enterprise to every account, and its interface does not say whether something stands between: so
- * `userName` is `anna@acme`, `anna.acme` or `annaacme`. What is appended is the suffix of the enterprise. Accounts are compared in lower case.
+ * The platform appends the code of the enterprise to every account, and its interface does not say whether a separator comes between:
+ * `userName` is `anna@acme`, `anna.acme` or `annaacme`. The appended text is the suffix of the enterprise. Accounts are compared in lower
+ * case.
  */
 
-/** A suffix that the platform has shown counts for a day, because an enterprise may get another code. */
+/** The time for which a suffix counts that the platform has shown. It is a day, because an enterprise may get another code. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** So many members do not end in the same letters by chance. */
+/** The number of members whose user names do not end in the same letters by chance. */
 const MIN_MEMBERS = 10;
 const ODD = /[^a-z0-9]/;
-/** Interface section 8. */
+/** The longest user name (interface section 8). */
 const MAX_USER_NAME = 62;
 
 export function sameCase(account: string): string {
   return account.toLowerCase();
 }
 
-/** The suffixes that answers of `addMembers` have shown, by enterprise. All replicas share them. */
+/** Remembers the suffixes that answers of `addMembers` have shown, by enterprise. All replicas share them. */
 @Injectable()
 export class AccountSuffixes {
   readonly #prefix: string;
@@ -46,8 +47,8 @@ export class AccountSuffixes {
 }
 
 /**
- * The suffix in an answer of `addMembers`, which shows both sides: each user name that came is an account that was sent, with the suffix.
- * Undefined where several suffixes explain the answer, or none does.
+ * Finds the suffix in an answer of `addMembers`, which shows both sides: each user name in it is an account of the request with the suffix.
+ * Returns undefined if several suffixes explain the answer, or if none does.
  */
 export function suffixOfAnswer(
   accounts: readonly string[],
@@ -68,10 +69,11 @@ export function suffixOfAnswer(
 }
 
 /**
- * The suffix that all members of an enterprise have, by their user names in lower case. `accounts`: those that a file names.
+ * Finds the suffix that all members of an enterprise have, by their user names in lower case. `accounts` are the ones that a file names.
  *
- * A common ending of all user names need not be the suffix: `anna` and `hanna` end in `anna` too. So it counts only where it begins with a
- * separator, which no account has, or where accounts of the file are there with it, and with nothing else. Undefined where it is not certain.
+ * A common ending of all user names may not be the suffix: `anna` and `hanna` end in `anna` too. So it counts only if it begins with a
+ * separator, which no account has, or if accounts of the file appear with it and with no other ending. Returns undefined if the suffix is
+ * not certain.
  */
 export function suffixOfList(
   userNames: readonly string[],
@@ -86,7 +88,7 @@ export function suffixOfList(
     return byAt.size === 1 && 2 * ending >= userNames.length ? suffix : undefined;
   }
   const common = commonEnding(userNames);
-  // No account has the separator, and the letters before it differ.
+  // No account contains the separator, and the letters before it differ.
   if (userNames.length > 1 && userNames.every((name) => name.search(ODD) === name.length - common.length))
     return common;
   const rests = [...restsOf(userNames, accounts)].toSorted(([, one], [, other]) => other - one);
@@ -99,7 +101,7 @@ export function suffixOfList(
   return (times > 1 || isSeparated || isCommon) && !isContradicted ? suffix : undefined;
 }
 
-/** The suffix that decides: what an answer has shown, as long as the list agrees with it, else what the list shows. */
+/** Returns the suffix to use: the one that an answer has shown, as long as the list agrees with it, or else the one that the list shows. */
 export function suffixFor(
   userNames: readonly string[],
   accounts: ReadonlySet<string>,

@@ -32,19 +32,19 @@ import { describe, logPartial, settle } from './member-failure.ts';
 import { isMasked, MASKED } from './mobile-number.ts';
 import { readMember, toMemberTerms } from './member.mapper.ts';
 
-/** The platform accepts no more rows in a call (interface section 8). */
+/** The most rows that the platform accepts in a call (interface section 8). */
 const ROWS_PER_CALL = 100;
-/** Two calls halve the time of a large request, and let the platform serve other requests too. */
+/** The calls at a time. Two halve the time of a large request, and leave the platform able to serve other requests. */
 const CALLS_AT_A_TIME = 2;
 
 export interface AddedRows {
   readonly succeeded: MemberDto[];
-  /** By account. */
+  /** The added members by account. */
   readonly added: ReadonlyMap<string, MemberDto>;
   readonly failed: FailedMemberDto[];
-  /** The suffix that the platform has appended to each account; undefined where the response does not show it. */
+  /** The suffix that the platform has appended to each account. Undefined if the response does not show it. */
   readonly suffix: string | undefined;
-  /** Whether the response contradicts itself or the request. */
+  /** True if the response contradicts itself or the request. */
   readonly contradicts: boolean;
 }
 
@@ -59,7 +59,9 @@ export class AddMembersService {
     private readonly suffixes: AccountSuffixes,
   ) {}
 
-  /** Where a whole call fails, its rows report the failure. Throws the problem of the calls where all of them fail in the same way. */
+  /**
+   * Adds members. If a whole call fails, its rows report the failure. Throws the problem of the calls if all of them fail in the same way.
+   */
   async addMembers(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -91,7 +93,7 @@ export class AddMembersService {
     };
   }
 
-  /** One call to the platform, for at most 100 rows. */
+  /** Makes one call to the platform, for at most 100 rows. */
   async addRows(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -137,8 +139,8 @@ export function toAddRequest(rows: readonly NewMemberDto[]): WireAddRequest {
 }
 
 /**
- * Compares the two lists of a response (interface section 2.9) with the rows that were sent. A row in neither list, or in both, has
- * an unknown outcome. Accounts that were not sent are left out. `firstIndex` is the position of the first row in the request.
+ * Compares the two lists of a response (interface section 2.9) with the rows that were sent. A row in neither list, or in both, has an
+ * unknown outcome. Accounts that were not sent are left out. `firstIndex` is the position of the first row in the request.
  */
 export function toAddedRows(
   data: unknown,
@@ -210,12 +212,15 @@ const OPEN = {
   neither: { ...violation, message: 'The platform did not say whether it added this row.' },
 } as const;
 
-/** Sorts the longest user name first: where one account begins with another, the longer account matches the longer row. */
+/** Sorts the longest user name first. If one account begins with another, the longer account then matches the longer row. */
 function longestFirst<T extends { userName?: string | null }>(items: readonly T[]): T[] {
   return items.toSorted((a, b) => (b.userName?.length ?? 0) - (a.userName?.length ?? 0));
 }
 
-/** The account of a row that a user name means, in any case of letters: without the suffix, or else the longest one that it begins with. */
+/**
+ * Finds the account of the row that a user name means, ignoring case. It is the user name without the suffix, or else the longest account
+ * with which it begins.
+ */
 function match(userName: string, rows: Iterable<string>, suffix?: string): string | undefined {
   const name = sameCase(userName);
   const beginnings = [...rows].filter((row) => name.startsWith(sameCase(row)));

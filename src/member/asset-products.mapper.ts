@@ -24,7 +24,10 @@ const FLAGS: ReadonlyMap<number, boolean> = new Map([
 /** The maximum of products and packages together. */
 const MAX_NODES = 10_000;
 
-/** Reads the products and packages on an asset (interface sections 2.12 and 4.2). Throws `ContractViolation`, also where the trees are too large. */
+/**
+ * Reads the products and packages on an asset (interface sections 2.12 and 4.2). Throws `ContractViolation`, also if the trees are too
+ * large.
+ */
 export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: ContractNotes): AssetProductsDto {
   const trees = new TreeReader(unit);
   if (data === null) {

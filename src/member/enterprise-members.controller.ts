@@ -157,7 +157,7 @@ export class EnterpriseMembersController {
     effect: 'write',
     scope: 'members:write',
     upstream: 'deleteMember',
-    // It has no body.
+    // A DELETE has no body.
     dryRun: { with: 'updateMember', own: 'delete', takes: (body) => body === undefined || body === null },
     success: [{ status: 204, description: 'Deleted' }],
   })

@@ -32,7 +32,7 @@ const ifMatchHeader = {
     'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter: 412 where it has changed since',
 };
 
-/** What both ways to change the rights of a member share. */
+/** The options that both operations on the rights of a member share. */
 const RIGHTS_CHANGE = {
   effect: 'write',
   scope: 'members:write',
@@ -186,7 +186,7 @@ export class MemberAssetsController {
   }
 }
 
-/** Both lists have other names than the one of `setMemberAssetNums`. */
+/** True for a change. Its two lists have other names than the one of `setMemberAssetNums`. */
 function isChange(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('assign' in body || 'withdraw' in body);
 }

@@ -37,7 +37,7 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     wanted: ListAssetNumsQuery,
   ): Promise<AssetNumPageDto> {
-    // An absent owner must not make a number free, or hide it from the member who has it.
+    // A missing owner must not mark a number as free, or hide it from the member who has it.
     const { memberGlobalId, free } = wanted;
     const assetNums =
       memberGlobalId === undefined && free === undefined
@@ -66,14 +66,14 @@ export class MemberAssetsService {
     );
   }
 
-  /** All asset numbers of an enterprise, to show them. */
+  /** Returns all asset numbers of an enterprise, to show them. */
   async allAssetNums(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetNumDto[]> {
     return (await this.#assetNums(call, enterpriseGlobalId)).items;
   }
 
   /**
-   * All asset numbers of an enterprise, to decide by them. `fresh` bypasses the cache. `withLent`: what is free decides, so each number has to
-   * say whether it is lent.
+   * Returns all asset numbers of an enterprise, for a decision. `fresh` bypasses the cache. `withLent` means that free numbers matter, so
+   * each number has to say whether it is lent.
    */
   async wholeAssetNums(
     call: CallContext,
@@ -84,17 +84,17 @@ export class MemberAssetsService {
     return wholeOf({ items, isWhole: isWhole && (saysLent || !withLent) });
   }
 
-  /** All lent locks of an enterprise, to show them. */
+  /** Returns all lent locks of an enterprise, to show them. */
   async allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
     return (await this.#lentLocks(call, enterpriseGlobalId)).items;
   }
 
-  /** All lent locks of an enterprise, to decide by them. */
+  /** Returns all lent locks of an enterprise, for a decision. */
   async wholeLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<LentLockDto>> {
     return wholeOf(await this.#lentLocks(call, enterpriseGlobalId));
   }
 
-  /** Fetched once for all filters, pages and decisions. */
+  /** Fetches the asset numbers once for all filters, pages and decisions. */
   #assetNums(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<CameAssetNums> {
     const source: Source<CameAssetNums> = {
       operation: 'listAssetNums',

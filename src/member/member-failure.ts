@@ -5,7 +5,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 
 export type Settled<T> = { readonly value: T } | { readonly problem: ProblemException };
 
-/** Waits for a call whose failure must not end the other calls. Still throws a fault of the gateway itself. */
+/** Waits for a call whose failure must not end the other calls. It still throws a fault of the gateway itself. */
 export async function settle<T>(call: Promise<T>): Promise<Settled<T>> {
   try {
     return { value: await call };

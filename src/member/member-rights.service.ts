@@ -18,7 +18,10 @@ import {
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 
-/** Sends only the difference, since the platform refuses a number that the member has: so a caller may repeat a change after a lost response. */
+/**
+ * Changes the rights of a member. It sends only the difference, because the platform refuses a number that the member has. A caller may
+ * therefore repeat a change after a lost response.
+ */
 @Injectable()
 export class MemberRightsService {
   constructor(
@@ -62,7 +65,10 @@ export class MemberRightsService {
     return { all, own };
   }
 
-  /** The platform lists a lock that is lent to the member with the member's numbers, but it is no right that can be withdrawn. */
+  /**
+   * Leaves out lent locks. The platform lists a lock that is lent to the member among the member's numbers, but it is no right that can be
+   * withdrawn.
+   */
   async #withoutLentLocks(
     call: CallContext,
     { enterpriseGlobalId }: EnterpriseMemberPath,
@@ -75,7 +81,7 @@ export class MemberRightsService {
     return nums.filter((assetNum) => !lockNums.has(assetNum));
   }
 
-  /** The platform requires both lists, also where one is empty. */
+  /** Sends both lists, because the platform requires both, even if one is empty. */
   async #apply(
     call: CallContext,
     ids: EnterpriseMemberPath,

@@ -25,10 +25,12 @@ const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024;
 
 type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
 
-/** Reads the members of an enterprise, from the read cache or from the platform itself. Each page of the platform is an entry of the cache. */
+/**
+ * Reads the members of an enterprise, from the read cache or from the platform itself. Each page of the platform is an entry of the cache.
+ */
 @Injectable()
 export class MemberSearch {
-  /** Where the page begins that showed a member last. */
+  /** The first position of the page that last showed each member. */
   readonly #positions = new LRUCache<string, number>({
     max: MAX_REMEMBERED,
     maxSize: MAX_REMEMBERED_BYTES,
@@ -44,8 +46,9 @@ export class MemberSearch {
   ) {}
 
   /**
-   * Throws `member-not-found`. The platform finds members by name or account only, so the pages of its list are read until one shows the member:
-   * first the page that showed it last. A member that no cached page shows is looked for again past the cache.
+   * Finds a member, or throws `member-not-found`. The platform searches by name or account only, so the pages of its list are read until
+   * one shows the member. The page that last showed the member comes first. If no cached page shows the member, the pages are read again
+   * without the cache.
    */
   async getMember(call: CallContext, ids: EnterpriseMemberPath): Promise<MemberDto> {
     const progress = new Progress();
@@ -57,9 +60,9 @@ export class MemberSearch {
   }
 
   /**
-   * A member as the platform has it now: by its account, or else in the whole list. Throws `member-not-found`. The keyword proves nothing
-   * where it finds no member: what it matches is not known, the edit may rename the account, and a platform may refuse the keyword.
-   * `fields`: those of which it must be known whether the list hides them.
+   * Reads the present state of a member, by its account, or else from the whole list. Throws `member-not-found`. A keyword without a result
+   * proves nothing: its way of matching is unknown, the edit may rename the account, and a platform may refuse the keyword. `fields` lists
+   * the fields of which the result must tell whether the list hides them.
    */
   async find(
     call: CallContext,
@@ -128,7 +131,7 @@ export class MemberSearch {
     return { items, page, pageSize, total, totalPages: total === null ? null : Math.ceil(total / pageSize) };
   }
 
-  /** All members as the platform has them now, page by page. */
+  /** Yields the present state of all members, page by page. */
   allMembers(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -139,8 +142,8 @@ export class MemberSearch {
   }
 
   /**
-   * All members one by one. The platform is asked for the next page when the reader has taken the last one. Throws at the end where a member
-   * came without an id: a file without that member is not whole.
+   * Yields all members one by one. The next page is requested when the reader has used up the last one. Throws at the end if a member came
+   * without an id, because a file without that member is incomplete.
    */
   async *export(
     call: CallContext,
@@ -155,7 +158,7 @@ export class MemberSearch {
     if (nameless > 0) throw violation('Members came without an id, so the file does not have them.');
   }
 
-  /** How many members the enterprise has now. */
+  /** Returns the present number of members of the enterprise. */
   count(call: CallContext, enterpriseGlobalId: string): Promise<number> {
     return this.list.count(this.#uncached(call, enterpriseGlobalId, {}));
   }

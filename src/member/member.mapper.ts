@@ -15,9 +15,9 @@ import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { CLEARABLE, type ClearableField, type MemberDto, type UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
 
-/** Converts the responses of the member center to the gateway's DTOs. Throws `ContractViolation` where a response violates the interface. */
+/** Converts the responses of the member center to the gateway's DTOs. Throws `ContractViolation` if a response violates the interface. */
 
-/** The terms of a member; what is null is left out. */
+/** The terms of a member. A term that is null is left out. */
 type Terms = Pick<UpdateMemberDto, 'account' | 'name'> & Partial<Pick<MemberDto, (typeof CLEARABLE)[number]>>;
 
 export function toMemberTerms(member: Terms): WireMemberTerms {
@@ -63,7 +63,7 @@ export function toMemberPage(
 
 /** A member of the list, for decisions of the gateway. */
 export interface ListedMember extends MemberDto {
-  /** The optional fields of which nothing is said, not even that there is none. */
+  /** The optional fields that are absent from the response, so that it is unknown whether the member has a value. */
   readonly hidden: readonly ClearableField[];
 }
 
@@ -84,7 +84,9 @@ export function toListedPage(
   return readMemberPage(data, read, notes);
 }
 
-/** A field that one member has is none that the list hides: where it is absent, there is nothing. */
+/**
+ * Returns the fields that the list still hides. If one member shows a field, the list does not hide it: its absence then means "no value".
+ */
 export function stillHidden(
   hidden: readonly ClearableField[],
   members: readonly MemberDto[],
@@ -93,11 +95,11 @@ export function stillHidden(
 }
 
 export interface CameAssetNums extends CameList<AssetNumDto> {
-  /** Whether each number says if it is lent. */
+  /** True if each number says whether it is lent. */
   readonly saysLent: boolean;
 }
 
-/** `nullIsEmpty`: null is how the platform sends an empty list. */
+/** `nullIsEmpty` means that the platform sends an empty list as null. */
 export function toAssetNums(data: unknown, notes?: ContractNotes, nullIsEmpty = false): CameAssetNums {
   const deciding = { fields: ['assetNum', 'cloudAccountGlobalId'], nullIsEmpty } as const;
   let saysLent = true;

@@ -11,7 +11,7 @@ import { MemberSearch } from './member-search.ts';
 import { MemberService, UnsettledDeletes } from './member.service.ts';
 import { OverviewService } from './overview.service.ts';
 
-/** Public area 2: members, what is assigned and lent to them, and the overview of an enterprise. */
+/** Public area 2: members, their assets and lent locks, and the overview of an enterprise. */
 @Module({
   imports: [ReadCacheModule, UpstreamClientModule],
   controllers: [EnterpriseMembersController, MemberAssetsController],

@@ -27,8 +27,8 @@ import { isMasked, isWhole, MASKED } from './mobile-number.ts';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Remembers deletes with an unknown outcome for a day, so that a caller who repeats one gets 204 and not 404 (which also says that the member
- * is gone). All replicas share them.
+ * Remembers deletes with an unknown outcome for a day, so that a caller who repeats one gets 204 and not 404 (which also says that the
+ * member is gone). All replicas share them.
  */
 @Injectable()
 export class UnsettledDeletes {
@@ -49,7 +49,7 @@ export class UnsettledDeletes {
     await this.cache.del(this.#keyOf(enterpriseGlobalId, memberGlobalId));
   }
 
-  /** Forgets the delete. Resolves to whether it was remembered. */
+  /** Forgets the delete. Resolves to true if it was remembered. */
   async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
     const found = await this.cache.get(this.#keyOf(enterpriseGlobalId, memberGlobalId));
     if (found !== undefined) await this.forget(enterpriseGlobalId, memberGlobalId);
@@ -57,7 +57,7 @@ export class UnsettledDeletes {
   }
 
   #keyOf(enterpriseGlobalId: string, memberGlobalId: string): string {
-    // Path ids have no slash.
+    // Ids in a path have no slash.
     return this.#prefix + sha256(`${enterpriseGlobalId}/${memberGlobalId}`);
   }
 }
@@ -73,8 +73,8 @@ export class MemberService {
   ) {}
 
   /**
-   * Reads the member first and sends all of its fields, if the platform may clear what an edit leaves out. Throws
-   * `edit-would-lose` where it cannot send one of them.
+   * Updates a member. If the platform may clear absent fields, it reads the member first and sends all of its fields. Throws
+   * `edit-would-lose` if it cannot send one of them.
    */
   async updateMember(call: CallContext, ids: EnterpriseMemberPath, member: UpdateMemberDto): Promise<void> {
     this.readings.assertClears('memberEdit', member);
@@ -89,7 +89,7 @@ export class MemberService {
     await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
   }
 
-  /** The fields that the edit leaves out, as the platform has them now. */
+  /** Returns the present values of the fields that the edit leaves out. */
   async #shown(
     call: CallContext,
     ids: EnterpriseMemberPath,
@@ -116,7 +116,10 @@ export class MemberService {
     return this.upstream.call('resetPassword', call, { ids: { ...ids }, body: { password } }, nothing);
   }
 
-  /** A missing member is no failure where an earlier delete may have removed it: a caller may repeat a DELETE (docs/api.md, section 4). */
+  /**
+   * Deletes a member. A missing member is no failure if an earlier delete may have removed it: a caller may repeat a DELETE (docs/api.md,
+   * section 4).
+   */
   async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
     if (call.dryRun) await this.#showLeaving(call.dryRun, call, ids);
@@ -133,7 +136,7 @@ export class MemberService {
     }
   }
 
-  /** The member who goes, and the rights that go with it. */
+  /** Shows the member who would be deleted, and the rights that would be lost with it. */
   async #showLeaving(dryRun: DryRun, call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const member = await this.search.getMember(call, ids).catch((error: unknown) => {
       const problem = asProblem(error);

@@ -25,7 +25,7 @@ const SOON_MS = 30 * 24 * 60 * 60 * 1_000;
 /** The form of licence types in the interface (section 2.5). */
 const LICENSE_TYPE = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Makes the overview of an enterprise of four reads at the same time, each of which may fail alone. */
+/** Makes the overview of an enterprise of four simultaneous reads, each of which may fail alone. */
 @Injectable()
 export class OverviewService {
   constructor(

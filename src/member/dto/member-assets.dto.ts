@@ -37,7 +37,7 @@ export class LentLockDto {
   assetNum!: string | null;
   @UpstreamName('borrowedFlag')
   lent!: boolean | null;
-  /** The member that it is lent to. */
+  /** The member to which it is lent. */
   @UpstreamName('cloudAccountGlobalId')
   memberGlobalId!: string | null;
 }
@@ -131,7 +131,7 @@ export class SetAssetNumsDto {
 
 @ApiSchema({ description: 'What changed' })
 export class RightsChangeDto {
-  /** Numbers that the member got. */
+  /** Numbers that were assigned to the member. */
   assigned!: string[];
   /** Numbers that were taken from the member. */
   withdrawn!: string[];

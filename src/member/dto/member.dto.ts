@@ -10,7 +10,7 @@ import { Clearable, ListOf, NewPassword, Optional, PathId, Text, Word } from '..
 
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_NAME = 30;
-/** The name with the enterprise code must stay under 63 characters (interface section 8). */
+/** An account. The name with the enterprise code must stay under 63 characters (interface section 8). */
 const ACCOUNT = /^[A-Za-z0-9]{1,62}$/;
 const ACCOUNT_RULE = 'must be 1 to 62 letters and digits';
 
@@ -20,7 +20,7 @@ export class EnterpriseMemberPath extends EnterprisePath {
   memberGlobalId!: string;
 }
 
-/** The operation itself looks for the member in the list of the enterprise. */
+/** The path of an operation that itself looks for the member in the list of the enterprise. */
 export class SoughtMemberPath extends EnterprisePath {
   @PathId({ example: 'mem-harbour-anna' })
   @Names('filter')
@@ -47,7 +47,7 @@ abstract class OptionalTerms {
   @Text({ example: 'Second floor' }, { min: 0, max: 200 })
   remark?: string;
 
-  /** For the recovery of the password. A number with masked digits, such as `138****0001`, is refused. */
+  /** The mobile number for the recovery of the password. A number with masked digits, such as `138****0001`, is refused. */
   @Optional()
   @Text({ example: '13800000001' })
   passwordMobile?: string;
@@ -229,13 +229,13 @@ export class FailedMemberDto {
   )
   code!: string;
 
-  /** The reason, as the platform gave it where it did. */
+  /** The reason, in the platform's words where it gave one. */
   message!: string;
 
   @OpenWord(outcomes, '`unknown`: check whether the member exists before you send the row again')
   outcome!: Outcome;
 
-  /** Whether the same row may be sent again as it is. */
+  /** Whether the same row may be sent again unchanged. */
   retryable!: boolean;
 }
 
