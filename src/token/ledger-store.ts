@@ -8,23 +8,23 @@ export type TokenKeys = Readonly<ReturnType<typeof tokenKeys>>;
 export function tokenKeys(token: string, endpoint: string) {
   return {
     token,
-    /** The owner that asks the endpoint now. */
+    /** The owner that is calling the endpoint now. */
     lock: `${token}:lock`,
-    /** Why the last request failed, and until when no owner asks again. */
+    /** Why the last request failed, and the time until which no owner calls the endpoint again. */
     failure: `${token}:failure`,
     /** Present while a forced renewal would not help. */
     hold: `${token}:hold`,
-    /** The same as `failure`, for failures of the endpoint itself. */
+    /** The last failure of the endpoint itself, in the form of `failure`. */
     endpoint,
-    /** The owner that asks a failed endpoint first. */
+    /** The owner that calls a failed endpoint first. */
     probe: `${endpoint}:probe`,
   };
 }
 
-/** What the keys have. `endsInMs` is negative where the entry has no end of its life. */
+/** The values of the keys. `endsInMs` is negative if the entry never expires. */
 export type Entries = Partial<Record<keyof TokenKeys, KeptValue>>;
 
-/** What a step does to the keys; null deletes. */
+/** The changes of a step to the keys. Null deletes. */
 export type Changes = Partial<
   Record<keyof TokenKeys, { readonly value: string; readonly lifeMs: number } | null>
 >;
@@ -32,13 +32,13 @@ export type Changes = Partial<
 /** `now` is in ms, by the clock of the store. */
 type Step<T> = (entries: Entries, now: number) => { readonly result: T; readonly changes?: Changes };
 
-/** Where a token ledger keeps its entries. */
+/** The storage of a token ledger. */
 export interface LedgerStore {
-  /** Takes one atomic step. It is taken anew where another owner has changed an entry meanwhile, so it must have no other effect. */
+  /** Takes one atomic step. If another owner has changed an entry since the read, the step runs again, so it must have no other effect. */
   change<T>(keys: TokenKeys, step: Step<T>): Promise<T>;
 }
 
-/** The memory of one process, by its monotonic clock. */
+/** A ledger in the memory of one process, by its monotonic clock. */
 export class MemoryLedgerStore implements LedgerStore {
   readonly #kept = new Map<string, { readonly value: string; readonly until: number }>();
 
@@ -59,7 +59,7 @@ export class MemoryLedgerStore implements LedgerStore {
   }
 }
 
-/** The Redis of all replicas. Rejects where it is not available. */
+/** A ledger in the Redis of all replicas. Calls reject if Redis is not available. */
 export class RedisLedgerStore implements LedgerStore {
   constructor(private readonly redis: SharedRedis) {}
 

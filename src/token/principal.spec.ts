@@ -7,7 +7,7 @@ const value = randomBytes(24).toString('base64url');
 const lifeOf = (expiresIn: unknown) => accessToken(value, expiresIn);
 
 describe('the life of a token', () => {
-  // Used until expires_in less the larger of 60 s and 10 %; half of it where the life is under 120 s.
+  // A token is used until expires_in minus the larger of 60 s and 10 %, or for half of its life if that is under 120 s.
   it.each<[string, unknown, seconds: number]>([
     ['an hour', 3600, 3240],
     ['two minutes: 60 s early', 120, 60],

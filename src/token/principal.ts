@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '../config/secret.ts';
 
-/** The application itself, with one token for each scope (interface section 5). Without a scope its token is for everything. */
+/** The application itself, with one token for each scope (interface section 5). Without a scope, its token is valid for everything. */
 export interface ApplicationPrincipal {
   readonly kind: 'application';
   readonly scope: string | undefined;
@@ -17,33 +17,33 @@ export interface UserPrincipal {
 
 export type Principal = ApplicationPrincipal | UserPrincipal;
 
-/** A name without secrets, for keys and metrics. */
+/** Returns a name without secrets, for keys and metrics. */
 export function principalName(principal: Principal): string {
   if (principal.kind === 'user') return `user:${principal.alias}`;
   return principal.scope === undefined ? 'app' : `app:${principal.scope}`;
 }
 
-/** An access token as it is used. `usableMs` and `renewAfterMs` count from the moment it was received. */
+/** An access token in use. `usableMs` and `renewAfterMs` count from the moment when it was received. */
 export interface AccessToken {
   readonly value: string;
   /** Identifies this token without revealing it, so that a refusal drops the refused token and not a newer one. */
   readonly version: string;
   readonly usableMs: number;
   readonly renewAfterMs: number;
-  /** Gets another token without the password (RFC 6749 6), where the platform gives one. */
+  /** The token that gets another access token without the password (RFC 6749 6), if the platform issues one. */
   readonly refreshToken?: string;
 }
 
 const DEFAULT_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
-/** Visible ASCII, since it becomes a header; RFC 6749 appendix A.12 allows no more than that and the space. */
+/** The form of a token: visible ASCII, because it becomes a header. RFC 6749 appendix A.12 allows only that and the space. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /**
- * A token from the endpoint's response. `expires_in` (seconds) may be missing, a string or nonsense.
- * A token is used until max(60 s, 10 %) before its end, half of its life where that is under 120 s, and renewed in the
- * background from 80 % of it (± 10 %, so that replicas do not renew in step). `usableMs` 0: the token serves this one call only.
- * Returns undefined where the token cannot be a header.
+ * Makes a token of the endpoint's response. `expires_in` (seconds) may be missing, a string or nonsense. A token is used until max(60 s, 10
+ * %) before its end, or for half of its life if that is under 120 s. It is renewed in the background from 80 % of that time on (± 10 %, so
+ * that replicas do not renew at the same time). `usableMs` 0 means that the token serves this one call only. Returns undefined if the token
+ * cannot be a header.
  */
 export function accessToken(
   value: unknown,

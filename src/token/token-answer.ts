@@ -2,17 +2,17 @@ import { isJsonText, numberText, parseJson } from '../shared/json.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
 import { TokenFailure } from './token-failure.ts';
 
-/** Unknown fields may be trees, such as the organisation of a user. */
+/** The deepest nesting of a response. Unknown fields may be trees, such as the organisation of a user. */
 const MAX_DEPTH = 64;
 const MAX_RETRY_AFTER_S = 3_600;
-/** After a 429 that names no time. */
+/** The wait after a 429 that names no time. */
 const DEFAULT_RETRY_AFTER_S = 60;
 /** The form of an error code of RFC 6749. The log has only such words, because the rest of a response is foreign text. */
 const WORD = /^[a-z_]{1,40}$/;
 const SHOWN_CODE = /^\d{1,10}$/;
-/** RFC 6749 5.2: another request with the same credentials cannot change these errors. */
+/** Errors that another request with the same credentials cannot change (RFC 6749 5.2). */
 const REJECTIONS = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client', 'invalid_scope']);
-/** The codes of the interface that refuse credentials, each as the error of RFC 6749 that means the same (section 5.4). */
+/** The codes of the interface that refuse credentials, each with the equivalent error of RFC 6749 (section 5.4). */
 const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
   ['60000', 'invalid_client'],
   ['60005', 'invalid_grant'],
@@ -20,7 +20,7 @@ const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
 
 export type RefusedCredentials = 'invalid_client' | 'invalid_grant';
 
-/** The meaning of a code that the interface does not have; undefined where the profile does not teach it. */
+/** Returns the meaning of a code that is missing from the interface. Undefined if the profile does not teach it. */
 type MeaningOfCode = (code: string) => RefusedCredentials | undefined;
 
 export interface TokenAnswer {
@@ -32,9 +32,9 @@ export interface TokenAnswer {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a token as RFC 6749 5.1 has it, or in `data` of the platform's own envelope. The endpoint is not documented, so no other field
- * is judged than those that the gateway uses: an unusable `refresh_token` counts as none, and `lifetime` is judged by its reader.
- * Throws a {@link TokenFailure} where the response has no token.
+ * Reads a token from a response of RFC 6749 5.1, or from `data` of the platform's own envelope. The endpoint is not documented, so only the
+ * fields that the gateway uses are checked. An unusable `refresh_token` counts as absent, and `lifetime` is checked by its reader. Throws a
+ * {@link TokenFailure} if the response has no token.
  */
 export function readTokenAnswer(answer: TokenAnswer, taught: MeaningOfCode) {
   const places = placesOf(answer.body);
@@ -49,7 +49,7 @@ export function readTokenAnswer(answer: TokenAnswer, taught: MeaningOfCode) {
   };
 }
 
-/** The object of the response, and the one in its `data`. */
+/** Returns the object of the response, and the object in its `data`. */
 function placesOf(body: Buffer): Fields[] {
   try {
     const json = parseJson(body, { maxDepth: MAX_DEPTH });
@@ -70,7 +70,7 @@ function failureOf(
     words.find((word) => REJECTIONS.has(word)) ?? (status === 401 ? 'invalid_client' : undefined);
   const code = said.find((each) => SHOWN_CODE.test(each));
   const named = retryAfterSeconds(headers.get('retry-after') ?? undefined, Date.now(), MAX_RETRY_AFTER_S);
-  // A 429 that names a wait limits the rate, whatever its words are. Only a refusal of credentials counts as one.
+  // A 429 that names a wait limits the rate, whatever its words are. Without a wait, a refusal of credentials is one.
   const isLimit = status === 429 && Boolean(named);
   if (rejection !== undefined && status < 500 && !isLimit)
     return new TokenFailure('rejected', rejection, { code });
@@ -83,12 +83,12 @@ function failureOf(
   });
 }
 
-/** The error of RFC 6749 that an `error` or a `code` means. This is the one place that knows which codes refuse credentials. */
+/** Returns the error of RFC 6749 that an `error` or a `code` means. Only this function knows which codes refuse credentials. */
 function wordOf(said: string, taught: MeaningOfCode): string {
   return CREDENTIAL_CODES.get(said) ?? taught(said) ?? (WORD.test(said) ? said : 'error_response');
 }
 
-/** The text of an `error` or a `code`; undefined where that says nothing, or success. */
+/** Returns the text of an `error` or a `code`. Undefined if it is empty or means success. */
 function textOf(value: unknown): string | undefined {
   const text = numberText(value) ?? (isText(value) ? value : undefined);
   return text === '0' ? undefined : text;

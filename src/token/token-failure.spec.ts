@@ -7,7 +7,7 @@ const unavailable = new TokenFailure('unavailable', 'no_answer', { ofEndpoint: t
 const rejected = new TokenFailure('rejected', 'invalid_grant');
 const noJitter = () => 0;
 
-/** The holds in seconds of this many failures in a row, each requested as soon as the hold before is over. */
+/** Returns the holds in seconds of this many failures in a row. Each request is made as soon as the hold before it ends. */
 function holds(failure: TokenFailure, times: number): number[] {
   let record: FailureRecord | undefined;
   let now = 0;

@@ -2,21 +2,21 @@ import { z } from 'zod';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 
 /**
- * There is no token to call the platform with. `unavailable`: the endpoint did not respond in time, or not as a token endpoint;
+ * There is no token for a call to the platform. `unavailable`: the endpoint did not respond in time, or not as a token endpoint.
  * `rejected`: it refused the credentials (RFC 6749 5.2). Nothing was sent to the platform's API.
  */
 export class TokenFailure extends Error implements LoggedFailure {
   override readonly name = 'TokenFailure';
-  /** In seconds: from `Retry-After`, or until the gateway asks again. */
+  /** The seconds from `Retry-After`, or until the gateway calls the endpoint again. */
   readonly retryAfter: number | undefined;
-  /** No principal can get a token: the endpoint could not be reached, or said so (429, 502 to 504). */
+  /** True if no principal can get a token: the endpoint could not be reached, or its status said so (429, 502 to 504). */
   readonly ofEndpoint: boolean;
-  /** The platform's own code, where the endpoint gave one. */
+  /** The platform's own code, if the endpoint sent one. */
   readonly code: string | undefined;
 
   constructor(
     readonly kind: 'unavailable' | 'rejected',
-    /** The endpoint's `error` where it gave one, else a word of the gateway. Never a secret. */
+    /** The endpoint's `error` if it sent one, or else a word of the gateway. It is never a secret. */
     readonly reason: string,
     details: {
       retryAfter?: number | undefined;
@@ -40,9 +40,9 @@ export class TokenFailure extends Error implements LoggedFailure {
 export const recordSchema = z.object({
   kind: z.enum(['unavailable', 'rejected']),
   reason: z.string().regex(/^[a-z_]{1,40}$/),
-  /** Whether the endpoint failed for every principal, not for one only. */
+  /** True if the endpoint failed for every principal, not for one only. */
   ofEndpoint: z.boolean(),
-  /** Failures of this kind in a row, without those that named a wait. */
+  /** The number of failures of this kind in a row, without those that named a wait. */
   count: z.int().min(0),
   /** The times within the last hour when the endpoint refused the credentials. */
   refusedAt: z.array(z.number()).max(3),
@@ -53,12 +53,13 @@ export type FailureRecord = Readonly<z.output<typeof recordSchema>>;
 const HOUR_MS = 3_600_000;
 const MAX_TRIES_AN_HOUR = 3;
 const MAX_UNAVAILABLE_MS = 60_000;
-/** Each further try waits longer, so that a wrong password does not lock the account on the platform. */
+/** The waits after refusals. Each further try waits longer, so that a wrong password does not lock the account on the platform. */
 const REJECTED_MS = [60_000, 900_000] as const;
 
 /**
- * The record after one more failure, and how long the gateway does not ask again: 1, 2, 4 … 60 s where there was no usable response
- * (a `Retry-After` wins), 60 s to 15 min and at most three times an hour where the credentials were refused.
+ * Returns the record after one more failure, and the time for which the gateway does not call the endpoint again. After an unusable
+ * response it is 1, 2, 4 … 60 s (a `Retry-After` wins). After refused credentials it is 60 s to 15 min, with at most three requests an
+ * hour.
  */
 export function afterFailure(
   before: FailureRecord | undefined,
@@ -84,7 +85,7 @@ export function afterFailure(
   return { record, holdMs: Math.round(Math.max(backoffMs, restOfHourMs)) };
 }
 
-/** How long the record is kept. After its hold it still has the number of failures, and what was refused in this hour. */
+/** Returns the time for which the record is kept. After its hold it still has the number of failures, and the refusals of this hour. */
 export function keptMs({ kind, refusedAt }: FailureRecord, holdMs: number): number {
   const countedMs = kind === 'rejected' ? holdMs : holdMs + 5 * 60_000;
   return refusedAt.length > 0 ? Math.max(HOUR_MS, countedMs) : countedMs;

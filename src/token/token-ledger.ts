@@ -4,14 +4,14 @@ import type { Changes, Entries, LedgerStore, TokenKeys } from './ledger-store.ts
 import type { AccessToken } from './principal.ts';
 import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
 
-/** The right to ask the endpoint. `save`, `fail` or `release` gives it back. */
+/** The right to call the endpoint. `save`, `fail` or `release` returns it. */
 export interface Permit {
   readonly ledger: TokenLedger;
   readonly keys: TokenKeys;
   readonly owner: string;
-  /** When it was given, by the ledger's clock. The token with the later stamp is the newer one. */
+  /** When the permit was given, by the ledger's clock. The token with the later stamp is the newer one. */
   readonly stamp: number;
-  /** The failures before, if any. */
+  /** The earlier failures, if any. */
   readonly failures: { readonly principal?: FailureRecord; readonly endpoint?: FailureRecord };
 }
 
@@ -22,16 +22,16 @@ export interface KeptToken {
 
 export type Claim =
   | ({ readonly kind: 'token' } & KeptToken)
-  /** Asking failed, and it is too early to ask again. */
+  /** The last request failed, and it is too early for another one. */
   | { readonly kind: 'failing'; readonly failure: FailureRecord; readonly retryInMs: number }
   | { readonly kind: 'busy' }
   | { readonly kind: 'permit'; readonly permit: Permit };
 
-/** How long a permit stays after its owner died. */
+/** The time for which a permit stays after its owner died. */
 const LOCK_MS = 10_000;
-/** How long a renewed token that was refused as well is kept: without it every request would ask for another one. */
+/** The time for which a renewed token is kept that was refused as well. Otherwise every request would ask for another one. */
 const HOLD_OFF_MS = 10_000;
-/** The gateway sets no hold as long as that. A longer one comes from a clock that was set back. */
+/** A hold that is longer than any that the gateway sets. It can only come from a clock that was set back. */
 const MAX_HOLD_MS = 2 * 3_600_000;
 
 const UNREADABLE: FailureRecord = {
@@ -43,20 +43,23 @@ const UNREADABLE: FailureRecord = {
 };
 
 /**
- * The tokens of a fleet: in Redis for all replicas, or in the process where there is no Redis. Each call is one atomic step. Times are
- * durations or readings of the store's own clock; no wall clock of a replica decides.
+ * The tokens of a fleet: in Redis for all replicas, or in the process if there is no Redis. Each call is one atomic step. Times are
+ * durations or readings of the store's own clock. No wall clock of a replica decides.
  *
- * A token is kept as `stamp:version:sealed`, a failure as `until:json`, a lock as the name of its owner. A value in any other form
- * counts as missing.
+ * A token is kept as `stamp:version:sealed`, a failure as `until:json`, a lock as the name of its owner. A value in any other form counts
+ * as missing.
  */
 export class TokenLedger {
-  /** Without `sealer` a token is kept as it is. */
+  /** Without `sealer` a token is stored unsealed. */
   constructor(
     private readonly store: LedgerStore,
     private readonly sealer?: SealedStore,
   ) {}
 
-  /** Returns the token unless it is the `stale` one (a version, or empty); else the right to ask for one, or the reason against it. */
+  /**
+   * Returns the token unless it is the `stale` one (a version, or empty). Otherwise it returns the permit to ask for a token, or the reason
+   * against it.
+   */
   claim(keys: TokenKeys, owner: string, stale: string): Promise<Claim> {
     return this.store.change<Claim>(keys, (entries, now) => {
       const changes: Changes = {};
@@ -64,7 +67,7 @@ export class TokenLedger {
       if (kept && kept.version !== stale && kept.endsInMs > 0) {
         const token = this.#open(keys, kept.sealed);
         if (token) return { result: { kind: 'token', token, endsInMs: kept.endsInMs } };
-        // It was sealed under a removed key, or not by the gateway.
+        // The token was sealed under a removed key, or not by the gateway.
         changes.token = null;
       }
       const [endpoint, principal] = [failureIn(entries.endpoint), failureIn(entries.failure)];
@@ -73,7 +76,7 @@ export class TokenLedger {
         if (retryInMs > 0 && retryInMs <= MAX_HOLD_MS)
           return { result: { kind: 'failing', failure: failure?.record ?? UNREADABLE, retryInMs }, changes };
       }
-      // Where the endpoint failed, one owner of all principals asks first.
+      // After a failure of the endpoint, one owner of all principals calls it first.
       const locks: ('lock' | 'probe')[] = endpoint ? ['lock', 'probe'] : ['lock'];
       if (!locks.every((lock) => isLeaseFree(entries[lock], owner)))
         return { result: { kind: 'busy' }, changes };
@@ -84,7 +87,7 @@ export class TokenLedger {
     });
   }
 
-  /** Keeps a token and forgets the failures. Where the ledger already has a newer one, it stays and is the result. */
+  /** Keeps a token and forgets the failures. If the ledger already has a newer one, that one stays and is the result. */
   save({ keys, owner, stamp }: Permit, token: AccessToken): Promise<KeptToken> {
     const text = JSON.stringify(token);
     const sealed = this.sealer?.seal(text, keys.token) ?? text;
@@ -101,13 +104,13 @@ export class TokenLedger {
     });
   }
 
-  /** Lets no owner ask for `holdMs`. Ignored where a newer token came meanwhile. */
+  /** Stops requests of all owners for `holdMs`. It is ignored if a newer token has arrived since. */
   fail({ keys, owner, stamp }: Permit, failure: FailureRecord, holdMs: number): Promise<void> {
     return this.store.change<void>(keys, (entries, now) => {
       const changes = released(entries, owner);
       if ((tokenIn(entries)?.stamp ?? 0) <= stamp) {
         const value = `${now + holdMs}:${JSON.stringify(failure)}`;
-        // The endpoint works where it refuses a principal.
+        // An endpoint that refuses a principal works.
         if (!failure.ofEndpoint) changes.endpoint = null;
         changes[failure.ofEndpoint ? 'endpoint' : 'failure'] = { value, lifeMs: keptMs(failure, holdMs) };
       }
@@ -115,7 +118,7 @@ export class TokenLedger {
     });
   }
 
-  /** Gives a permit back and records only that the endpoint responded. */
+  /** Returns a permit and records only that the endpoint responded. */
   release({ keys, owner }: Permit): Promise<void> {
     return this.store.change<void>(keys, (entries) => ({
       result: undefined,
@@ -124,8 +127,8 @@ export class TokenLedger {
   }
 
   /**
-   * The platform refused the token of that version; `again`: it is the second refusal in the same call. Drops the token where the
-   * ledger still has it. False: it stays, since the platform refused the renewed token as well a moment ago.
+   * Handles a token that the platform refused. `again` means the second refusal in the same call. The token is dropped if the ledger still
+   * has it. Returns false if it stays, because the platform refused the renewed token a moment ago as well.
    */
   refuse(keys: TokenKeys, version: string, again: boolean): Promise<boolean> {
     return this.store.change<boolean>(keys, (entries) => {
@@ -136,7 +139,7 @@ export class TokenLedger {
     });
   }
 
-  /** Drops what the ledger knows, because another ledger has newer data. */
+  /** Drops the entries of the ledger, because another ledger has newer data. */
   forget(keys: TokenKeys): Promise<void> {
     const changes = { token: null, failure: null, endpoint: null };
     return this.store.change<void>(keys, () => ({ result: undefined, changes }));
@@ -155,7 +158,7 @@ function tokenIn({ token }: Entries) {
     : undefined;
 }
 
-/** The record has no secret, so it is not sealed; therefore it is checked before use. */
+/** Reads a failure. The record contains no secret, so it is not sealed, and is therefore checked before use. */
 function failureIn(
   entry: Entries['failure'],
 ): { readonly until: number; readonly record?: FailureRecord } | undefined {

@@ -5,7 +5,9 @@ import type { TokenFailure } from './token-failure.ts';
 export interface TokenTrouble extends Pick<TokenFailure, 'kind' | 'reason'> {
   readonly principal: string;
   readonly of: Principal['kind'];
-  /** Until then no request is made, in ms since 1970; undefined where the credentials have changed since: the next call tries them. */
+  /**
+   * The time until which no request is made, in ms since 1970. Undefined if the credentials have changed since: the next call tries them.
+   */
   readonly retryAt: number | undefined;
 }
 
@@ -16,14 +18,14 @@ interface Failed {
   readonly retryAt: number;
 }
 
-/** An older failure of a user needs no operator, because nobody calls as that user any more. */
+/** The age at which a failure no longer needs an operator, because no calls are made as that user any more. */
 const MAX_AGE_MS = 3_600_000;
 
-/** The principals whose last request for a token failed. */
+/** Remembers the principals whose last request for a token failed. */
 export class TokenTroubles {
   readonly #failed = new Map<string, Failed>();
 
-  /** `keyOf` is another one where the credentials of a principal have changed. */
+  /** `keyOf` returns a different key after a change of a principal's credentials. */
   constructor(private readonly keyOf: (principal: Principal) => string) {}
 
   settle(principal: Principal, failure?: TokenFailure): void {

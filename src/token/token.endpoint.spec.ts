@@ -46,7 +46,7 @@ async function failureOf(of = endpoint()): Promise<TokenFailure> {
   throw new Error('was no token failure', { cause: outcome });
 }
 
-// With what Basic authentication and forms have to encode.
+// The key contains characters that Basic authentication and forms have to encode.
 const key = `${credential()}:+%/ é&=`;
 const secret = `${credential()}:+%/ é&=?#`;
 
@@ -233,7 +233,7 @@ describe('an endpoint that gives no token', () => {
     server.answer = (response) => raw(response, body, status, headers);
     const failure = await failureOf();
     expect(failure.kind).toBe('unavailable');
-    // Words of the protocol or of ours, never what the endpoint wrote.
+    // The reason is a word of the protocol or of the gateway, never a text of the endpoint.
     expect(failure.reason).toMatch(/^[a-z_]{1,40}$/);
     if (status >= 500) expect(failure.reason).toBe('server_error');
   });
@@ -355,7 +355,7 @@ describe("an application's secret in a file", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Knows one secret. */
+  /** Returns an endpoint that accepts one secret. */
   const accept = (right: string) => {
     server.answer = (response, asked, count) =>
       asked.form.get('client_secret') === right

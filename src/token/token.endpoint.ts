@@ -15,19 +15,22 @@ import { TokenFailure } from './token-failure.ts';
 const SECRET_FILE = 'UPSTREAM_APP_SECRET_FILE';
 const TIMEOUT_S = 5;
 const MAX_RESPONSE_BYTES = 64 * 1024;
-/** Node's codes for a content coding that cannot be undone: gzip and deflate, Brotli, Zstandard. */
+/** Node's codes for a content coding that cannot be decoded: gzip and deflate, Brotli, Zstandard. */
 const BROKEN_CODING = /^(Z_|ERR__|ZSTD_)/;
 
 interface Grant {
   readonly send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
-  /** Returns whose credentials a code refuses that the profile teaches as `credentials`. */
+  /** Whose credentials a code refuses, if the profile teaches the code as `credentials`. */
   readonly refused: RefusedCredentials;
 }
 
-/** Keeps nothing and repeats nothing, except that it tries the previous secret while the application's secret is being changed. */
+/**
+ * Sends requests for tokens. It keeps nothing and repeats nothing, except that it tries the previous secret while the application's secret
+ * is being changed.
+ */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
-  /** Called with every whole response before it is read. Must not throw. */
+  /** Receives every whole response before it is read. Must not throw. */
   seen: ((answer: TokenAnswer) => void) | undefined;
   #unfollow: (() => void) | undefined;
 
@@ -41,7 +44,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     const { appSecret, appSecretFile: path } = this.config;
     if (path === undefined) return;
     const take = () => appSecret.rotate(readSecret(path));
-    // The file is also read at once: it may have changed since the configuration was read.
+    // The file is also read at once, because it may have changed since the configuration was read.
     this.#unfollow = followFiles([path], take, () => {
       try {
         take();
@@ -62,7 +65,9 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     this.#unfollow?.();
   }
 
-  /** The application's own token for a scope, or a configured user's: by refresh token where there is one, else by password. */
+  /**
+   * Requests the application's token for a scope, or a configured user's. It uses the refresh token if there is one, or else the password.
+   */
   request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     if (principal.kind === 'application') {
       const scope = this.#scope(principal.scope);
@@ -76,7 +81,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       : this.refresh(refreshToken);
   }
 
-  /** Password grant (RFC 6749 4.3): OAuth 2.1 has dropped it, the platform demands it. */
+  /** Requests a token with a password (RFC 6749 4.3). OAuth 2.1 has dropped this grant, but the platform requires it. */
   login(username: string, password: string): Promise<AccessToken> {
     const form = { username, password, ...this.#scope(this.config.scopes.user) };
     return this.#grant({
@@ -85,7 +90,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** Refresh grant (RFC 6749 6). The response may carry another refresh token, which replaces this one. */
+  /** Requests a token with a refresh token (RFC 6749 6). The response may contain another refresh token, which replaces this one. */
   async refresh(refreshToken: string): Promise<AccessToken> {
     const token = await this.#grant({
       send: (client) => oauth.refreshTokenGrant(client, refreshToken),
@@ -143,7 +148,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
         dispatcher: this.pools.tokens,
       });
       const { status, headers } = response;
-      // The library checks a response strictly by RFC 6749, so it gets what the gateway has read.
+      // The library checks a response strictly by RFC 6749, so the gateway passes it the parts that it has read itself.
       const answer = { status, headers, body: await boundedBody(response) };
       this.seen?.(answer);
       const token = readTokenAnswer(answer, (code) =>

@@ -15,7 +15,7 @@ import { TokenStore } from './token.store.ts';
 
 const order: Principal = { kind: 'application', scope: 'auth_order' };
 const member: Principal = { kind: 'application', scope: 'auth_me' };
-/** Long enough for every test; a test that waits for it fails. */
+/** A wait that is long enough for every test. A test that waits for it fails. */
 const PATIENT_MS = 60_000;
 
 let server: TokenServer;
@@ -25,7 +25,7 @@ let metrics: Metrics;
 let manager: TokenManager;
 let appSecret: RotatingSecret;
 
-/** Time as the process sees it: it stands still until it is put forward. */
+/** The time of the process. It stands still until a test moves it. */
 let passedMs = 0;
 
 beforeAll(async () => {
@@ -127,7 +127,7 @@ describe('a token that serves', () => {
     expect(await tokenFor()).toBe('access_token_1');
     release();
     while ((await tokenFor()) === 'access_token_1') await setImmediate();
-    // Its life counts from its own arrival: the new one serves where the first has ended.
+    // The life of a token counts from its own arrival: the new one is valid when the first has ended.
     passedMs = 3_240_000 * 1.5;
     expect(await tokenFor()).toBe('access_token_2');
     expect(server.requests).toHaveLength(2);
@@ -223,7 +223,7 @@ describe('a failure', () => {
     expect(manager.troubles.map(({ retryAt }) => retryAt)).toEqual([undefined, undefined]);
     server.answer = issueTokens;
     await tokenFor(order);
-    // The token of one scope says nothing of the other's.
+    // The token of one scope does not tell anything about the token of another.
     expect(manager.troubles.map(({ principal }) => principal)).toEqual(['app:auth_me']);
     expect(manager.isFailing).toBe(true);
     await tokenFor(member);

@@ -14,12 +14,12 @@ import { type HeldToken, newOwner, type StoreClaim, TokenStore } from './token.s
 
 type Failing = Extract<Claim, { kind: 'failing' }>;
 
-/** How long the gateway waits after a failed renewal, while the old token still serves. */
+/** The wait after a failed renewal, while the old token is still valid. */
 const RENEWAL_PAUSE_MS = 1_000;
 
 /**
- * Decides when a token is requested. In the process one flight serves all waiters of a principal; a waiter whose time runs out does
- * not end the flight. Among replicas the ledger lets one ask. While a token serves, it is renewed in the background.
+ * Decides when a token is requested. In the process, one flight serves all waiters of a principal. A waiter whose time runs out does not
+ * end the flight. Among replicas, the ledger lets one call the endpoint. While a token is valid, it is renewed in the background.
  */
 @Injectable()
 export class TokenManager {
@@ -35,18 +35,21 @@ export class TokenManager {
     metrics.breakerState('tokens', 'closed');
   }
 
-  /** A usable token, at once where the process holds it, else within `waitMs`, or a {@link TokenFailure}. No call goes out without a token. */
+  /**
+   * Returns a usable token, at once if the process holds one. Otherwise it resolves within `waitMs`, or rejects with a {@link
+   * TokenFailure}. No call is sent without a token.
+   */
   get(principal: Principal, waitMs: number): AccessToken | Promise<AccessToken> {
     const held = this.store.getLocal(principal);
     if (!held) return this.#wait(principal, waitMs);
     if (performance.now() >= held.renewAt && !this.#flights.has(this.#flightOf(principal))) {
-      // A failure has no effect here: the old token still serves, and the failure was logged and counted.
+      // A failure has no effect here: the old token is still valid, and the failure was logged and counted.
       this.#fly(principal, held).catch(() => this.store.postpone(principal, RENEWAL_PAUSE_MS));
     }
     return held;
   }
 
-  /** The platform refused the token of that version. `again`, and when the token stays: see `refuse` of the ledger. */
+  /** Handles a token version that the platform refused. `refuse` of the ledger describes `again`, and when the token stays. */
   async refused(principal: Principal, version: string, again = false): Promise<void> {
     const dropped = await this.store.refuse(principal, version, again);
     this.metrics.tokenEvent(principal.kind, 'refused');
@@ -57,7 +60,7 @@ export class TokenManager {
     );
   }
 
-  /** Requests a token for a session, which keeps it itself. It is not requested while the endpoint is known to fail. */
+  /** Requests a token for a session, which keeps the token itself. Nothing is requested while the endpoint is known to fail. */
   async forSession(request: (endpoint: TokenEndpoint) => Promise<AccessToken>): Promise<AccessToken> {
     const owner = newOwner();
     const claim = await whenNotBusy(() => this.store.claimForSession(owner));
@@ -77,17 +80,17 @@ export class TokenManager {
     }
   }
 
-  /** Of each principal whose last request failed. */
+  /** Returns the failure of each principal whose last request failed. */
   get troubles(): TokenTrouble[] {
     return this.#troubles.all;
   }
 
-  /** Whether the application gets no token. One user's wrong password does not make the gateway degraded. */
+  /** True if the application gets no token. One user's wrong password does not make the gateway degraded. */
   get isFailing(): boolean {
     return this.#troubles.has('application');
   }
 
-  /** Call it when the users were read again: what failed before says nothing of their passwords now. */
+  /** Forgets failures. Call it when the users were read again, because earlier failures say nothing about their new passwords. */
   usersChanged(): void {
     this.#troubles.forget('user');
   }
@@ -107,7 +110,7 @@ export class TokenManager {
     return this.store.keysOf(principal).token;
   }
 
-  /** The one flight of a principal. `held`: the token that still serves and is to be replaced. */
+  /** Runs the one flight of a principal. `held` is the token that is still valid and is to be replaced. */
   #fly(principal: Principal, held?: HeldToken): Promise<HeldToken> {
     return this.#flights.run(this.#flightOf(principal), async () => {
       try {
@@ -166,7 +169,7 @@ export class TokenManager {
     }
   }
 
-  /** Makes one request by a permit. Where the endpoint failed before, the request shows whether it works again. */
+  /** Makes one request with a permit. If the endpoint failed before, the request shows whether it works again. */
   async #ask(permit: Permit, request: () => Promise<AccessToken>): Promise<AccessToken> {
     if (permit.failures.endpoint) this.metrics.breakerState('tokens', 'half-open');
     try {
@@ -180,7 +183,7 @@ export class TokenManager {
     }
   }
 
-  /** Uses the refresh token where there is one. Where the endpoint works and does not take it, the password follows. */
+  /** Uses the refresh token if there is one. If the endpoint works and refuses it, the password follows. */
   async #request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     try {
       return await this.endpoint.request(principal, refreshToken);
@@ -191,7 +194,7 @@ export class TokenManager {
     }
   }
 
-  /** The failure of an earlier request, for a caller that must not cause another one yet. */
+  /** Returns the failure of an earlier request, for a caller that must not cause another one yet. */
   #remembered(principal: Principal['kind'] | 'session', { failure, retryInMs }: Failing): TokenFailure {
     const { kind, reason, ofEndpoint } = failure;
     this.metrics.tokenEvent(principal, 'remembered');
@@ -200,14 +203,14 @@ export class TokenManager {
   }
 }
 
-/** Claims until no other owner is asking the endpoint. */
+/** Claims until no other owner is calling the endpoint. */
 async function whenNotBusy<T extends StoreClaim>(
   claim: () => Promise<T>,
 ): Promise<Exclude<T, { kind: 'busy' }>> {
   for (;;) {
     const claimed = await claim();
     if (claimed.kind !== 'busy') return claimed as Exclude<T, { kind: 'busy' }>;
-    // With jitter, because other replicas poll as well.
+    // The pause has jitter, because other replicas poll as well.
     await sleep(20 + 40 * Math.random());
   }
 }
@@ -218,7 +221,7 @@ function asFailure(error: unknown): TokenFailure {
     : new TokenFailure('unavailable', 'internal', { cause: error });
 }
 
-/** Returns the flight's result. Where the time of this waiter is over before, the waiter alone gets a failure. */
+/** Returns the flight's result. If the time of this waiter ends first, only this waiter gets a failure. */
 async function inWaitTime<T>(waitMs: number, flight: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {

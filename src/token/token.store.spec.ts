@@ -14,7 +14,10 @@ import { type FailureRecord, TokenFailure } from './token-failure.ts';
 import { type Permit, TokenLedger } from './token-ledger.ts';
 import { newOwner, TokenStore } from './token.store.ts';
 
-/** What keeps tokens: the ledger of a fleet on Redis, the one of a process alone, which follow the same rules, and the store before both. */
+/**
+ * The stores of tokens: the ledger of a fleet on Redis and the ledger of a process alone, which follow the same rules, and the store in
+ * front of both.
+ */
 
 const named = (name: string) => tokenKeys(`{env}:tok:${name}`, '{env}:tok:endpoint');
 const keys = named('app:auth_order');
@@ -85,7 +88,7 @@ async function permitFrom(
   return claim.permit;
 }
 
-/** Time passes for this process; the clock of Redis cannot be set, so there what waits for a time gets an earlier one. */
+/** Moves the time of this process. The clock of Redis cannot be set, so values there that wait for a time get an earlier one. */
 async function later(ms: number): Promise<void> {
   passedMs += ms;
   for (const key of [keys.failure, keys.endpoint]) {
@@ -134,7 +137,7 @@ describe.each<[string, () => Promise<TokenLedger>]>([
   it('never lets a late owner put an older token, or a failure, in the place of a newer token', async () => {
     const slow = await permitFrom(ledger, keys, 'slow');
     const newer = newToken();
-    // As if the lock of the slow owner had expired.
+    // This state is the same as if the lock of the slow owner had expired.
     await ledger.save({ ...slow, owner: 'quick', stamp: slow.stamp + 1 }, newer);
     expect(await ledger.save(slow, newToken())).toMatchObject({ token: newer });
     expect(await ledger.claim(keys, 'two', '')).toMatchObject({ kind: 'token', token: newer });
@@ -251,7 +254,7 @@ describe('time', () => {
       const [seconds, microseconds] = await direct.time();
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     };
-    /** The key is given this life by what is done. */
+    /** Expects that an action gives the key this life. */
     const expectLife = async (key: string, lifeMs: number, act: () => Promise<unknown>) => {
       const before = await redisNow();
       await act();
@@ -322,7 +325,7 @@ const shared = {
   UPSTREAM_APP_SECRET: credential(),
 };
 
-/** A store as in another process: with its own memory and connection. */
+/** Makes a store as another process would: with its own memory and connection. */
 async function newProcess(environment: Record<string, string> = {}) {
   const { upstream, redis: slice } = settings({ REDIS_URL: redis.url, ...shared, ...environment });
   const recorded = new RecordedLog();
@@ -340,13 +343,13 @@ async function permitOf(store: TokenStore, principal = order, stale = ''): Promi
   return claim.permit;
 }
 
-/** Saves a token as if the endpoint had given it. */
+/** Saves a token as if the endpoint had sent it. */
 async function obtained(store: TokenStore, token = newToken(), principal = order, stale = '') {
   await store.save(principal, await permitOf(store, principal, stale), token);
   return token;
 }
 
-/** The token that this process would use without asking the endpoint; undefined: it would have to ask. */
+/** Returns the token that this process would use without calling the endpoint. Undefined if it would have to call. */
 async function found(store: TokenStore, principal = order): Promise<AccessToken | undefined> {
   const claim = await store.claim(principal, newOwner());
   if (claim.kind === 'permit') await store.release(claim.permit);
@@ -366,7 +369,7 @@ describe('a token in the store of a process', () => {
     const token = await obtained(store);
     await obtained(store, newToken(), user);
     await store.fail(await permitOf(store, member), new TokenFailure('rejected', 'invalid_client'));
-    // One script needs all keys: in a cluster they are in one slot.
+    // One script needs all keys, so they must be in one slot of a cluster.
     const tags = [order, member].flatMap((each) => Object.values(store.keysOf(each)) as string[]);
     expect(new Set(tags.map((key) => /\{(.+?)\}/.exec(key)?.[1])).size).toBe(1);
     const names = await direct.keys('*');

@@ -19,12 +19,12 @@ export interface HeldToken extends AccessToken {
 type WithoutToken = Exclude<Claim, { kind: 'token' }>;
 export type StoreClaim = { readonly kind: 'token'; readonly token: HeldToken } | WithoutToken;
 
-/** A process sees another replica's renewal after this time at the latest. */
+/** The longest time until a process sees the renewal of another replica. */
 const MAX_LOCAL_MS = 60_000;
 
 /**
- * Keeps tokens in the process (first level) and in the ledger of the fleet (second level: Redis). While Redis is away the process
- * uses its own tokens and its own ledger. A store that fails is no error for a caller.
+ * Keeps tokens in the process (first level) and in the ledger of the fleet (second level: Redis). While Redis is away, the process uses its
+ * own tokens and its own ledger. A failure of a store is no error for a caller.
  */
 @Injectable()
 export class TokenStore {
@@ -57,14 +57,17 @@ export class TokenStore {
     return held && now < held.until && now < held.token.endsAt ? held.token : undefined;
   }
 
-  /** One step towards a token that is not the `stale` one. `owner` names the attempt that would ask the endpoint. */
+  /** Takes one step towards a token that is not the `stale` one. `owner` names the attempt that would call the endpoint. */
   async claim(principal: Principal, owner: string, stale = ''): Promise<StoreClaim> {
     const keys = this.keysOf(principal);
     const claim = await this.#claim(keys, owner, stale);
     return claim.kind === 'token' ? { kind: 'token', token: this.#hold(keys, principal, claim) } : claim;
   }
 
-  /** A step towards the token of a session, which this store does not keep. Only failures of the endpoint count, and no owner waits for another. */
+  /**
+   * Takes a step towards the token of a session, which this store does not keep. Only failures of the endpoint count, and no owner waits
+   * for another.
+   */
   claimForSession(owner: string): Promise<WithoutToken> {
     return this.#claim(this.#keysNamed(`once:${owner}`), owner, '') as Promise<WithoutToken>;
   }
@@ -79,7 +82,7 @@ export class TokenStore {
     return this.#hold(keys, principal, saved);
   }
 
-  /** Records the failure and returns for how many ms no owner asks again. */
+  /** Records the failure. Returns the ms for which no owner calls the endpoint again. */
   async fail(permit: Permit, failure: TokenFailure): Promise<number> {
     const before = failure.ofEndpoint ? permit.failures.endpoint : permit.failures.principal;
     const { record, holdMs } = afterFailure(before, failure, permit.stamp);
@@ -92,12 +95,12 @@ export class TokenStore {
     return holdMs;
   }
 
-  /** The endpoint has responded, and this store keeps nothing of the response. */
+  /** Records that the endpoint has responded. This store keeps nothing of the response. */
   async release(permit: Permit): Promise<void> {
     await permit.ledger.release(permit).catch((error: unknown) => this.#missed('release', error));
   }
 
-  /** See {@link TokenLedger.refuse}. */
+  /** Handles a refused token as {@link TokenLedger.refuse} does. */
   async refuse(principal: Principal, version: string, again: boolean): Promise<boolean> {
     const keys = this.keysOf(principal);
     const dropped = await (this.#shared ?? this.#memory)
@@ -110,14 +113,14 @@ export class TokenStore {
     return dropped;
   }
 
-  /** Delays the renewal of a token that still serves. */
+  /** Delays the renewal of a token that is still valid. */
   postpone(principal: Principal, ms: number): void {
     const key = this.keysOf(principal).token;
     const held = this.#local.get(key);
     if (held) this.#local.set(key, { ...held, token: { ...held.token, renewAt: performance.now() + ms } });
   }
 
-  /** The keys of a token. Another platform, user, password, scope or secret gives other keys, without earlier failures. */
+  /** Returns the keys of a token. Another platform, user, password, scope or secret results in other keys, without earlier failures. */
   keysOf(principal: Principal): TokenKeys {
     const secret = this.config.appSecret.reveal();
     const known = this.#keys.get(principal);
@@ -162,7 +165,7 @@ export class TokenStore {
     }
   }
 
-  /** The age of the oldest token of each kind of principal, in seconds. */
+  /** Returns the age of the oldest token of each kind of principal, in seconds. */
   #ages(): Map<string, number> {
     const ages = new Map<string, number>();
     const now = performance.now();
