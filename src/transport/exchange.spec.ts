@@ -89,7 +89,7 @@ async function failureOf(call: Promise<AxiosResponse<Buffer>>): Promise<Transpor
   throw new Error('was no transport error', { cause: outcome });
 }
 
-/** Writes each piece in a turn of its own. */
+/** Writes each piece in its own turn of the event loop. */
 async function inPieces(socket: Socket, pieces: readonly string[]): Promise<void> {
   socket.setNoDelay();
   for (const piece of pieces) {
@@ -245,7 +245,7 @@ describe('provably not sent', () => {
   });
 
   it('is a request that gets no connection in time', async () => {
-    // The server accepts but never responds to the TLS handshake, which is part of connecting.
+    // The server accepts the connection but never responds to the TLS handshake, which is part of connecting.
     const via = poolsFor(server.origin.replace('http', 'https'), 100).route('memberReads');
     expect(await failureOf(send({ via, body: '{}' }))).toMatchObject({
       kind: 'connect-timeout',
@@ -371,7 +371,7 @@ describe('the deadline', () => {
     );
     const took = performance.now() - started;
     expect(took).toBeGreaterThan(2_490);
-    // A deadline of a part of the exchange would begin anew again and again, or be one of undici's, of minutes.
+    // A deadline for a part of the exchange would begin again with each part, or be one of undici's, of minutes.
     expect(took).toBeLessThan(25_000);
     await Promise.all(server.connections.map(({ socket }) => whenClosed(socket)));
   });

@@ -5,21 +5,21 @@ import { edge } from '../shared/edge.ts';
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** Ends the exchange when its caller has gone. It is not axios' `signal`, which makes other errors. */
+    /** Ends the exchange when its caller has hung up. It differs from axios' `signal`, which causes other errors. */
     abandon?: AbortSignal;
     /**
-     * For a request that must not be sent twice: called on a connected socket, right before the first byte. Where it rejects, the
-     * call fails with that error. Resolves with the `performance.now()` from which the confirmation counts. A response after the
-     * deadline is kept: {@link TransportError.late}.
+     * Confirms a request that must not be sent twice. It runs on a connected socket, right before the first byte. If it rejects, the call
+     * fails with that error. Resolves with the `performance.now()` from which the confirmation counts. A response after the deadline is
+     * kept: {@link TransportError.late}.
      */
     confirm?: () => Promise<number>;
   }
 }
 
 /**
- * The exchange ended without a whole response. `sent` is false only when provably no byte of the request left the process.
- * `too-large`: the response exceeded its limit, and the gateway cut it off. `abandoned`: the caller has gone. `delayed`: the process
- * was busy for too long before it could send, so it must not send any more.
+ * The exchange ended without a whole response. `sent` is false only when provably no byte of the request left the process. `too-large`: the
+ * response exceeded its limit, and the gateway cut it off. `abandoned`: the caller has hung up. `delayed`: the process was busy for too
+ * long before it could send, so it must not send any more.
  */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
@@ -36,27 +36,27 @@ export class TransportError extends Error {
       | 'abandoned',
     readonly sent: boolean,
     cause?: unknown,
-    /** The result of an exchange after its deadline, where it must not be lost: a response, or another TransportError. */
+    /** The result of an exchange after its deadline, if it must not be lost: a response, or another TransportError. */
     readonly late?: Promise<AxiosResponse<Buffer>>,
   ) {
     super(kind, { cause });
   }
 }
 
-/** An older confirmation is not valid: the owner of the order may have lost its claim since. */
+/** The time for which a confirmation is valid. The owner of the order may lose its claim after it. */
 const CONFIRMED_FOR_MS = 100;
-/** How long the gateway waits after the deadline for a response that must not be lost. */
+/** The time after the deadline for which the gateway waits for a response that must not be lost. */
 const LATE_MS = 5 * 60_000;
 
 type Response = AxiosResponse<Buffer>;
 
 /**
- * One request and its response. It knows what no HTTP client reports: whether a byte may have left. undici calls `onRequestStart` on
- * a connected socket directly before it writes. After a failure before that, the request was provably not sent. A request whose
- * time is over is stopped there.
+ * One request and its response. It knows whether a byte may have left, which no HTTP client reports. undici calls `onRequestStart` on a
+ * connected socket directly before it writes. After a failure before that, the request was provably not sent. A request whose time has
+ * ended is stopped there.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Called when the caller has a response or a failure, and again at the end of the exchange where that is later. */
+  /** Runs when the caller has a response or a failure, and again at the end of the exchange if that is later. */
   onResult: (how: 'response' | 'failure') => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #isOver = false;
@@ -74,7 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     readonly config: InternalAxiosRequestConfig,
-    /** All running exchanges, of which this is one until it ends. */
+    /** All running exchanges, including this one until it ends. */
     underWay: PassingSet<Exchange>,
     private resolve: (response: Response) => void,
     private reject: (error: unknown) => void,
@@ -90,22 +90,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#isOver;
   }
 
-  /** Whether its caller already has the timeout, and the gateway still waits for the response. */
+  /** True if its caller already has the timeout, and the gateway still waits for the response. */
   get isLate(): boolean {
     return this.#isLate;
   }
 
-  /** Ends it now, in the same way as its deadline. */
+  /** Ends the exchange now, in the same way as its deadline. */
   timeUp(): void {
     this.#fail('timeout');
   }
 
-  /** `confirm` has resolved with that time. The confirmation is valid for a moment only. */
+  /** Accepts the time with which `confirm` has resolved. The confirmation is valid for a moment only. */
   confirmed(at: number | undefined): void {
     this.#confirmedAt = at;
   }
 
-  /** `confirm` has rejected with `error`: the request was not sent and must not be. */
+  /** Accepts the error with which `confirm` has rejected: the request was not sent and must not be. */
   refused(error: unknown): void {
     if (this.#settle()) this.reject(error);
   }
@@ -133,7 +133,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
     if (this.#size > (this.config.maxContentLength ?? Infinity)) return this.#fail('too-large');
-    // The response to a write says what the write did, so it is never given up.
+    // The response to a write says what the write did, so it is never abandoned.
     if (this.budget && this.config.method?.toUpperCase() === 'GET') {
       const held = this.budget.grow(this.#held, this.#size);
       if (held === undefined) return this.#fail('abandoned', new Error('large responses fill the budget'));
@@ -162,11 +162,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#size);
   }
 
-  /** The caller gets the timeout. A request that was sent and must not be lost goes on, and its response settles `late`. */
+  /** Passes the timeout to the caller. A request that was sent and must not be lost goes on, and its response settles `late`. */
   #deadline(): void {
     if (!this.#sent || !this.config.confirm) return this.timeUp();
     const late = Promise.withResolvers<Response>();
-    // Without this handler a rejection of `late` that no code awaits would end the process.
+    // Without this handler, a rejection of `late` that no code awaits would end the process.
     late.promise.catch(() => undefined);
     const tell = this.reject;
     this.resolve = late.resolve;
@@ -211,18 +211,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A response up to this size is not counted, so that large responses do not delay small ones. */
+/** The size up to which a response is not counted, so that large responses do not delay small ones. */
 const FREE_BYTES = 256 * 1024;
-/** Enough for four of the largest responses, or for thirty lists of an enterprise with 5,000 assets. */
+/**
+ * The most bytes of all large responses. They are enough for four of the largest, or for thirty lists of an enterprise with 5,000 assets.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Bounds the total memory of all large responses that are being received. */
+/** Limits the total memory of all large responses that are being received. */
 export class ResponseBudget {
   #held = 0;
 
   constructor(private readonly maxBytes = MAX_BYTES) {}
 
-  /** Lets a response grow to `size`; `held` is its share so far. Returns its new share, or undefined where the budget is used up. */
+  /** Lets a response grow to `size`. `held` is its share so far. Returns its new share, or undefined if the budget is used up. */
   grow(held: number, size: number): number | undefined {
     if (size <= FREE_BYTES) return held;
     if (this.#held - held + size > this.maxBytes) return undefined;

@@ -3,9 +3,9 @@ import { buildConnector, errors } from 'undici';
 import { ResponseFrame } from './response-frame.ts';
 
 /**
- * Opens the connections of the gateway's HTTP clients. undici takes a 100 that it did not ask for as the end of the connection, although
- * it passes over every other interim response (RFC 9110 15.2). On these connections it reads each 100 as a 102. undici also has no limit
- * for interim responses, status lines and the frame of chunks, so a connection is ended when a response has too many of these bytes.
+ * Opens the connections of the gateway's HTTP clients. undici ends the connection at a 100 that it did not request, although it skips every
+ * other interim response (RFC 9110 15.2). On these connections it reads each 100 as a 102. undici also has no limit for interim responses,
+ * status lines and the frame of chunks, so a connection is ended when a response has too many of these bytes.
  */
 export function openConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options);
@@ -17,7 +17,7 @@ export function openConnector(options: buildConnector.BuildOptions): buildConnec
     });
 }
 
-/** Sees, and changes, the bytes as undici takes them from the socket. */
+/** Reads and changes the bytes while undici reads them from the socket. */
 function followResponses(socket: Socket): void {
   const read = socket.read.bind(socket);
   let frame = new ResponseFrame();
@@ -25,7 +25,7 @@ function followResponses(socket: Socket): void {
   socket.read = (size?: number): unknown => {
     const chunk = read(size) as Buffer | null;
     if (chunk === null) return null;
-    // No request is sent before the response to the last one has ended, so a next response begins after a further request.
+    // No request is sent before the last response has ended, so a further request marks the beginning of the next response.
     if (frame.mayBeOver && socket.bytesWritten !== written) frame = new ResponseFrame();
     written = socket.bytesWritten;
     frame.follow(chunk);

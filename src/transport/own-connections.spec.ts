@@ -47,7 +47,7 @@ interface Call {
   readonly underWay?: PassingSet<Exchange>;
 }
 
-/** A confirmation that stays valid on the slowest machine. How long one is valid is tested by itself (P8). */
+/** Returns a confirmation that stays valid on the slowest machine. Another test (P8) measures how long a confirmation is valid. */
 const valid = () => performance.now() + LONG_MS;
 const yes = () => Promise.resolve(valid());
 
@@ -64,7 +64,7 @@ async function failureOf(call: Promise<AxiosResponse<Buffer>>): Promise<Transpor
   throw new Error('was no transport error', { cause: outcome });
 }
 
-/** Gives events that are due time to come: a pause of the whole process does not shorten it. */
+/** Waits for due events. A pause of the whole process does not shorten the wait. */
 async function moment(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await sleep(5);
 }
@@ -138,7 +138,7 @@ describe('before the first byte', () => {
   it('P8 a confirmation older than 100 ms is not valid: the process was busy in between', async () => {
     const confirm = () => {
       const given = Promise.resolve(performance.now());
-      // Blocks after the call got the confirmation and before it has written.
+      // The process blocks after the call got the confirmation and before it has written.
       void given.then(() => undefined).then(() => queueMicrotask(() => blockFor(150)));
       return given;
     };
@@ -235,7 +235,7 @@ describe('a response after the deadline', () => {
     return { socket: sockets[0] as Socket, answer: failure.late as Promise<AxiosResponse<Buffer>> };
   }
 
-  /** An order that was sent before its deadline; on a slow machine it is placed again with more time until it was. */
+  /** Returns the failure of an order that was sent before its deadline. On a slow machine the order is placed again, with more time. */
   async function placeLate(call: Call): Promise<TransportError> {
     for (let timeout = 300; ; timeout *= 2) {
       const failure = await failureOf(place({ ...call, timeout }));

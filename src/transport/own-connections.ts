@@ -4,23 +4,23 @@ import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import type { Exchange } from './exchange.ts';
 import { edge } from '../shared/edge.ts';
 
-/** How many late responses the gateway waits for at once. Beyond that it gives up the oldest, because each holds a connection. */
+/** The most late responses for which the gateway waits at once. Beyond that it abandons the oldest one, because each holds a connection. */
 const MAX_LATE = 256;
 
-/** The client does not take an error of this class for a failure. */
+/** An error of this class, which the client does not treat as a failure. */
 const COMPLETE = new errors.InformationalError('the response is complete');
 
 interface Limits {
-  /** Exchanges whose callers wait. More exchanges queue, each until its own deadline. */
+  /** The number of exchanges whose callers wait. More exchanges queue, each until its own deadline. */
   readonly connections: number;
   readonly connect: buildConnector.connector;
   readonly maxHeaderSize: number;
 }
 
 /**
- * Opens a new connection for each request, and never reuses or replaces it. An idle connection that closes during the send would
- * leave the outcome of an order unknown, and a second attempt by the HTTP client would place it twice. `confirm` is the last step
- * before the first byte.
+ * Opens a new connection for each request, and never reuses or replaces it. An idle connection that closes during the send would leave the
+ * outcome of an order unknown, and a second attempt by the HTTP client would place it twice. `confirm` is the last step before the first
+ * byte.
  */
 export class OwnConnections {
   readonly #target: buildConnector.Options;
@@ -48,7 +48,7 @@ export class OwnConnections {
     exchange.onResult = leave;
   }
 
-  /** Refuses new exchanges, ends late ones, and waits for those whose callers wait. */
+  /** Refuses new exchanges, ends late ones, and waits for the exchanges of waiting callers. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
@@ -64,9 +64,9 @@ export class OwnConnections {
     exchange.onResult = (how) => {
       exchange.onResult = () => this.#late.delete(exchange);
       if (exchange.isLate) this.#keep(exchange);
-      // After the send the client owns the connection and ends it with the exchange. After a response it would make an error for that,
-      // which no code reads and which costs as much as the rest of the connection. So the connection is closed here, with one error
-      // for all.
+      // After the send, the client owns the connection and ends it with the exchange. After a response it would create an error for that,
+      // which no code reads and which costs as much as the rest of the connection. So the connection is closed here, with one error for
+      // all.
       if (!isSent) own?.destroy();
       else if (how === 'response') own?.destroy(COMPLETE);
       this.#leave();
@@ -113,11 +113,11 @@ async function confirm(exchange: Exchange): Promise<void> {
   }
 }
 
-/** Returns this socket once and then no other: a client that lost its connection would open the next one by itself. */
+/** Returns this socket once and never another one, because a client that lost its connection would open the next one by itself. */
 function onlyOnce(socket: Socket): buildConnector.connector {
   let isTaken = false;
   return (_, callback) => {
-    // Bytes that came before the request was sent cannot be its response.
+    // Bytes that arrived before the request was sent cannot be its response.
     const isSpoilt = socket.destroyed || socket.readableEnded || socket.readableLength > 0;
     const failure = isTaken || isSpoilt ? new Error('the connection is gone') : undefined;
     isTaken = true;

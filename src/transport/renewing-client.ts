@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Agent, type buildConnector, Client, type Dispatcher, errors, Pool } from 'undici';
 
-/** A connection takes requests for this time, or up to half longer, so that not all of them are renewed at once. */
+/** The time for which a connection accepts requests. It is up to half longer for some, so that not all connections are renewed at once. */
 const LIFE_MS = 2 * 60_000;
 const JITTER = 0.5;
 
@@ -9,7 +9,10 @@ interface Options extends Omit<Pool.Options, 'connect' | 'factory'> {
   readonly connect: buildConnector.connector;
 }
 
-/** A pool whose connections live for a few minutes. The name of the server is resolved for each connection, and may have moved. */
+/**
+ * Makes a pool whose connections live for a few minutes. The name of the server is resolved for each connection, because the server may
+ * have moved.
+ */
 export function renewingPool(origin: string | URL, options: Options): Pool {
   return new Pool(origin, {
     ...options,
@@ -17,7 +20,7 @@ export function renewingPool(origin: string | URL, options: Options): Pool {
   });
 }
 
-/** The same for several servers. */
+/** Makes an agent with such a pool for each of several servers. */
 export function renewingAgent({ connect, ...options }: Options): Agent {
   return new Agent({ ...options, factory: (origin, own) => renewingPool(origin, { ...own, connect }) });
 }
@@ -36,7 +39,7 @@ class RenewingClient extends Client {
     this.#current = current;
   }
 
-  /** Ends a connection that is too old and has no request. The client opens the next one for this request. */
+  /** Ends a connection that is too old and has no request. The client then opens the next one for this request. */
   override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { socket, endsAt } = this.#current;
     if (performance.now() >= endsAt && this.stats.running === 0) {

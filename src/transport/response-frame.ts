@@ -1,6 +1,9 @@
 const [CR, LF, ZERO, TWO] = [0x0d, 0x0a, 0x30, 0x32] as const;
 
-/** A response may have this many bytes more outside its body than in it. Small chunks need many sizes, so the limit grows with the body. */
+/**
+ * The most bytes that a response may have outside its body in addition to the size of its body. Small chunks need many sizes, so the limit
+ * grows with the body.
+ */
 const MAX_FRAME_BYTES = 64 * 1024;
 /** The status line of an interim response; `x` is any byte. */
 const INTERIM = Buffer.from('HTTP/1.x 1xx');
@@ -10,24 +13,24 @@ const CHUNKED = /\ntransfer-encoding[ \t]*:(?:[^\n]|\n[ \t])*chunked/i;
 type Part = 'status' | 'fields' | 'size' | 'extension' | 'data' | 'data-end' | 'trailers' | 'rest';
 
 /**
- * Follows the bytes of one response, and counts those that are not of its body: heads before the final one, status line and fields, sizes
- * and extensions of chunks. undici limits the fields of one head only.
+ * Follows the bytes of one response, and counts those outside of its body: heads before the final one, status line and fields, sizes and
+ * extensions of chunks. undici limits the fields of one head only.
  */
 export class ResponseFrame {
   #part: Part = 'status';
   #frameBytes = 0;
   #bodyBytes = 0;
-  /** How many bytes have matched the status line of an interim response. */
+  /** The number of bytes that have matched the status line of an interim response. */
   #matched = 0;
   #hasZero = false;
   #isFinal = false;
   #lineEnds = 0;
-  /** The final head so far. */
+  /** The part of the final head that has arrived. */
   #head = '';
   /** The bytes of the current chunk that have not arrived yet. */
   #left = 0;
 
-  /** Whether the next bytes may be of another response. */
+  /** True if the next bytes may belong to another response. */
   get mayBeOver(): boolean {
     return this.#part === 'rest';
   }
@@ -36,7 +39,7 @@ export class ResponseFrame {
     return this.#frameBytes > MAX_FRAME_BYTES + this.#bodyBytes;
   }
 
-  /** Reads each 100 as a 102 in these bytes, which it changes. */
+  /** Changes each 100 in these bytes to a 102. */
   follow(bytes: Buffer): void {
     for (let at = 0; at < bytes.length && this.#part !== 'rest' && !this.isTooLong;)
       if (this.#part === 'data') at += this.#skipData(bytes.length - at);
@@ -55,7 +58,7 @@ export class ResponseFrame {
     return skipped;
   }
 
-  /** Whether this byte is the last digit of the status 100. */
+  /** True if this byte is the last digit of the status 100. */
   #endsContinue(byte: number): boolean {
     switch (this.#part) {
       case 'status':
@@ -85,7 +88,7 @@ export class ResponseFrame {
     return isContinue;
   }
 
-  /** An empty line ends a head, and the trailers. */
+  /** Handles an empty line, which ends a head or the trailers. */
   #endsFields(byte: number): boolean {
     if (byte !== CR) this.#lineEnds = byte === LF ? this.#lineEnds + 1 : 0;
     return this.#lineEnds === 2;
@@ -105,7 +108,7 @@ export class ResponseFrame {
     else this.#part = 'extension';
   }
 
-  /** Of a size with its extension, or of the data of a chunk. */
+  /** Ends the line of a size with its extension, or of the data of a chunk. */
   #endLine(): void {
     if (this.#part === 'data-end') this.#part = 'size';
     else if (this.#left > 0) this.#part = 'data';

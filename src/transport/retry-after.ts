@@ -1,9 +1,12 @@
 const MAX_RETRY_AFTER_SECONDS = 60;
-/** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone also takes words and bare years. */
+/** The three forms of an HTTP date (RFC 9110 5.6.7). `Date.parse` alone also accepts words and bare years. */
 const HTTP_DATE =
   /^[A-Z][a-z]{2,8},? (\d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} [\d:]{8} GMT|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
-/** RFC 9110 10.2.3: seconds or a date, else absent. Bounded, so that no route is closed for years. `now`: ms since the epoch. */
+/**
+ * Reads `Retry-After` (RFC 9110 10.2.3): seconds or a date. Any other value counts as absent. The result is limited, so that no route is
+ * closed for years. `now` is in ms since the epoch.
+ */
 export function retryAfterSeconds(
   header: string | string[] | undefined,
   now = Date.now(),

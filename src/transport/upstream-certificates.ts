@@ -5,7 +5,7 @@ import { firstEnd } from '../config/followed-certificates.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { Metrics } from '../observability/metrics.ts';
 
-/** Follows the files of the certificates for connections to the platform; the pools take them when they open a connection. */
+/** Follows the files of the certificates for connections to the platform. The pools use the current ones when they open a connection. */
 @Injectable()
 export class UpstreamCertificates implements OnModuleInit, OnApplicationShutdown {
   #unfollow: (() => void) | undefined;

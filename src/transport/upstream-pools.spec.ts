@@ -19,7 +19,7 @@ afterEach(() => {
   server.close();
 });
 
-/** Connects once to a server with this certificate and returns what the metrics say about TLS. */
+/** Connects once to a server with this certificate, and returns the metrics about TLS. */
 async function measured(identity: 'good' | 'expired'): Promise<string[]> {
   setDefaultCACertificates([certificates.ca]);
   server = createServer(certificates[identity], (socket) => socket.on('error', () => undefined).end());

@@ -29,12 +29,15 @@ interface TlsSocket {
   getPeerCertificate(): { readonly valid_to?: string };
 }
 
-/** Sends requests: on a pool of shared connections, or on a new connection for each request. */
+/** A way to send requests: on a pool of shared connections, or on a new connection for each request. */
 export interface Route {
   dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): unknown;
 }
 
-/** Of each group of operations, so that a stalled group takes none from the others. There are more reads than writes. */
+/**
+ * The number of connections of each group of operations, so that a stalled group uses none of the others'. There are more reads than
+ * writes.
+ */
 export const connections = {
   orderReads: 128,
   orders: 64,
@@ -44,12 +47,12 @@ export const connections = {
 } as const;
 export type GroupName = keyof typeof connections;
 
-/** The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
+/** The largest response. The platform sends all assets of an enterprise at once: 30,000 of them are 16 MiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
- * The only connections to the platform. undici's pools follow no redirects and use no proxies. Each order has its own connection.
- * HTTP/2 is off: there one connection carries many requests, so it would not tell whether one of them left.
+ * The only connections to the platform. undici's pools follow no redirects and use no proxies. Each order has its own connection. HTTP/2 is
+ * off, because one of its connections carries many requests and would not tell whether a particular one has left.
  */
 @Injectable()
 export class UpstreamPools implements OnApplicationShutdown {
@@ -97,9 +100,9 @@ export class UpstreamPools implements OnApplicationShutdown {
 }
 
 /**
- * Nest's `HttpService` on these connections. While nobody has registered an interceptor with `axiosRef`, `request` passes its configuration
- * to the adapter unchanged: merging it with axios' defaults and transforms takes longer than the exchange itself, every status is a
- * response, and the body stays bytes (decisions 5 and 16). The other methods go through axios to the same adapter.
+ * Nest's `HttpService` on these connections. While no interceptor is registered with `axiosRef`, `request` passes its configuration to the
+ * adapter unchanged: merging it with axios' defaults and transforms takes longer than the exchange itself, every status is a response, and
+ * the body stays bytes (decisions 5 and 16). The other methods use the same adapter through axios.
  */
 @Injectable()
 export class UndiciHttpService extends HttpService {
@@ -129,14 +132,14 @@ export class UndiciHttpService extends HttpService {
   }
 }
 
-/** Whether an interceptor is registered. Axios puts null in the place of one that was ejected. */
+/** True if an interceptor is registered. Axios replaces an ejected interceptor with null. */
 function isUsed({ handlers = [] }: { readonly handlers?: readonly unknown[] }): boolean {
   return handlers.some((handler) => handler !== null);
 }
 
 /**
- * `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts with every
- * byte); `config.maxContentLength` is the largest body in bytes; `config.url` is a path. The data of the response is a Buffer.
+ * Makes an adapter of axios. `config.timeout` is the time for the whole exchange in ms, body included (undici's own body timeout restarts
+ * with every byte). `config.maxContentLength` is the largest body in bytes. `config.url` is a path. The data of the response is a Buffer.
  * Rejects with a TransportError, never with an AxiosError. `underWay` holds the running exchanges.
  */
 export function undiciAdapter(
@@ -170,8 +173,8 @@ function pathOf(config: InternalAxiosRequestConfig): string {
 }
 
 /**
- * Opens connections for undici, with the certificates of that moment, and tells the metrics when the server's certificate ends and when
- * TLS is refused.
+ * Opens connections for undici, with the current certificates. It tells the metrics when the server's certificate ends and when TLS is
+ * refused.
  */
 export function watchedConnector(
   server: TlsServer,
@@ -184,7 +187,7 @@ export function watchedConnector(
   return (options, callback) => {
     if (certificates && certificates.current !== shown) {
       shown = certificates.current;
-      // A new one: the last one remembers TLS sessions, which would still be those of the last certificate.
+      // A new connector is needed: the last one remembers TLS sessions, which would still belong to the last certificate.
       connect = connector(connectTimeoutMs, shown);
     }
     connect(options, (...[error, socket]) => {
@@ -203,10 +206,10 @@ export function watchedConnector(
 function connector(timeout: number, shown?: Certificates): buildConnector.connector {
   return openConnector({
     timeout,
-    // Set explicitly, because an environment variable can turn Node's default off.
+    // This option is set explicitly, because an environment variable can turn Node's default off.
     rejectUnauthorized: true,
     allowH2: false,
-    // Made once: reading the files' content for each connection costs more than the connection.
+    // The context is made once, because reading the files' content for each connection costs more than the connection.
     ...(shown && { secureContext: secureContextOf(shown) }),
   });
 }
