@@ -7,24 +7,32 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 
 /**
- * The limit of requests of callers without a response. A burst of 1,000, and the calls of one stalled group of operations (see
+ * The limit of callers' requests that wait for a response. A burst of 1,000, and the calls of one stalled group of operations (see
  * OperationGroup), are far below.
  */
 const MAX_IN_FLIGHT = 2 * MAX_IN_FLIGHT_OF_ONE;
-/** At this delay every response is late, and health checks fail. No garbage collection takes that long. */
+/** The largest accepted delay. With it every response is late, and health checks fail. No garbage collection takes that long. */
 const MAX_LAG_MS = 1_000;
-/** Beyond it V8 spends its time on garbage collection, and then crashes with all requests in flight. */
+/**
+ * The largest accepted share of the heap. Beyond it V8 spends its time on garbage collection, and then crashes with all requests in flight.
+ */
 const MAX_HEAP_SHARE = 0.85;
-/** Buffers, connections and V8's heap together. Beyond it the next burst may make the system end the process. */
+/**
+ * The largest accepted share of the memory: buffers, connections and V8's heap together. Beyond it the next burst may make the system end
+ * the process.
+ */
 const MAX_MEMORY_SHARE = 0.85;
 const SAMPLE_MS = 250;
-/** One sample is not enough: a pause is over when it is seen, the start of a burst lasts for two samples, and a full heap may be garbage. */
+/**
+ * The number of samples in a row that count. One sample is not enough: a pause has ended when it is seen, the start of a burst lasts for
+ * two samples, and a full heap may be garbage.
+ */
 const IN_A_ROW = 3;
 
 const MIB = 1024 * 1024;
-/** The limit of V8's semi-spaces that the options of Node set (src/start.sh), or else the largest that V8 takes by itself. */
+/** The limit of V8's semi-spaces that the options of Node set (src/start.sh), or else V8's own maximum. */
 const SEMI_SPACE_MIB = semiSpaceMiB([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
-/** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and it can hold nothing else. */
+/** V8's space for young objects: three semi-spaces. V8's heap limit includes it, and old objects cannot use it. */
 const YOUNG_BYTES = 3 * SEMI_SPACE_MIB * MIB;
 
 /** All refusals share one object, because thousands of requests a second may need it. */
@@ -32,10 +40,10 @@ const OVERLOADED = new ProblemException('overloaded', { retryAfter: 1 });
 
 export type Overload = 'in-flight' | 'event-loop' | 'heap' | 'memory';
 
-/** Decides whether the process admits new work. It does not after a signal to stop, or while it has more than it can do in time. */
+/** Decides whether the process admits new work. It refuses work after a signal to stop, or while the process is overloaded. */
 @Injectable()
 export class Admission implements BeforeApplicationShutdown {
-  /** After the signal to stop: the process is not ready, and serves only requests that are there or still arrive. */
+  /** True after the signal to stop. The process is not ready then, and serves only requests that have arrived or still arrive. */
   draining = false;
   #inFlight = 0;
   #inFlightOfCallers = 0;
@@ -69,13 +77,16 @@ export class Admission implements BeforeApplicationShutdown {
     return () => this.#inFlight--;
   }
 
-  /** The same for a known caller. Only these requests count for the limit, so that strangers cannot use it up. */
+  /**
+   * Counts a request of a known caller as {@link enter} does. Only these requests count for the limit, so that unknown clients cannot use
+   * it up.
+   */
   enterFromCaller(): () => void {
     this.#inFlightOfCallers++;
     return () => this.#inFlightOfCallers--;
   }
 
-  /** The delay of a timer in ms, and the used shares of the heap's limit and of the process's memory. */
+  /** Evaluates a sample: the delay of a timer in ms, and the used shares of the heap's limit and of the process's memory. */
   sample(lagMs: number, heapShare: number, memoryShare: number): void {
     this.#late = lagMs >= MAX_LAG_MS ? this.#late + 1 : 0;
     this.#full = heapShare >= MAX_HEAP_SHARE ? this.#full + 1 : 0;
@@ -90,7 +101,10 @@ export class Admission implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  /** The problem with which a request is refused now, counted; undefined where it may begin. Ask it of no health request. */
+  /**
+   * Returns the problem with which a request is refused now, and counts it. Undefined if the request may begin. Do not call it for a health
+   * request.
+   */
   refusal(): ProblemException | undefined {
     const { overload } = this;
     if (overload === undefined) return undefined;
@@ -109,26 +123,26 @@ export function memoryLimit(): number {
   return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }
 
-/** What the start decided by its memory, for the log. */
+/** The settings that the start derived from its memory, for the log. */
 export const memorySettings = () => ({
   memoryMiB: Math.floor(memoryLimit() / MIB),
   heapMiB: Math.floor(getHeapStatistics().heap_size_limit / MIB),
   semiSpaceMiB: SEMI_SPACE_MIB,
 });
 
-/** The used share of the heap for old objects. Beyond 1 the process ends. */
+/** Returns the used share of the heap for old objects. Beyond 1 the process ends. */
 function usedHeapShare(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
   const used = getHeapSpaceStatistics()
     .filter(({ space_name }) => !space_name.startsWith('new_'))
     .reduce((sum, { space_used_size }) => sum + space_used_size, 0);
-  // If the operator made the space for young objects smaller, this is half of it: better too early than never.
+  // If the operator made the space for young objects smaller, this is half of the limit: a refusal too early is better than a crash.
   return used / Math.max(limit - YOUNG_BYTES, limit / 2);
 }
 
 /**
- * The share of its memory that the process needs: all resident memory, with buffers and V8's garbage, except for the free pages that V8
- * keeps for new objects. Beyond 1 the system ends the process.
+ * Returns the share of its memory that the process uses: all resident memory, with buffers and V8's garbage, but without the free pages
+ * that V8 keeps for new objects. Beyond 1 the system ends the process.
  */
 function usedMemoryShare(limit = memoryLimit()): number {
   const { rss, heapTotal, heapUsed } = process.memoryUsage();

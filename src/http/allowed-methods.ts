@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { documentedPath } from '../shared/documented-path.ts';
 import { nearestPath } from './nearest-path.ts';
 
-/** The methods of each path, for the `Allow` header (RFC 9110 15.5.6). Filled as routes are registered. */
+/** The methods of each path, for the `Allow` header (RFC 9110 15.5.6). They are collected as routes are registered. */
 @Injectable()
 export class AllowedMethods {
   readonly #routes: { readonly path: RegExp; readonly template: string; readonly method: string }[] = [];
@@ -23,7 +23,7 @@ export class AllowedMethods {
     ].sort();
   }
 
-  /** The path of an operation that was probably meant, as the document writes it. */
+  /** Returns the path of the operation that was probably meant, as the document writes it. */
   nearest(url: string): string | undefined {
     const [path = ''] = url.split('?');
     const operations = this.#routes.filter(({ template }) => template.startsWith('/v1/'));
@@ -31,7 +31,10 @@ export class AllowedMethods {
     return found && documentedPath(found);
   }
 
-  /** The paths of all dry runs, as the document writes them, for one that is not there; undefined for another path. */
+  /**
+   * Returns the paths of all dry runs, as the document writes them, if the URL is a dry run that does not exist. Undefined for any other
+   * path.
+   */
   otherDryRuns(url: string): readonly string[] | undefined {
     const [path = ''] = url.split('?');
     if (!path.endsWith(DRY_RUN)) return undefined;

@@ -4,14 +4,14 @@ import type { ActingUser } from '../request/call-context.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Log } from '../observability/log.ts';
 
-/** The line names this many objects of a list, and gives the number of the rest. */
+/** The most objects of a list that the line names. It gives only the number of the others. */
 const NAMED = 5;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The trail of writes (docs/faults.md, row S19): one line for each write of a known caller, with any outcome, as soon as its response is
- * known, also if the caller has hung up.
+ * Writes the trail of writes (docs/faults.md, row S19): one line for each write of a known caller, with any outcome, as soon as its
+ * response is known, even if the caller has hung up.
  */
 export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): void {
   const { arrived, identified, authorised, acting } = request.stages;
@@ -37,7 +37,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
   );
 }
 
-/** The alias without its account: the log has neither accounts nor session ids. */
+/** Returns the alias without its account, because the log must contain neither accounts nor session ids. */
 function actingUserOf({ kind, name }: ActingUser): string {
   return kind === 'alias' ? name.slice(0, name.indexOf('=')) : 'session';
 }
@@ -48,7 +48,7 @@ function outcomeOf({ stages }: FastifyRequest, reply: FastifyReply): string {
   return stages.authorised?.policy.isDryRun ? 'not_processed' : 'processed';
 }
 
-/** The ids with slashes between them, then each list with its length. */
+/** Joins the ids with slashes, then adds each list with its length. */
 function objectOf(objects: readonly ObjectField[], fields: Fields): string {
   const ids = objects.flatMap(({ name }) => text(fields[name]) ?? []);
   const lists = objects.flatMap((object) => listed(object, fields[object.name]) ?? []);
@@ -61,7 +61,7 @@ function listed({ name, of, isOptional }: ObjectField, list: unknown): string | 
   return `${name}[${list.length}] ${named.join()}`;
 }
 
-/** A text that a caller chose, and that may be invalid: shortened, and without characters that disguise others. */
+/** Shortens a text that a caller chose and that may be invalid, and removes characters that disguise others. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' ? cleanText(value) : undefined;
 }

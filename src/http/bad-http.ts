@@ -4,7 +4,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 import { cutOff, firstResponse, giveUp, isGivenUp, MAX_URL, TOO_LATE } from './server-limits.ts';
 
-/** For this time the gateway discards what a client still sends after a refusal, until the client reads the response. */
+/** The time for which the gateway discards the bytes that a client still sends after a refusal, until the client reads the response. */
 const LINGER_MS = 5_000;
 
 /** Answers bytes that are no valid HTTP request, and closes the connection. */
@@ -12,7 +12,7 @@ export const answerBadHttp = edge('bad request', badHttp, (_, socket) => socket.
 
 function badHttp(error: HttpFault, socket: Socket): void {
   if (isGivenUp(socket) && isAboutRequest(error)) return;
-  // If the process was blocked, it reads in this turn of the event loop what arrived meanwhile.
+  // If the process was blocked, it reads the bytes of that time in this turn of the event loop.
   if (error.code === TOO_SLOW && socket.bytesRead === 0) {
     setImmediate(edge('slow connection', () => socket.bytesRead > 0 || socket.destroy()));
     return;
@@ -27,7 +27,7 @@ type HttpFault = Error & { readonly code?: string; readonly rawPacket?: unknown 
 
 function answerInTurn(error: HttpFault, socket: Socket): void {
   const response = firstResponse(socket);
-  // A client must not take this for the response to a running request, which may be an order.
+  // A client must not mistake this for the response to a running request, which may be an order.
   if (response?.req.complete && socket.writable) {
     response.once(
       'close',
@@ -36,10 +36,11 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
     return;
   }
   if (response) cutOff(response.req);
-  // A client that has sent nothing gets no response: it may have connected in advance, and would take it for that to its first request.
+  // A client that has sent nothing gets no response. It may have connected in advance, and would read it as the response to its first
+  // request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
   else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
-  // Its body has arrived, but the process had no time to read it.
+  // The body has arrived, but the process had no time to read it.
   else if (response && response.req.readableLength > 0) {
     refuse(socket, new ProblemException('overloaded'));
     response.req.resume();
@@ -58,7 +59,7 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ProblemException('payload-too-large');
     case 'HPE_HEADER_OVERFLOW': {
-      // Nothing but the URL has arrived, so the URL was too long.
+      // Only the URL has arrived, so the URL was too long.
       const [, url = ''] = /^[A-Z]+ ([^ ]*)/.exec(String(rawPacket)) ?? [];
       return new ProblemException(url.length > MAX_URL ? 'uri-too-long' : 'headers-too-large');
     }

@@ -11,7 +11,7 @@ import { maxConnections } from './server-limits.ts';
 
 let server: Server;
 let clients: Socket[];
-/** Requests that wait for their response, by path; those under /known are of a known caller. */
+/** Requests that wait for their response, by path. Requests under /known belong to a known caller. */
 let waiting: Map<string, ServerResponse>;
 
 async function start(max: number, tls?: TlsOptions): Promise<void> {
@@ -33,7 +33,7 @@ async function start(max: number, tls?: TlsOptions): Promise<void> {
   await once(server, 'listening');
 }
 
-/** A new connection, on which these are sent. Resolves when the server has heard them all. */
+/** Opens a connection and sends these requests on it. Resolves when the server has received all of them. */
 async function open(...paths: readonly string[]): Promise<Socket> {
   const accepted = once(server, 'connection');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);

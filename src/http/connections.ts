@@ -3,30 +3,31 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 
-/** The limit of requests of a stranger on one connection. Node may read 2,000 at once. */
+/** The most requests that an unknown client may have on one connection. Node may read 2,000 at once. */
 const MAX_PIPELINED = 16;
 
 /**
- * All open connections. At their limit, each new connection closes an old one, so that new clients are always served: first connections
- * on which no known caller has sent a request, then idle connections of callers, of each the one that has been idle for longest. A
- * connection on which a known caller waits for its response is never closed.
+ * All open connections. At their limit, each new connection closes an old one, so that new clients are always served. Connections on which
+ * no known caller has sent a request are closed first, then idle connections of callers; of each kind the one that has been idle for
+ * longest. A connection on which a known caller waits for its response is never closed.
  */
 @Injectable()
 export class Connections {
-  /** In each set the first is the oldest. */
+  /** The idle connections of each kind. In each set the first is the oldest. */
   readonly #idleStrangers = new Set<Socket>();
   readonly #busyStrangers = new Set<Socket>();
   readonly #idleCallers = new Set<Socket>();
   readonly #known = new WeakSet<Socket>();
   /** All connections, with the number of running requests on each. */
   readonly #underWay = new Map<Socket, number>();
-  /** Connections without TLS yet, by the client's end. */
+  /** Connections that are still in their TLS handshake, by the client's address and port. */
   readonly #handshakes = new Map<string, Socket>();
 
   constructor(private readonly metrics: Metrics) {}
 
   bound(server: Server, max: number): void {
-    // One more is accepted, which closes an old one. Only while callers wait on all of them does Node close a new one at once.
+    // One more connection is accepted, and it closes an old one. Only while callers wait on all of them does Node close a new connection at
+    // once.
     server.maxConnections = max + 1;
     server.on(
       'drop',
@@ -59,7 +60,7 @@ export class Connections {
         opened(socket);
       }),
     );
-    // Requests arrive on a socket of its own, which takes the place of the first one.
+    // The requests of a TLS connection arrive on a second socket, which replaces the first one.
     server.on(
       'secureConnection',
       edge('connections', (socket: Socket) => {
@@ -73,7 +74,7 @@ export class Connections {
   }
 
   /**
-   * Counts a request on this connection. Call the returned function once its response is closed. Undefined where the connection is
+   * Counts a request on this connection. Call the returned function once its response is closed. Returns undefined if the connection is
    * closed and the request must not be served.
    */
   busy(socket: Socket): (() => void) | undefined {
@@ -103,8 +104,8 @@ export class Connections {
   }
 
   /**
-   * The server closes: ends the connections that clients have opened in advance. Node takes them for requests under way, and would wait
-   * for them.
+   * Ends the unused connections when the server closes. Clients have opened them in advance. Node counts them as requests in progress, and
+   * would wait for them.
    */
   closeUnused(): void {
     for (const socket of this.#handshakes.values()) socket.destroy();
@@ -130,7 +131,7 @@ export class Connections {
   }
 }
 
-/** Node does not say which connection a socket of TLS is on. */
+/** Returns the client's end of a connection. Node does not say on which connection a TLS socket is. */
 function endOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

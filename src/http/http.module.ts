@@ -22,7 +22,7 @@ import { PublicTls } from './public-tls.ts';
 import { RequestBodies } from './request-bodies.ts';
 import { RequestHooks } from './request-hooks.ts';
 
-/** What every request passes in Nest, in this order (the stages are in `request/request-stages.ts`). */
+/** The stages of Nest that every request passes, in this order (the stages are in `request/request-stages.ts`). */
 @Module({
   imports: [
     CallerModule,

@@ -1,12 +1,15 @@
 const TYPE = /^[ \t]*([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)/;
-/** RFC 9110 5.6.6, and blanks around `=`, which some senders write. Between two semicolons there may be nothing. */
+/** A parameter (RFC 9110 5.6.6), also with blanks around `=`, which some senders write. There may be nothing between two semicolons. */
 const PARAMETER =
   /[ \t]*;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*(?:([\w!#$%&'*+.^`|~-]+)|"((?:[^"\\]|\\.)*)"))?/y;
 const END = /[ \t]*$/y;
-/** US-ASCII is a part of UTF-8. */
+/** The names of charsets that are UTF-8 or a part of it, as US-ASCII is. */
 const UTF8_NAMES: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 
-/** A media type in lower case, such as `text/csv`, whose content is in UTF-8; undefined for another charset or where the header is no media type. */
+/**
+ * Returns a media type in lower case, such as `text/csv`, if its content is in UTF-8. Undefined for another charset, or if the header is no
+ * media type.
+ */
 export function utf8Type(header: string): string | undefined {
   const [start, type] = TYPE.exec(header) ?? [];
   if (start === undefined || type === undefined) return undefined;

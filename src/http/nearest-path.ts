@@ -1,10 +1,10 @@
-/** A longer path, or a longer part of one, is compared with nothing: the work for a request stays small. */
+/** The most parts of a path that are compared. Longer paths and longer parts are ignored, so that the work for a request stays small. */
 const MAX_PARTS = 12;
 const MAX_PART = 40;
 
 /**
- * The template (`/v1/jobs/:jobId`) that a path which fits none was probably meant for: without a slash at the end or in double, with `/v1` in
- * front or without what a proxy left there, and with few letters mistaken. Undefined where none is near.
+ * Returns the template (`/v1/jobs/:jobId`) that was probably meant by a path without a route. It ignores slashes at the end and double
+ * slashes, a missing `/v1`, a prefix that a proxy left, and a few wrong letters. Undefined if no template is near.
  */
 export function nearestPath(path: string, templates: readonly string[]): string | undefined {
   const parts = path.split('/').filter((part) => part !== '');
@@ -22,7 +22,7 @@ export function nearestPath(path: string, templates: readonly string[]): string 
   return nearest;
 }
 
-/** How many letters differ; infinite where a part has hardly a letter in common with that of the template. */
+/** Returns the number of different letters. It is infinite if a part has hardly a letter in common with the template's part. */
 function distanceOf(parts: readonly string[], template: readonly string[]): number {
   if (parts.length !== template.length) return Infinity;
   return template.reduce((sum, wanted, index) => {
@@ -32,7 +32,7 @@ function distanceOf(parts: readonly string[], template: readonly string[]): numb
   }, 0);
 }
 
-/** The edit distance of Levenshtein. */
+/** Returns the edit distance of Levenshtein. */
 function lettersBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let at = 0; at < one.length; at++) {

@@ -8,7 +8,7 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemFilter } from './problem.filter.ts';
 
-/** What the filter sends for an error. */
+/** Returns the response of the filter to an error. */
 function sentFor(error: unknown, allowed: AllowedMethods): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   const note = (name: string) => (value: unknown) => {

@@ -8,9 +8,9 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { unsupportedType } from './request-bodies.ts';
 
-/** The codes of a stream whose connection ended before the stream did. */
+/** The error codes of a stream whose connection ended before the stream did. */
 const HUNG_UP: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
-/** Refusals of the HTTP layer itself, by status. */
+/** The problems of refusals of the HTTP layer itself, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   400: 'validation-failed',
   404: 'not-found',
@@ -45,7 +45,7 @@ export class ProblemFilter implements ExceptionFilter {
       error instanceof HttpException
         ? error.getStatus()
         : (error as { statusCode?: number } | null)?.statusCode;
-    // The path decides first, also where the HTTP layer has refused the body already.
+    // The path decides first, even if the HTTP layer has refused the body already.
     if (status === 404 || request.is404) {
       const allow = this.allowed.find(request.url);
       const isDryRun = request.method === 'POST' && this.allowed.otherDryRuns(request.url) !== undefined;
@@ -54,11 +54,12 @@ export class ProblemFilter implements ExceptionFilter {
     }
     // Other refusals of the HTTP layer (a file outside the documentation's folder) become 404.
     const slug = BY_STATUS[status ?? 500] ?? (status && status < 500 ? 'not-found' : undefined);
-    // Fastify refuses a header that has not the form of a type by itself.
+    // Fastify itself refuses a header that does not have the form of a type.
     if (slug === 'unsupported-media-type')
       return new ProblemException(slug, { errors: [unsupportedType(request)] });
     if (slug) return new ProblemException(slug);
-    // The caller hung up while a file was read from it or rows were made for it: that is no fault of ours, and no response reaches it.
+    // The caller hung up while its file was read or while rows were made for it. That is no fault of the gateway, and no response can
+    // arrive.
     const isGone = !request.raw.complete || request.raw.socket.destroyed;
     if (isGone && HUNG_UP.has((error as NodeJS.ErrnoException | null)?.code))
       return new ProblemException('validation-failed', { cause: error });
@@ -66,7 +67,7 @@ export class ProblemFilter implements ExceptionFilter {
     return new ProblemException('internal-error', { cause: error });
   }
 
-  /** Says where all paths are, and to a known caller the nearest one: a stranger learns no paths. */
+  /** Tells where all paths are documented, and tells a known caller the nearest path. An unknown client learns no paths. */
   #noSuchPath({ url, stages }: FastifyRequest): string {
     const dryRuns = stages.identified && this.allowed.otherDryRuns(url);
     if (dryRuns) return `${NO_DRY_RUN} ${dryRuns.map((path) => `\`POST ${path}\``).join(', ')}.`;

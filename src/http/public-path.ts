@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** The path under which a proxy shows the gateway. Inside of the gateway no path has it. */
+/** The public path: the path under which a proxy shows the gateway. Within the gateway no path has it. */
 
 const PROBLEM_TYPE = '"type":"/';
 
-/** The target of a request without the public path, which the proxy may have left there. */
+/** Removes the public path from the target of a request, because a proxy may have left it there. */
 export function withoutPublicPath(target: string, publicPath: string): string {
   if (!target.startsWith(publicPath)) return target;
   const rest = target.slice(publicPath.length);
@@ -12,7 +12,7 @@ export function withoutPublicPath(target: string, publicPath: string): string {
   return rest.startsWith('/') ? rest : target;
 }
 
-/** Puts the public path in front of what a response names: `Location`, `Link` and the `type` of a problem. */
+/** Adds the public path to everything that a response names: `Location`, `Link` and the `type` of a problem. */
 export function namePublicPath(fastify: FastifyInstance, publicPath: string): void {
   if (publicPath === '') return;
   fastify.addHook('onSend', (_request, reply, payload, done) => {

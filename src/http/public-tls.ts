@@ -10,7 +10,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 import { HEADERS_MS, serverLimits } from './server-limits.ts';
 
-/** TLS on the public listener: keeps its certificates up to date, and tells which ones clients have shown. */
+/** Configures TLS on the public listener. It keeps the certificates up to date, and tells which ones clients have shown. */
 @Injectable()
 export class PublicTls implements OnApplicationShutdown {
   #unfollow: (() => void) | undefined;
@@ -22,14 +22,14 @@ export class PublicTls implements OnApplicationShutdown {
     private readonly metrics: Metrics,
   ) {}
 
-  /** For a server that was made with {@link tlsOptions}. */
+  /** Connects to a server that was made with {@link tlsOptions}. */
   connect(server: Server): void {
     server.on(
       'secureConnection',
       edge('client certificate', (socket: TLSSocket) => this.clients.opened(socket)),
     );
     const take = (now: Certificates): void => {
-      // Open connections keep what they began with.
+      // Open connections keep the certificates with which they began.
       server.setSecureContext(now);
       this.#observe(now);
     };
@@ -53,7 +53,7 @@ export function tlsOptions(first: Certificates): ServerOptions {
     ...first,
     handshakeTimeout: HEADERS_MS,
     requestCert: first.ca !== undefined,
-    // A certificate is asked for, not demanded: whether it is accepted matters only where it is the credential.
+    // The listener requests a certificate and does not demand one: its validity matters only if it is the credential.
     rejectUnauthorized: false,
   };
 }

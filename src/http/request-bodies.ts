@@ -14,14 +14,14 @@ import { edge } from '../shared/edge.ts';
 import { JSON_TYPE, PATCH_TYPES } from '../shared/json-types.ts';
 
 const MIB = 1024 * 1024;
-/** The budget is this part of the memory: a parsed body takes up to ten times its size, until its request is done. */
+/** The budget is this part of the memory, because a parsed body takes up to ten times its size until its request is done. */
 const PART_OF_MEMORY = 16;
 const MAX_BUDGET = 64 * MIB;
 const MIN_BUDGET = 8 * MIB;
 /** The part of a body that Node may read before a handler does. */
 const READ_AHEAD = 64 * 1024;
 
-/** A file counts with this part of its length: it is read as it arrives, and its rows are kept compressed. */
+/** The part of a file's length that counts. A file is read as it arrives, and its rows are kept compressed. */
 const PART_OF_FILE = 4;
 
 const FILE_TYPES: Readonly<Record<string, RequestFile['kind']>> = {
@@ -33,19 +33,19 @@ const MEDIA_TYPE = /^[a-z]{1,16}\/[\w.+-]{1,64}(?: *; *charset="?[\w-]{1,20}"?)?
 interface Share {
   readonly caller: string;
   bytes: number;
-  /** A handler has the body: its bytes count until the handler is done, even if the caller hangs up before. */
+  /** True once a handler has the body. Its bytes then count until the handler is done, even if the caller hangs up before. */
   isHandedOver: boolean;
 }
 
 /**
- * Reads the bodies of requests of known callers. All bodies share one budget of bytes, of which one caller may use half. A body counts
- * from the headers of its request until the request is done.
+ * Reads the bodies of requests of known callers. All bodies share one budget of bytes, of which one caller may use half. A body counts from
+ * the headers of its request until the request is done.
  */
 @Injectable()
 export class RequestBodies {
   readonly #budget = Math.max(MIN_BUDGET, Math.min(MAX_BUDGET, memoryLimit() / PART_OF_MEMORY));
   readonly #ofCaller = new Map<string, number>();
-  /** What the body of a request takes of the budget, while it counts. */
+  /** The bytes of the budget that the body of each request uses. */
   readonly #shares = new WeakMap<FastifyRequest, Share>();
   #underWay = 0;
 
@@ -56,7 +56,10 @@ export class RequestBodies {
     metrics.follow('gateway_request_body_bytes', () => [[{}, this.#underWay]]);
   }
 
-  /** Reserves bytes for the body of a request that has one, when its headers have arrived. Returns the problem where the body is too long or the budget is used up. */
+  /**
+   * Reserves bytes for the body of a request, if it has one, when its headers have arrived. Returns the problem if the body is too long or
+   * the budget is used up.
+   */
   admit(request: FastifyRequest, { name }: Caller): ProblemException | undefined {
     const isFile = takesFile(request);
     const { maxBytes } = this.imports;
@@ -68,14 +71,14 @@ export class RequestBodies {
     return undefined;
   }
 
-  /** Reads the body for which {@link admit} has reserved bytes. Does not call `done` where the caller hangs up before its end. */
+  /** Reads the body for which {@link admit} has reserved bytes. It does not call `done` if the caller hangs up early. */
   read(
     request: FastifyRequest,
     payload: Readable,
     done: (problem: Error | null, body?: Buffer) => void,
   ): void {
     const share = this.#shares.get(request);
-    // There is no share where the caller hung up.
+    // There is no share if the caller hung up.
     if (!share) return;
     const chunks: Buffer[] = [];
     let length = 0;
@@ -117,7 +120,7 @@ export class RequestBodies {
     };
   }
 
-  /** The response is ready: the body is not needed any more. */
+  /** Releases the body once the response is ready. */
   done(request: FastifyRequest): void {
     const share = this.#shares.get(request);
     if (!share) return;
@@ -128,7 +131,7 @@ export class RequestBodies {
     else this.#ofCaller.delete(share.caller);
   }
 
-  /** The connection is closed: releases a body that no handler has. */
+  /** Releases a body that no handler has, after the connection was closed. */
   closed(request: FastifyRequest): void {
     if (this.#shares.get(request)?.isHandedOver === false) this.done(request);
   }
@@ -148,7 +151,7 @@ export class RequestBodies {
   }
 }
 
-/** The type of a body that the route takes; undefined for another. */
+/** Returns the type of a body that the route accepts. Undefined for any other type. */
 export function bodyTypeOf(request: FastifyRequest): RequestFile['kind'] | 'json' | undefined {
   const type = isCoded(request) ? undefined : utf8Type(request.headers['content-type'] ?? '');
   if (type === undefined) return undefined;
@@ -156,7 +159,7 @@ export function bodyTypeOf(request: FastifyRequest): RequestFile['kind'] | 'json
   return jsonTypesOf(request).includes(type) ? 'json' : undefined;
 }
 
-/** What is wrong with the type of a body. Only a value with the form of a type is repeated. */
+/** Describes the fault in the type of a body. The value is repeated only if it has the form of a type. */
 export function unsupportedType(request: FastifyRequest): RequestFault {
   if (isCoded(request))
     return {

@@ -38,9 +38,9 @@ import { edge } from '../shared/edge.ts';
 const LARGE_BODY = 64 * 1024;
 
 /**
- * What happens to every request before and after Nest, each stage a hook of Fastify: arrived, identified, then its body parsed; after the
- * guards, the interceptor and the handler: headed, answered. Nest's guards run after the body is read, so hooks ask who calls (decision 4), and
- * whether the caller has requests left (decision 14).
+ * Runs the stages of every request before and after Nest, each as a hook of Fastify: arrived, identified, then its body parsed. After the
+ * guards, the interceptor and the handler: headed, answered. Nest's guards run after the body is read, so hooks identify the caller
+ * (decision 4), and check whether it has requests left (decision 14).
  */
 @Injectable()
 export class RequestHooks {
@@ -83,14 +83,14 @@ export class RequestHooks {
     });
   }
 
-  /** Begins the stages of the request, and refuses what is no HTTP, or goes on after the last response of its connection. */
+  /** Begins the stages of the request. It refuses a request that is not valid HTTP, or that follows the last response of its connection. */
   #arrived(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const left = isGivenUp(request.raw.socket) ? undefined : this.connections.busy(request.raw.socket);
     if (!left) return void reply.hijack();
     request.stages = beginStages(request);
     const { requestId, atEnd } = request.stages.arrived;
     void reply.header('x-request-id', requestId);
-    // One listener for all: each further one costs a microsecond.
+    // All functions share one listener, because each further listener costs a microsecond.
     atEnd.push(left, this.admission.enter());
     reply.raw.once(
       'close',
@@ -104,7 +104,7 @@ export class RequestHooks {
     sendProblem(new ProblemException('uri-too-long'), request, reply);
   }
 
-  /** Adds the caller, where the route has one, before the body is read: the gateway reads no body of a stranger. */
+  /** Adds the caller, if the route has one, before the body is read. The gateway reads no body of an unknown client. */
   #identified(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { headers, raw } = request;
     const access = accessTo(request);
@@ -123,16 +123,16 @@ export class RequestHooks {
     this.callers
       .verified(raw)
       .then((caller) => {
-        // A caller that hung up meanwhile is not counted: its response is closed already.
+        // A caller that has hung up is not counted, because its response is closed already.
         if (reply.raw.closed) return;
         if (caller instanceof ProblemException) stranger(caller);
         else this.#admitted(caller, request, reply, done);
       })
-      // This catches also what fails in the handler of the verdict.
+      // This also catches failures in the handler of the verdict.
       .then(undefined, done);
   }
 
-  /** What a request of a known caller needs, and the limits of its caller. */
+  /** Prepares a request of a known caller, and applies the limits of its caller. */
   #admitted(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { stages, params, routeOptions } = request;
     this.connections.known(request.raw.socket);
@@ -155,11 +155,11 @@ export class RequestHooks {
     return this.bodies.admit(request, caller);
   }
 
-  /** Gives JSON to the handler, and adds a file, of which nothing is read yet. */
+  /** Passes JSON to the handler, or adds a file of which nothing is read yet. */
   #parsed(request: FastifyRequest, payload: IncomingMessage, done: Parsed): void {
     const caller = request.stages.identified?.caller;
     if (isCutShort(request)) return;
-    // There is no body, or the gateway does not read it: no route takes it, or the caller is unknown.
+    // Either there is no body, or the gateway does not read it: no route accepts it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
     const kind = bodyTypeOf(request);
     if (kind === undefined)
@@ -178,7 +178,8 @@ export class RequestHooks {
   /** Sets the headers that every response has, and writes the audit line of a write. */
   #headed(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { stages, raw, method } = request;
-    // The hook checks it now and not on arrival: a connection that the last response keeps open would delay the end of the process.
+    // The state is checked now and not on arrival, because a connection that the last response keeps open would delay the end of the
+    // process.
     if (this.admission.draining) void reply.header('connection', 'close');
     const withBody = hasBody(raw);
     const isUnread = withBody && !raw.readableEnded;
@@ -186,16 +187,16 @@ export class RequestHooks {
     if ((isUnread || !raw.complete) && reply.getHeader('connection') === 'close')
       closeAfterResponse(raw, stages.identified === undefined);
     if (withBody) this.bodies.done(request);
-    // Reads have set it themselves; health and the pages of problems set none.
+    // Reads have set the header themselves. Health and the pages of problems set none.
     if (!reply.hasHeader('cache-control') && (stages.reached || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401)
       void reply.header('www-authenticate', this.callers.challenge(request.headers));
-    // RFC 5789, 2.2.
+    // A PATCH needs this header (RFC 5789, 2.2).
     if (reply.statusCode === 415 && method === 'PATCH')
       void reply.header('accept-patch', PATCH_TYPES.join(', '));
     if (stages.reached) void reply.header('server-timing', timing(stages));
-    // `onResponse` is too late: Fastify does not call it for a caller that hung up.
+    // `onResponse` is too late, because Fastify does not call it if the caller hung up.
     if (method !== 'GET') audit(this.log, request, reply);
     done();
   }
@@ -206,7 +207,7 @@ export class RequestHooks {
       const { requestId, startedAt, trace } = stages.arrived;
       const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
       const durationMs = performance.now() - startedAt;
-      // How long a file or a stream lasts is up to the caller.
+      // The duration of a file or a stream depends on the caller.
       const isOurs = !takesFile && !streams;
       this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
       this.log[statusCode >= 500 ? 'error' : 'info'](
@@ -214,7 +215,7 @@ export class RequestHooks {
           event: 'request',
           requestId,
           traceId: trace.traceId,
-          // The log has no path: its ids and query reveal who bought which product.
+          // The log has no path, because its ids and query reveal who bought which product.
           operation,
           status: statusCode,
           durationMs: Math.round(durationMs * 10) / 10,
@@ -228,7 +229,10 @@ export class RequestHooks {
   );
 }
 
-/** `upstream`: the time of calls to the platform, where there were any; `total`: since the headers of the request arrived. */
+/**
+ * Returns the header of times. `upstream` is the time of calls to the platform, if there were any. `total` is the time since the headers of
+ * the request arrived.
+ */
 function timing({ arrived, reached }: RequestStages): string {
   const { upstreamMs = 0, lookupMs = 0 } = reached?.call.progress ?? {};
   const total = `total;dur=${(performance.now() - arrived.startedAt).toFixed(1)}`;
@@ -239,14 +243,17 @@ function timing({ arrived, reached }: RequestStages): string {
 type Done = (error?: FastifyError) => void;
 type Parsed = (error: Error | null, body?: unknown) => void;
 
-/** The kind of client that a route serves: by the route's template, so that another spelling of the path changes nothing. No public route takes a body. */
+/**
+ * Returns the kind of client that a route serves. The route's template decides, so that another spelling of the path changes nothing. No
+ * public route accepts a body.
+ */
 function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'health' | 'public' {
   // An operator must always be able to see the state.
   if (url.startsWith('/health/')) return 'health';
   return /^\/(?:(problems|docs|estate|openapi|postman-collection)(\W|$)|$)/.test(url) ? 'public' : 'callers';
 }
 
-/** A path that cannot be decoded reaches no route, so it is answered here, in the form of every other problem. */
+/** Answers a path that cannot be decoded, in the form of every other problem. Such a path reaches no route. */
 export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   request.stages = beginStages(request);
   const problem =

@@ -4,7 +4,7 @@ import { callerTrace, firstSpan, isCollecting, within } from '../observability/t
 import type { RequestStages } from '../request/request-stages.ts';
 import { edge } from '../shared/edge.ts';
 
-/** A span for each request, from its arrival to the end of its response. Without a collector there is no hook. */
+/** Adds a span to each request, from its arrival to the end of its response. Without a collector there is no hook. */
 export function connectSpans(fastify: FastifyInstance): void {
   if (!isCollecting()) return;
   fastify.decorateRequest('span');
@@ -13,7 +13,7 @@ export function connectSpans(fastify: FastifyInstance): void {
     const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
     const span = firstSpan(method, options, callerTrace(headers));
     request.span = span;
-    // The span does not end in `onResponse`, because Fastify does not call it for a caller that hung up.
+    // The span does not end in `onResponse`, because Fastify does not call it if the caller hung up.
     if (span.isRecording())
       reply.raw.once(
         'close',
@@ -21,14 +21,14 @@ export function connectSpans(fastify: FastifyInstance): void {
       );
     done();
   });
-  // The span becomes the active one only here: a request whose rate or token is checked may go on in a turn that another request began.
+  // The span becomes the active one only here: a request whose rate or token is checked may continue in a turn that another request began.
   fastify.addHook('preHandler', ({ span }, _reply, done) => {
     if (span?.isRecording()) within(span, done);
     else done();
   });
 }
 
-/** The name of the span is the template of the route, because the path has ids. */
+/** Ends the span. Its name is the template of the route, because the path contains ids. */
 function end(
   { span, method, stages, routeOptions: { url } }: FastifyRequest,
   { statusCode }: FastifyReply,

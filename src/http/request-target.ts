@@ -1,16 +1,16 @@
-/** The absolute form of a target (RFC 9112 3.2.2), as clients send it to a proxy, and some proxies onwards. */
+/** The absolute form of a target (RFC 9112 3.2.2), which clients send to a proxy, and which some proxies forward. */
 const ABSOLUTE = /^https?:\/\/([^/?#]+)/i;
 
-/** The path and query of a request's target. */
+/** Returns the path and query of a request's target. */
 export function pathOf(target: string): string {
   if (target.startsWith('/')) return target;
-  // Fastify takes `*` for `/`, where there is such a route, and fails. It is refused by its original form.
+  // Fastify reads `*` as `/` if there is such a route, and fails. The request is then refused by its original form.
   if (target === '*') return '/*';
   const rest = target.replace(ABSOLUTE, '');
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** What is wrong with a target, beside the `Host` of its request. */
+/** Describes the fault of a target, in view of the `Host` of its request. */
 export function targetFault(target: string, host: string | undefined): string | undefined {
   if (target.startsWith('/')) return undefined;
   const server = ABSOLUTE.exec(target)?.[1];

@@ -9,37 +9,48 @@ import { answerFault } from '../problem/fault-response.ts';
 import { memoryLimit } from './admission.ts';
 import { pathOf, targetFault } from './request-target.ts';
 
-/** Limits of a connection before the caller is known: Node's limits, and those that Node lacks. */
+/** The limits of a connection before the caller is known: Node's own limits, and the ones that Node lacks. */
 
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Node includes path and query: a URL of 16 KiB fits in beside 2 KiB of headers, and gets the problem of a long URL. */
+/**
+ * The most bytes of a head. Node includes path and query: a URL of 16 KiB fits in besides 2 KiB of headers, and gets the problem of a long
+ * URL.
+ */
 const MAX_HEAD_BYTES = 18 * 1024;
 const MAX_HEADERS = 100;
-/** Far more than any documented request has. */
+/** The longest URL, which is far more than any documented request has. */
 export const MAX_URL = 8 * 1024;
 
-/** Counted from the first byte of a request, or from the start of a connection without one. A handshake of TLS has the same time. */
+/**
+ * The time for the headers, from the first byte of a request, or from the start of a connection without one. A TLS handshake has the same
+ * time.
+ */
 export const HEADERS_MS = 4_000;
-/** Counted from the first byte of a request to its last. */
+/** The time from the first byte of a request to its last. */
 const REQUEST_MS = 9_000;
 /** The detail of the problem for a client that was too slow. */
 export const TOO_LATE = `The request did not arrive in time: its headers have ${HEADERS_MS / 1000} s, all of it has ${REQUEST_MS / 1000} s.`;
-/** Node checks these two this often. */
+/** The interval at which Node checks the two times above. */
 const CHECK_MS = 250;
-/** Node checks once more whether the client has read anything, so a client that reads nothing is disconnected after at most twice this time. */
+/**
+ * The time after which a client that reads nothing is checked. Node checks once more, so such a client is disconnected after at most twice
+ * this time.
+ */
 const STALLED_MS = 14_000;
-/** Node closes a connection one second later than it announces. */
+/** The time for which an idle connection stays open. Node closes it one second later than it announces. */
 const KEEP_ALIVE_MS = 71_000;
-/** For this time the gateway discards what a client still sends of a body after a refusal, until the client reads the response. */
+/** The time for which the gateway discards the rest of a body after a refusal, until the client reads the response. */
 const LINGER_BODY_MS = 20_000;
-/** The same for an unknown client: the gateway reads nothing of its body, and waits for few such clients at a time. */
+/**
+ * The time for which an unknown client can read a refusal. The gateway reads nothing of its body, and waits for few such clients at a time.
+ */
 const LINGER_STRANGER_MS = 2_000;
 const MAX_LINGERING_STRANGERS = 256;
 
 const MAX_CONNECTIONS = 10_000;
-/** The memory for each connection that may be open: an idle one takes less, one that is served may take more. */
+/** The memory for each connection that may be open. An idle one takes less, and one that is served may take more. */
 const BYTES_A_CONNECTION = 96 * 1024;
-/** Open files that are left for the platform, Redis and the log. */
+/** The open files that are reserved for the platform, Redis and the log. */
 const RESERVED_FILES = 1_024;
 
 export const serverLimits = {
@@ -53,19 +64,19 @@ export const serverLimits = {
     connectionsCheckingInterval: CHECK_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
     insecureHTTPParser: false,
-    // Node's response would be empty: malformedRequest() checks it instead.
+    // The response of Node would be empty, so malformedRequest() checks the header instead.
     requireHostHeader: false,
   },
 } as const;
 
 /** Connections on which no further request is served. */
 const givenUp = new WeakSet<Socket>();
-/** Requests that were refused before all of them had arrived: they must not run when the rest arrives. */
+/** Requests that were refused before they had arrived completely. They must not run when the rest arrives. */
 const cutShort = new WeakSet<IncomingMessage>();
 
-/** Limits that cannot be set through Fastify. */
+/** Sets the limits that cannot be set through Fastify. */
 export function limitConnections(server: Server): void {
-  // Node silently drops headers beyond its limit: one more than we allow shows that there were too many.
+  // Node silently drops headers beyond its limit. One more than the gateway allows shows that there were too many.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.on(
     'timeout',
@@ -75,7 +86,7 @@ export function limitConnections(server: Server): void {
       else socket.destroy();
     }),
   );
-  // A client is asked for its body when the gateway reads it.
+  // The gateway asks a client for its body only when it reads the body.
   const serve = (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response);
   const awaits = (request: IncomingMessage, response: ServerResponse): void => {
@@ -84,12 +95,12 @@ export function limitConnections(server: Server): void {
   };
   server.on('checkContinue', edge('request', awaits, answerFault));
   server.on('checkExpectation', edge('request', serve, answerFault));
-  // The edge catches what Fastify throws before it has made a request of its own.
+  // The edge catches exceptions that Fastify throws before it has made a request of its own.
   const listeners = server.listeners('request') as (typeof serve)[];
   server.removeAllListeners('request');
   const begin = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    // Node has read it together with others, and the connection was closed meanwhile.
+    // Node has read this request together with others, and the connection was closed since.
     if (socket.destroyed) return;
     let all = underWay.get(socket);
     if (!all) underWay.set(socket, (all = []));
@@ -100,7 +111,7 @@ export function limitConnections(server: Server): void {
   server.on('request', edge('request', begin, answerFault));
 }
 
-/** The responses that each connection waits for, in their order, and perhaps some that it has got. */
+/** The responses for which each connection waits, in their order. The list may still have some that were sent. */
 const underWay = new WeakMap<Socket, ServerResponse[]>();
 
 /** Requests whose clients wait for `100 Continue` before they send the body. */
@@ -114,7 +125,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** How many connections may be open, in a process with this memory (bytes). */
+/** Returns the number of connections that may be open in a process with this memory (bytes). */
 export function maxConnections(memory = memoryLimit()): number {
   const files = openFiles();
   return Math.min(
@@ -134,22 +145,22 @@ function openFiles(): number {
   }
 }
 
-/** The response that this connection waits for first. */
+/** Returns the response for which this connection waits first. */
 export function firstResponse(socket: Socket): ServerResponse | undefined {
   return underWay.get(socket)?.find(({ closed }) => !closed);
 }
 
-/** Whether this connection has had its last response: further bytes may be part of the body of a refused request. */
+/** True if this connection has had its last response. Further bytes may be part of the body of a refused request. */
 export function isGivenUp(socket: Socket): boolean {
   return givenUp.has(socket);
 }
 
-/** The next response of this connection is its last. */
+/** Makes the next response of this connection its last. */
 export function giveUp(socket: Socket): void {
   givenUp.add(socket);
 }
 
-/** Whether the request was refused while it was still arriving. */
+/** True if the request was refused while it was still arriving. */
 export function isCutShort({ raw }: FastifyRequest): boolean {
   return cutShort.has(raw);
 }
@@ -161,8 +172,8 @@ export function cutOff(request: IncomingMessage): void {
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;
 
 /**
- * Refuses what Node's parser accepts although RFC 9112 does not allow it, or what a proxy before the gateway may have read differently.
- * Afterwards the connection is closed.
+ * Refuses a request that Node's parser accepts although RFC 9112 does not allow it, or that a proxy in front of the gateway may have read
+ * differently. The connection is closed afterwards.
  */
 export function malformedRequest({ raw, originalUrl }: FastifyRequest): ProblemException | undefined {
   const { headers, rawHeaders, method, httpVersionMajor, httpVersionMinor } = raw;
@@ -212,21 +223,21 @@ function refusalOf(
 }
 
 /**
- * Closes the connection after a response that was sent before the end of its request. For a while the gateway reads and discards what a
- * known caller still sends: otherwise most clients would fail to send and never see the response. From a stranger it reads nothing more:
- * the stranger can read the response while the connection stays open, and a flood of bodies costs nothing.
+ * Closes the connection after a response that was sent before the end of its request. The gateway reads and discards for a while the bytes
+ * that a known caller still sends, because most clients would otherwise fail to send and never see the response. It reads nothing more from
+ * an unknown client. That client can read the response while the connection stays open, and a flood of bodies costs nothing.
  */
 export function closeAfterResponse(request: IncomingMessage, isStranger: boolean): void {
   const { socket } = request;
   givenUp.add(socket);
   if (isStranger) socket.pause();
   const destroySoon = edge('lingering connection', socket.destroySoon.bind(socket));
-  // Node calls it when the response has been written.
+  // Node calls this function when the response has been written.
   socket.destroySoon = () => {
     socket.end();
     if (isStranger) return lingerUnread(request);
-    // A reader that stopped in the midst of the body may still wait for more, and would keep it from flowing. A listener lets it flow:
-    // after the last one of a stopped reader, `resume` alone does not.
+    // A reader that stopped in the middle of the body may still wait for more, and would stop the flow. A listener starts the flow again.
+    // After the last listener of a stopped reader has gone, `resume` alone does not.
     request
       .removeAllListeners('readable')
       .once('end', destroySoon)
@@ -238,12 +249,12 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
   };
 }
 
-/** Connections of strangers that are not read any more, the oldest first. */
+/** Connections of unknown clients that are not read any more, the oldest first. */
 const unread = new Set<Socket>();
 
 function lingerUnread(request: IncomingMessage): void {
   const { socket } = request;
-  // Node lets the rest of the body flow after the response, to throw it away: a MiB of it costs more than the refusal.
+  // Node would read and discard the rest of the body after the response. A MiB of it costs more than the refusal.
   setImmediate(
     edge('lingering connection', () => {
       request.pause();

@@ -6,19 +6,19 @@ import { Log } from '../observability/log.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 
 interface Ending {
-  /** For this time the process still accepts connections, until load balancers have noticed that it is not ready. */
+  /** The time for which the process still accepts connections, until load balancers have noticed that it is not ready. */
   readonly lingerMs: number;
-  /** After this time running calls to the platform end, and their callers get a timeout. */
+  /** The time after which running calls to the platform end, and their callers get a timeout. */
   readonly giveUpMs: number;
-  /** After this time the process ends all remaining work. */
+  /** The time after which the process ends all remaining work. */
   readonly exitMs: number;
   readonly code: 0 | 1;
 }
 
 const TERM: Ending = { lingerMs: 5_000, giveUpMs: 33_000, exitMs: 35_000, code: 0 };
-/** After SIGINT there is no load balancer, and a developer waits. */
+/** The steps after SIGINT. There is no load balancer, and a developer waits. */
 const INTERRUPT: Ending = { ...TERM, lingerMs: 0 };
-/** After an uncaught failure the state of the process may be wrong: it accepts nothing new and ends soon. */
+/** The steps after an uncaught failure. The state of the process may be wrong, so it accepts nothing new and ends soon. */
 const FATAL: Ending = { lingerMs: 0, giveUpMs: 9_000, exitMs: 10_000, code: 1 };
 
 /**

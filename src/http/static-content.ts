@@ -5,10 +5,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { etagOf, isNamed } from '../operation/response.ts';
 import { lazily } from '../shared/shipped-file.ts';
 
-/** Smaller content fits into one packet without compression. */
+/** The smallest content that is compressed. Smaller content fits into one packet without compression. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-/** They stop a browser from guessing another content type, framing the content or sending a referrer. */
+/** The headers of every page. They stop a browser from guessing another content type, framing the content or sending a referrer. */
 export const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -24,14 +24,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-/** The content type of a file of this name. */
+/** Returns the content type of a file with this name. */
 export function contentTypeOf(name: string): string {
   const type = TYPES[extname(name)];
   if (type === undefined) throw new Error(`no content type is known for ${name}`);
   return type;
 }
 
-/** Who may keep the content, and what a browser may do with it. */
+/** The headers that say which caches may store the content, and what a browser may do with it. */
 export type OwnHeaders = Readonly<
   Record<'cache-control' | 'content-security-policy', string> & Record<string, string>
 >;
@@ -39,11 +39,13 @@ export type OwnHeaders = Readonly<
 interface StaticResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where the client already has it. */
+  /** The content. Undefined if the client already has it. */
   readonly body: Buffer | undefined;
 }
 
-/** Content that is the same for every client and does not change while the process runs. Its bytes, its ETag and each coding are made once. */
+/**
+ * Content that is the same for every client and does not change while the process runs. Its bytes, its ETag and each coding are made once.
+ */
 export class StaticContent {
   readonly #bytes: Buffer;
   readonly #etag: string;
@@ -75,7 +77,9 @@ export class StaticContent {
   }
 }
 
-/** The first coding of the gateway that the client accepts; it does not accept one with a weight of 0 (RFC 9110 12.5.3). */
+/**
+ * Returns the first coding of the gateway that the client accepts. A client does not accept a coding with a weight of 0 (RFC 9110 12.5.3).
+ */
 function codingFor(accepted: IncomingHttpHeaders['accept-encoding'] = ''): 'br' | 'gzip' | undefined {
   const names = [accepted]
     .flat()
