@@ -39,7 +39,7 @@ export class AppModule {
         HttpModule,
         SessionModule,
         OrderModule,
-        // Before the members: its routes are more particular than theirs.
+        // The jobs precede the members, because their routes are more specific.
         JobsModule,
         MemberModule,
         EstateModule,

@@ -19,8 +19,8 @@ import { serveDocumentation } from './documentation/documentation.ts';
 import { reportFaults } from './shared/edge.ts';
 
 /**
- * The limit of connections that wait until a busy process accepts them; the system may allow fewer (`somaxconn`). With Node's 511
- * many clients at once lose packets, and those clients try again only seconds later.
+ * The limit of connections that wait until a busy process accepts them. The system may allow fewer (`somaxconn`). With Node's 511, many
+ * clients at once lose packets, and those clients try again only seconds later.
  */
 const BACKLOG = 4_096;
 
@@ -49,7 +49,7 @@ export async function buildApp(
     // Requests that arrive on an open connection while the server closes are served normally.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    // Longer than any id that the rules allow, so that the rules report the fault.
+    // The limit is longer than any id that the rules allow, so that the rules report the fault.
     routerOptions: { maxParamLength: 2_048 },
     frameworkErrors: answerBadUrl,
     clientErrorHandler: answerBadHttp,
@@ -66,7 +66,7 @@ export async function buildApp(
     serveEstatePage(app, consoleFiles(['console.css', 'dom.js', 'format.js', 'icon.svg']));
     await app.init();
   } catch (error) {
-    // A start that is refused leaves no connection and no timer behind.
+    // A refused start leaves no connection and no timer open.
     await app.close();
     throw error;
   }

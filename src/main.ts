@@ -14,7 +14,7 @@ try {
   redactor.add(...secretsOf(config));
   const log = createLog(config.logLevel);
   logLibraryOutput(log);
-  // Loaded only where it is used, and before the app, whose first spans it collects.
+  // Tracing is loaded only if it is used, and before the app, whose first spans it collects.
   const tracing = config.tracing.enabled
     ? (await import('./observability/tracing-sdk.ts')).startTracing(log, config.tracing)
     : undefined;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A new API key of 256 random bits, and its SHA-256 for the callers file. */
+/** Makes an API key of 256 random bits, and its SHA-256 for the callers file. */
 export function newApiKey(): { key: string; hash: string } {
   const key = `lgw_${randomBytes(32).toString('base64url')}`;
   return { key, hash: createHash('sha256').update(key).digest('hex') };

@@ -22,8 +22,8 @@ const SEND_KEY = 'Send an API key in `X-Api-Key`.';
 const SEND_EITHER = 'Send an API key in `X-Api-Key`, or a token in `Authorization: Bearer`.';
 
 /**
- * The process makes them once, because it may send thousands a second. They tell what is wrong with the form of credentials. A key that was never issued, a
- * removed one, and one with a letter too few get the same text, so that a stranger learns nothing about keys.
+ * The refusals, which are made once because the process may send thousands a second. They describe the fault in the form of credentials. A
+ * key that was never issued, a removed one, and one with a missing letter get the same text, so that an attacker learns nothing about keys.
  */
 const REFUSALS = {
   none: refusal(`The request has neither \`X-Api-Key\` nor \`Authorization\`. ${SEND_KEY}`),
@@ -49,7 +49,7 @@ const REFUSALS = {
   ),
 } as const;
 
-/** What is wrong with a token. A claim is named only after the issuer's signature was found to be right. */
+/** The refusals of tokens. A claim is named only after the issuer's signature was verified. */
 const TOKEN_REFUSALS: Readonly<Record<TokenFault, ProblemException>> = {
   form: refusal('The token is not a signed JWT: three parts of base64url with dots between them.'),
   header: refusal(
@@ -77,7 +77,7 @@ export class CallerAuthentication {
     private readonly certificates: ClientCertificates,
   ) {}
 
-  /** The caller of a known key, of a token that was verified before, or of the connection's certificate. This costs one hash. */
+  /** Returns the caller of a known key, of a token that was verified before, or of the connection's certificate. This costs one hash. */
   recognised({ headers, socket }: Credentials): Caller | undefined {
     const key = headers['x-api-key'];
     const token = bearerOf(headers);
@@ -90,13 +90,13 @@ export class CallerAuthentication {
     return known && areOf(shown, known) ? known : undefined;
   }
 
-  /** Whether the request has a token whose signature must be checked. */
+  /** True if the request has a token whose signature must be checked. */
   hasToken(headers: IncomingHttpHeaders): boolean {
-    // A request with two credentials is refused: a server in between may have added one.
+    // A request with two credentials is refused, because a server in between may have added one.
     return this.jwts.accepted && bearerOf(headers) !== undefined && headers['x-api-key'] === undefined;
   }
 
-  /** The caller of a token that was not verified before, or why it has none. */
+  /** Returns the caller of a token that was not verified before, or the reason why it has none. */
   async verified({ headers, socket }: Credentials): Promise<Caller | ProblemException> {
     const token = bearerOf(headers) ?? '';
     if (API_KEY.test(token)) return REFUSALS.keyAsToken;
@@ -105,7 +105,10 @@ export class CallerAuthentication {
     return areOf(this.certificates.callersOf(socket), found) ? found : REFUSALS.twoCallers;
   }
 
-  /** What these credentials allow now: for a response that goes on after its request was authorised. Undefined: nothing with this scope. */
+  /**
+   * Returns the present rights of these credentials, for a response that goes on after its request was authorised. Undefined if they grant
+   * nothing with this scope.
+   */
   async grantsNow(credentials: Credentials, scope: Scope): Promise<Grants | undefined> {
     const known = this.recognised(credentials);
     if (known || !this.hasToken(credentials.headers)) return grantsWith(scope, known);
@@ -113,14 +116,14 @@ export class CallerAuthentication {
     return verdict instanceof ProblemException ? undefined : grantsWith(scope, verdict);
   }
 
-  /** Why a request without a token to verify has no caller. */
+  /** Tells why a request without a token to verify has no caller. */
   refusal({ 'x-api-key': key, authorization }: IncomingHttpHeaders): ProblemException {
     const token = bearerOf({ authorization });
     if (key === '') return REFUSALS.emptyKey;
     if (typeof key === 'string') {
       if (token !== undefined) return REFUSALS.both;
       if (this.registry.byKey(key)) return REFUSALS.twoCallers;
-      // Node joins what comes in several headers, and no key has a comma.
+      // Node joins the values of repeated headers, and no key contains a comma.
       if (key.includes(', ')) return REFUSALS.keyTwice;
       return TOKEN.test(key) ? REFUSALS.tokenAsKey : REFUSALS.wrongKey;
     }
@@ -129,7 +132,7 @@ export class CallerAuthentication {
     return API_KEY.test(token) ? REFUSALS.keyAsToken : REFUSALS.noTokens;
   }
 
-  /** The `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). */
+  /** Returns the `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). */
   challenge(headers: IncomingHttpHeaders): string {
     const key = `ApiKey ${REALM}`;
     if (!this.jwts.accepted) return key;
@@ -141,12 +144,12 @@ function refusal(detail: string): ProblemException {
   return new ProblemException('unauthenticated', { detail });
 }
 
-/** Whether all of these are this caller. Those of a token are made of an entry, so the name tells. */
+/** True if all of these are this caller. The callers of tokens are made of an entry, so their names are compared. */
 function areOf(callers: readonly Caller[], { name }: Caller): boolean {
   return callers.every((each) => each.name === name);
 }
 
-/** The text after the scheme; undefined for another scheme. */
+/** Returns the text after the scheme. Undefined for another scheme. */
 function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
   const bearer = authorization === undefined ? null : BEARER.exec(authorization);
   return bearer ? (bearer[1] ?? '') : undefined;

@@ -20,7 +20,7 @@ it("requests in flight of one caller are at most half of the gateway's: beyond t
   const metrics = new Metrics();
   const { redis, upstream } = settings();
   const limits = new CallerLimits(new SharedRedis(redis, new RecordedLog().log, metrics), metrics, upstream);
-  /** What the caller is told, and the end of the request. */
+  /** Admits a request. Returns the problem for its caller, if any, and the function that ends the request. */
   const admit = (name: string) => {
     const atEnd: (() => void)[] = [];
     const refusal = limits.admit(callerNamed(name), {} as FastifyReply, atEnd);

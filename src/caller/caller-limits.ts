@@ -9,8 +9,8 @@ import type { Caller, RateLimit } from '../request/caller.ts';
 import { type RateStatus, RateWindow } from './rate-window.ts';
 
 /**
- * Requests without a response that one caller may have in this process: half of all requests, so that a flood of one caller leaves
- * the other half to the others.
+ * The most requests without a response that one caller may have in this process. It is half of all requests, so that a flood of one caller
+ * leaves the other half to other callers.
  */
 export const MAX_IN_FLIGHT_OF_ONE = 2_500;
 
@@ -20,8 +20,8 @@ interface Usage {
 }
 
 /**
- * The limits of one caller: requests in flight in this process, and requests in a time window on all replicas. They count by the
- * caller's name, so that all credentials of an entry share them. They are not `@nestjs/throttler`'s (decision 14).
+ * The limits of one caller: requests in flight in this process, and requests in a time window on all replicas. They count by the caller's
+ * name, so that all credentials of an entry share them. They replace `@nestjs/throttler` (decision 14).
  */
 @Injectable()
 export class CallerLimits {
@@ -37,8 +37,8 @@ export class CallerLimits {
   }
 
   /**
-   * Counts a request, until the functions of `atEnd` are called, and sets the limit's headers on its response. Returns the problem where it
-   * exceeds a limit.
+   * Counts a request, until the functions of `atEnd` are called, and sets the limit's headers on its response. Returns the problem if the
+   * request exceeds a limit.
    */
   admit(
     caller: Caller,
@@ -84,7 +84,7 @@ export class CallerLimits {
   }
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4. */
+/** Returns the field of draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4. */
 function policyField({ requests, perSeconds }: RateLimit): string {
   return `"default";q=${requests};w=${perSeconds}`;
 }

@@ -5,8 +5,8 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
 
 /**
- * Authorises every request by the policy that its route declares, never by its path; a route without a policy is refused. The caller must be
- * known, and have the operation's scopes. A hook has found out who calls, before the body was read (decision 4).
+ * Authorises every request by the policy that its route declares, never by its path. A route without a policy is refused. The caller must
+ * be known, and have the operation's scopes. A hook has identified the caller before the body was read (decision 4).
  */
 @Injectable()
 export class CallerGuard implements CanActivate {

@@ -55,7 +55,7 @@ describe('a callers file', () => {
   it('is what the example shows', () => {
     const callers = readCallersFile('config/callers.example.json');
     expect(callers.length).toBeGreaterThan(0);
-    // Copied, it would go out with every order.
+    // An app key in the example would be copied, and then sent with every order.
     for (const caller of callers) expect(caller.appKey).toBeUndefined();
   });
 
@@ -193,7 +193,7 @@ describe('the registry', () => {
       return told;
     };
 
-    // Replaced by renaming, as deployments do.
+    // The file is replaced by renaming, as deployments do.
     const replacement = file(withCallers(entry({ keys: [renewed.hash] }), entry({ name: 'crm' })));
     expect(await change('callers-reloaded', () => renameSync(replacement, path))).toMatchObject({
       callers: 2,
@@ -237,7 +237,7 @@ describe('the registry', () => {
     };
     expect(enterprises()).toEqual({ now: ['a'], before: undefined });
     expect(registry.hasLost(work, made)).toBe(false);
-    // Another caller's change is none of this one.
+    // A change of another caller does not affect this one.
     await change(entry({ enterprises: ['a'], keys: [newApiKey().hash] }), entry({ name: 'new' }));
     expect(enterprises()).toEqual({ now: ['a'], before: undefined });
     await change(entry({ enterprises: ['a', 'b'] }));
@@ -246,7 +246,7 @@ describe('the registry', () => {
     expect(enterprises()).toEqual({ now: undefined, before: undefined });
     expect(registry.standingOf({ ...work, byToken: true })).toBeDefined();
     expect(registry.hasLost(work, made)).toBe(true);
-    // This replica may read the file later than the one that made it.
+    // This replica may read the file later than the replica that made the work.
     expect(registry.hasLost(work, Date.now() + 1)).toBe(false);
     await change();
     expect(registry.standingOf({ ...work, byToken: true })).toBeUndefined();

@@ -12,7 +12,7 @@ interface KnownKey {
   readonly caller: Caller | undefined;
 }
 
-/** The entry that a caller had before its rights changed, if any, and when they did. */
+/** The former entry of a caller whose rights have changed, if any, and the time of the change. */
 interface Former {
   readonly until: number;
   readonly caller: Caller | undefined;
@@ -20,12 +20,15 @@ interface Former {
 
 const NOBODY: KnownKey = { hash: Buffer.alloc(32), caller: undefined };
 
-/** The callers. The file is re-read when it changes. Where the new content is invalid, the gateway reports it and keeps the last valid one. */
+/**
+ * The callers. The file is read again when it changes. If the new content is invalid, the gateway reports it and keeps the last valid
+ * content.
+ */
 @Injectable()
 export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   #byHash: ReadonlyMap<string, KnownKey> = new Map();
   #byName: ReadonlyMap<string, Caller> = new Map();
-  /** By each name of a certificate. Another map after each change of the file. */
+  /** Callers by each name of a certificate. It is a new map after each change of the file. */
   byCertificate: ReadonlyMap<string, Caller> = new Map();
   readonly #former = new Map<string, Former>();
   /** When the callers were read, in ms since the epoch. */
@@ -43,7 +46,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * The caller of this key. The lookup uses the key's SHA-256, which an attacker cannot bring close to a known one, so its time
+   * Returns the caller of this key. The lookup uses the key's SHA-256, which an attacker cannot bring close to a known one, so its time
    * reveals nothing about a key. It takes the same time for known and unknown keys, independent of their number.
    */
   byKey(key: string): Caller | undefined {
@@ -60,7 +63,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     return this.#byName.get(name);
   }
 
-  /** Undefined: nothing, because the entry of the caller is gone or has lost the scope. */
+  /** Returns the present rights. Undefined if the entry of the caller is gone or has lost the scope. */
   standingOf({ caller, scope, byToken }: OnBehalf): Standing | undefined {
     const grants = grantsWith(scope, this.#byName.get(caller), byToken);
     const former = this.#former.get(caller);
@@ -75,8 +78,8 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Whether the rights for something that was made at this time are lost, and do not only come later: this replica has read the callers file
-   * since, and finds no rights in it.
+   * True if the rights for something that was made at this time are lost. It is false if they may still arrive: this replica must have read
+   * the callers file after that time, and found no rights in it.
    */
   hasLost(work: OnBehalf, madeAt: number): boolean {
     return madeAt < this.#readAt && !this.standingOf(work);
@@ -88,7 +91,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
     this.#byName = new Map(callers.map((caller) => [caller.name, caller]));
-    // Also of a caller that is gone, for when it comes back. One that this process did not know before is new.
+    // The loop includes callers that are gone, in case they return. A caller that this process did not know before is new.
     for (const name of new Set([...before.keys(), ...this.#former.keys()])) {
       const caller = before.get(name);
       if (!hasSameRights(caller, this.#byName.get(name)))

@@ -4,7 +4,7 @@ import type { Caller } from '../request/caller.ts';
 import { CERTIFICATE_NAME_FORMS, isCertificateName } from './certificate-names.ts';
 import { isScope, scopes, type Scope } from '../request/scopes.ts';
 
-/** Far below the numbers that Redis' scripts would round. */
+/** The most requests of a rate. It is far below the numbers that Redis' scripts would round. */
 const MAX_REQUESTS = 1_000_000_000;
 const DAY_S = 86_400;
 
@@ -12,7 +12,7 @@ const wholeTo = (max: number) => z.number().int().min(1).max(max);
 const budget = z.number().int().min(0).max(MAX_REQUESTS).optional();
 const ids = z.array(z.string().min(1)).default([]);
 
-/** Long enough for the client ids of every issuer of JWTs. */
+/** The form of a name, which is long enough for the client ids of every issuer of JWTs. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 const schema = z.strictObject({
@@ -62,7 +62,7 @@ export function readCallersFile(path: string): readonly Caller[] {
 
 type Entry = z.output<typeof schema>['callers'][number];
 
-/** The valid name, if any, of the entry that contains the location. */
+/** Returns the valid name, if any, of the entry that contains the location. */
 function nameOfEntry(content: unknown, [list, index]: readonly PropertyKey[]): string | undefined {
   if (list !== 'callers' || index === undefined) return undefined;
   const name = (content as { callers: Partial<Entry>[] }).callers[Number(index)]?.name;

@@ -12,24 +12,24 @@ import { certificateNames } from './certificate-names.ts';
 /** The certificate that a client has shown on its connection. */
 interface Shown {
   readonly certificate: X509Certificate;
-  /** As entries of callers write them. */
+  /** The names in the form that entries of callers use. */
   readonly names: readonly string[];
-  /** In ms since 1970. */
+  /** The end of the certificate in ms since 1970. */
   readonly endsAt: number;
-  /** Why OpenSSL, or the gateway later, does not accept it. */
+  /** Why OpenSSL refused the certificate, or why the gateway refused it later. */
   fault: string | undefined;
-  /** The gateway's own certificates at that time; they have the authorities. */
+  /** The gateway's own certificates at that time, including the authorities. */
   trust: Certificates;
-  /** Its callers, and the registry's content of which they are. */
+  /** The callers of the certificate, and the content of the registry from which they come. */
   known: ReadonlyMap<string, Caller>;
   callers: readonly Caller[];
 }
 
 const NONE: readonly Caller[] = [];
-/** A stranger chooses the names of its certificate. */
+/** The longest name in the log, because an unknown client chooses the names of its certificate. */
 const MAX_LOGGED = 200;
 
-/** Callers by the certificate of their connection. It is read once for each connection; requests look up what was found. */
+/** Finds callers by the certificate of their connection. The certificate is read once for each connection, and requests use the result. */
 @Injectable()
 export class ClientCertificates {
   readonly #shown = new WeakMap<Socket, Shown>();
@@ -43,11 +43,11 @@ export class ClientCertificates {
     if (certificates?.current.ca) this.#own = certificates;
   }
 
-  /** A TLS connection is open. Whether its client has shown a certificate that OpenSSL accepts is known by now. */
+  /** Reads the certificate of a new TLS connection. OpenSSL has decided by now whether it accepts the certificate. */
   opened(socket: TLSSocket): void {
     const certificate = this.#own && socket.getPeerX509Certificate();
     if (!this.#own || !certificate) return;
-    // Node says null where there is none, against its types.
+    // Node returns null if there is no certificate, although its types exclude null.
     const fault = socket.authorized ? undefined : String(socket.authorizationError);
     this.#shown.set(socket, {
       certificate,
@@ -60,7 +60,7 @@ export class ClientCertificates {
     });
   }
 
-  /** The callers whose entries name the certificate of this connection: none, one, or several by several names. */
+  /** Returns the callers whose entries name the certificate of this connection. There may be none, one, or several with several names. */
   callersOf(socket: Socket): readonly Caller[] {
     const shown = this.#own && this.#shown.get(socket);
     if (!shown || this.#faultOf(shown) !== undefined) return NONE;
@@ -73,8 +73,8 @@ export class ClientCertificates {
   }
 
   /**
-   * Tells the log why the certificate of this connection has not identified a caller; the caller is not told. Returns whether another
-   * connection may help, where the client shows its certificate anew.
+   * Logs why the certificate of this connection has not identified a caller. The caller does not learn it. Returns true if a new connection
+   * may help, on which the client shows its certificate again.
    */
   tellRefused(socket: Socket, requestId: string): boolean {
     const shown = this.#own && this.#shown.get(socket);
@@ -95,14 +95,14 @@ export class ClientCertificates {
       if (!isStillTrusted(shown, now)) shown.fault ??= 'AUTHORITY_REMOVED';
       shown.trust = now;
     }
-    // The connection may be older than the end of the certificate.
+    // The certificate may have ended after the connection was opened.
     return shown.fault ?? (Date.now() < shown.endsAt ? undefined : 'CERT_HAS_EXPIRED');
   }
 }
 
 /**
- * Whether a certificate that was accepted would be accepted by the authorities of now, too. Node does not tell which authority it was, and
- * which certificates lay between, so in doubt the answer is no.
+ * True if the present authorities would also accept a certificate that was accepted before. Node does not tell which authority it was, and
+ * which certificates lay between, so in doubt the answer is false.
  */
 function isStillTrusted({ certificate, trust }: Shown, now: Certificates): boolean {
   if (trust.ca === now.ca) return true;

@@ -64,13 +64,13 @@ describe('the keys of the issuer', () => {
       now += 1_000;
     };
     for (let second = 0; second < 30; second++) await flood();
-    // The first, three at once, and 29 s with one in five.
+    // The requests are the first one, three at once, and one every 5 s of 29 s.
     expect(asked()).toBe(1 + 3 + 5);
     await issuer.addKey('key-2');
     const rotatedAt = now;
     while (!(await keys.having('key-2'))) {
       await flood();
-      // More than a minute is what made-up ids cost before they had a budget of their own.
+      // A wait of more than a minute was possible before made-up ids had a budget of their own.
       expect(now - rotatedAt).toBeLessThanOrEqual(5_000);
     }
   });

@@ -12,34 +12,34 @@ const TIMEOUT_MS = 3_000;
 const MAX_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_DEPTH = 8;
-/** The gateway requests the keys again after this time, so that it stops to accept a withdrawn key. */
+/** The time after which the gateway requests the keys again, so that it stops accepting a withdrawn key. */
 const REFRESH_MS = 5 * 60_000;
-/** A renewal that failed is tried again after this time. */
+/** The time after which a failed renewal is tried again. */
 const ASK_EVERY_MS = 60_000;
 /**
- * Limits requests for ids that are not in the set, which any client can make up: a few at once, then one in this time. The time is
- * short, because made-up ids delay a new key of the issuer by this much.
+ * The interval of requests for ids that are not in the set, which any client can make up. A few are allowed at once, then one in this time.
+ * The time is short, because made-up ids delay a new key of the issuer by this much.
  */
 const UNKNOWN_EVERY_MS = 5_000;
 const UNKNOWN_BURST = 3;
-/** The gateway does not ask again in this time for an id that the issuer did not have, unless the set changes. */
+/** The time for which the gateway does not ask again for an id that the issuer did not have, unless the set changes. */
 const ABSENT_MS = 60_000;
 const MAX_ABSENT = 1_000;
-/** An empty set is usually a mistake, so known keys stay valid for this time. */
+/** The time for which known keys stay valid after an empty set, which is usually a mistake. */
 const EMPTY_MS = 15 * 60_000;
 /** The time between requests while there are no keys at all. */
 export const RETRY_MS = 5_000;
-/** The longest `Retry-After` of the issuer that counts, so that known keys do not end meanwhile. */
+/** The longest `Retry-After` of the issuer that counts, so that known keys do not end in that time. */
 const MAX_RETRY_AFTER_S = 5 * 60;
-/** How long known keys stay valid while the issuer does not answer. */
+/** The time for which known keys stay valid while the issuer does not answer. */
 const MAX_AGE_MS = 60 * 60_000;
 
-/** A set of public keys from the issuer. Each change gives a new object. */
+/** A set of public keys from the issuer. Each change makes a new object. */
 export interface KeySet {
   readonly text: string;
   readonly ids: ReadonlySet<string>;
   readonly find: JWTVerifyGetKey;
-  /** Ids that it lacked, with the time of that response. */
+  /** The ids that were missing from a response, with the time of that response. */
   readonly absent: Map<string, number>;
 }
 
@@ -61,14 +61,14 @@ export class IssuerKeys {
   #held: KeySet | undefined;
   #heldSince = -Infinity;
   #askedAt = -Infinity;
-  /** The issuer wants no request before this time. */
+  /** The time before which the issuer wants no request. */
   #waitUntil = -Infinity;
   readonly #asking = new SingleFlight<void>();
-  /** How many requests for unknown ids are left, and when they were counted. */
+  /** The number of requests for unknown ids that are left, and the time of that count. */
   #budget = { left: UNKNOWN_BURST, at: -Infinity };
   #emptySince: number | undefined;
 
-  /** `now` in ms, monotonic. */
+  /** `now` returns ms of a monotonic clock. */
   constructor(
     private readonly url: URL,
     private readonly log: Log,
@@ -76,7 +76,7 @@ export class IssuerKeys {
     private readonly now = () => performance.now(),
   ) {}
 
-  /** The keys in use, without waiting; renewed in the background once they are old. */
+  /** Returns the keys in use, without waiting. Old keys are renewed in the background. */
   current(): KeySet | undefined {
     const age = this.now() - this.#heldSince;
     if (age >= MAX_AGE_MS) return undefined;
@@ -84,7 +84,7 @@ export class IssuerKeys {
     return this.#held;
   }
 
-  /** A set that has this id; undefined: the issuer does not have it. Throws {@link KeysUnavailable}. */
+  /** Resolves to a set that has this id. Undefined if the issuer does not have it. Throws {@link KeysUnavailable}. */
   async having(id: string): Promise<KeySet | undefined> {
     const known = this.current();
     if (known?.ids.has(id)) return known;
@@ -113,7 +113,10 @@ export class IssuerKeys {
     return now >= this.#waitUntil && now - this.#askedAt >= everyMs;
   }
 
-  /** A token that may not make the gateway ask gets a new key all the same, as soon as another token makes the gateway ask. */
+  /**
+   * True if a token with an unknown id may cause a request. A token that may not still gets a new key as soon as another token causes a
+   * request.
+   */
   #mayAskForUnknown(): boolean {
     const now = this.now();
     if (now < this.#waitUntil) return false;

@@ -33,13 +33,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The name of the caller, or what is wrong with the token. */
+/** Returns the name of the caller, or the fault of the token. */
 const whose = async (token: string): Promise<string> => {
   const found = callers.recognised(token) ?? (await callers.verified(token));
   return typeof found === 'string' ? found : found.name;
 };
 
-/** From now on so many minutes later, by the clock that does not step. */
+/** Moves the monotonic clock forward by this many minutes. */
 function later(minutes: number): void {
   const from = performance.now();
   jest.spyOn(performance, 'now').mockReturnValue(from + minutes * 60_000);

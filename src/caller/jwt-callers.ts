@@ -11,18 +11,18 @@ import type { Caller } from '../request/caller.ts';
 import { IssuerKeys, KeysUnavailable, type KeySet, RETRY_MS } from './issuer-keys.ts';
 import { nameInToken, scopesInToken, type TokenScopes } from './token-claims.ts';
 
-/** RFC 7518, 8037 and 9864: all are asymmetric, so that a public key is never used as a shared secret. */
+/** The algorithms (RFC 7518, 8037 and 9864). All are asymmetric, so that a public key is never used as a shared secret. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
-/** Accepted `typ` values, without `application/` (RFC 7515 4.1.9, RFC 9068 2.1). */
+/** The accepted `typ` values, without `application/` (RFC 7515 4.1.9, RFC 9068 2.1). */
 const TYPES = new Set(['jwt', 'at+jwt']);
-/** With these a token would choose its own key, or require an extension that the gateway does not know. */
+/** The refused headers. With them a token would choose its own key, or require an extension that the gateway does not know. */
 const FORBIDDEN_HEADERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit'];
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_KEY_ID = 256;
 const CLOCK_TOLERANCE_S = 10;
 const MAX_VERIFIED = 10_000;
 
-/** Why a token has no caller: its form, its header, its signature, a claim, or the name that it holds. */
+/** Why a token has no caller: its form, its header, its signature, a claim, or the name in it. */
 export type TokenFault =
   | 'form'
   | 'header'
@@ -39,18 +39,18 @@ const OF_CLAIM: Readonly<Record<string, TokenFault>> = { iss: 'issuer', aud: 'au
 interface Verified {
   readonly name: string;
   readonly given: TokenScopes;
-  /** In ms since 1970. */
+  /** The end of the token in ms since 1970. */
   readonly endsAt: number;
   readonly keys: KeySet;
-  /** The entry of that name, and the caller made of token and entry. It is made again when the entry changes. */
+  /** The entry with the token's name, and the caller made of token and entry. The caller is made again when the entry changes. */
   entry: Caller;
   caller: Caller;
 }
 
 /**
- * Callers by JWT: signed by the configured issuer for this audience. The token gives the scopes, and the entry that it names gives
- * the rest. A verified token is remembered by its SHA-256 while it and the keys are valid, so that a caller's next request costs
- * one hash.
+ * Finds callers by JWTs that the configured issuer has signed for this audience. The token grants the scopes, and the entry that it names
+ * grants the rest. A verified token is remembered by its SHA-256 while it and the keys are valid, so that a caller's next request costs one
+ * hash.
  */
 @Injectable()
 export class JwtCallers implements OnApplicationShutdown {
@@ -76,7 +76,7 @@ export class JwtCallers implements OnApplicationShutdown {
     return this.#keys !== undefined;
   }
 
-  /** The caller of a token that was verified before and is still valid. */
+  /** Returns the caller of a token that was verified before and is still valid. */
   recognised(token: string): Caller | undefined {
     const verified = this.#keys && this.#verified.get(digestOf(token));
     return verified && Date.now() < verified.endsAt && verified.keys === this.#keys?.current()
@@ -84,7 +84,7 @@ export class JwtCallers implements OnApplicationShutdown {
       : undefined;
   }
 
-  /** The caller of the token, or why it has none. Rejects where the keys are not available. */
+  /** Resolves to the caller of the token, or to the reason why it has none. Rejects if the keys are not available. */
   async verified(token: string): Promise<Caller | TokenFault> {
     return this.#keys && COMPACT.test(token) ? this.#verify(token, digestOf(token), this.#keys) : 'form';
   }
@@ -138,7 +138,7 @@ export class JwtCallers implements OnApplicationShutdown {
   }
 }
 
-/** jose looks at the claims after the signature. */
+/** Returns the fault of a token. jose checks the claims after the signature. */
 function faultOf(error: unknown): TokenFault {
   if (error instanceof errors.JWTExpired) return 'expired';
   if (!(error instanceof errors.JWTClaimValidationFailed)) return 'signature';
@@ -149,7 +149,7 @@ function digestOf(token: string): string {
   return hash('sha256', token, 'base64');
 }
 
-/** The key id in the token's header; undefined where the header is not acceptable. Nothing in it is verified yet. */
+/** Returns the key id in the token's header. Undefined if the header is not acceptable. Nothing in it is verified yet. */
 function keyIdOf(token: string): string | undefined {
   let header: Record<string, unknown>;
   try {

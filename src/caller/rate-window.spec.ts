@@ -63,7 +63,7 @@ describe('a window in Redis', () => {
   it('is asked once for all that arrive while it is asked, and not at all once it is used up', async () => {
     const server = await newServer();
     const window = new RateWindow(HOUR, KEY, await redisAt(server.url));
-    // Redis sees the script for the first time.
+    // This call makes Redis load the script.
     await window.take(HOUR);
     expect(admitted(await take(window, 1_000))).toHaveLength(99);
     expect(admitted(await take(window, 1_000))).toHaveLength(0);
@@ -113,7 +113,7 @@ describe('a window in Redis', () => {
     const back = await startRedis(['--port', String(server.port)]);
     atEnd(() => back.stop());
     await until('Redis is up', () => redis.status === 'up');
-    // Used up by itself: it says so until that window ends, while another process asks the new, empty Redis.
+    // A used-up window of this process refuses until it ends, while another process asks the new, empty Redis.
     expect(await window.take(HOUR)).toMatchObject({ admitted: false });
     const other = new RateWindow(HOUR, KEY, redis);
     expect(await other.take(HOUR)).toMatchObject({ admitted: true, left: 99 });

@@ -4,10 +4,10 @@ import type { SharedRedis } from '../redis/shared-redis.ts';
 import type { RateLimit } from '../request/caller.ts';
 
 /**
- * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas
- * agree. The window begins with the first request, and refused requests do not count. A foreign value counts as no window. ARGV:
- * asked, limit, window ms. Returns: granted, used in all, ms to the window's end. The count goes to replicas, and not into the log on
- * disk: no request waits for a disk.
+ * Takes requests from a window, at most as many as are left. The key's life is the window, by Redis' own clock, so that replicas agree. The
+ * window begins with the first request, and refused requests do not count. A foreign value counts as no window. ARGV: requested number,
+ * limit, window in ms. Returns: granted number, used in all, ms to the window's end. The count is replicated to replicas but not written to
+ * the append-only file, so no request waits for a disk.
  */
 const TAKE = new Script(`
 redis.set_repl(redis.REPL_REPLICA)
@@ -25,20 +25,23 @@ return {granted, used + granted, left}
 export interface RateStatus {
   readonly admitted: boolean;
   readonly left: number;
-  /** Whole seconds until the end of the window. */
+  /** The whole seconds until the end of the window. */
   readonly endsInS: number;
 }
 
 /**
- * One caller's window of requests: for all replicas in Redis, or for this process without Redis. Both are exact: requests that
- * arrive while a command runs are counted together by the next command, none in advance. While Redis is away each replica continues
- * alone from the last known count.
+ * One caller's window of requests: for all replicas in Redis, or for this process without Redis. Both are exact: requests that arrive while
+ * a command runs are counted together by the next command, none in advance. While Redis is away, each replica continues alone from the last
+ * known count.
  */
 export class RateWindow {
   #limit: RateLimit;
   #used = 0;
   #endsAt = 0;
-  /** Redis is asked at the end of a turn of the event loop, also for the requests that the turn still reads from other connections. */
+  /**
+   * Counts requests in Redis at the end of a turn of the event loop, together with the requests that the turn still reads from other
+   * connections.
+   */
   readonly #shared = new Batcher<void, RateStatus>(
     'rates',
     (asked) => this.#takeShared(asked),
@@ -70,7 +73,7 @@ export class RateWindow {
       TAKE.run<[number, number, number]>(client, [this.key], [asked.length, requests, perSeconds * 1_000]),
     );
     this.#used = used;
-    // The reply's way back makes this later than in Redis, so no caller comes back before the end.
+    // The reply takes time to arrive, so this is later than in Redis, and no caller returns before the end.
     this.#endsAt = this.now() + leftMs;
     return asked.map((_, index) => {
       const admitted = index < granted;

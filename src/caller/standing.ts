@@ -2,24 +2,30 @@ import type { Grants } from '../request/call-context.ts';
 import type { Caller } from '../request/caller.ts';
 import type { Scope } from '../request/scopes.ts';
 
-/** On whose behalf work goes on after its request, and the scope that it needs for as long as it goes on. */
+/** The caller on whose behalf work goes on after its request, and the scope that the work needs for as long as it goes on. */
 export interface OnBehalf {
   readonly caller: string;
   readonly scope: Scope;
-  /** The entry of the caller did not have the scope when the work began: a JWT gave it. Its end cannot be seen, so only the entry counts. */
+  /**
+   * True if the caller's entry did not have the scope when the work began, and a JWT granted it. The gateway cannot see when that grant
+   * ends, so only the existence of the entry counts.
+   */
   readonly byToken: boolean;
 }
 
-/** What a caller may do now. */
+/** The present rights of a caller. */
 export interface Standing {
   readonly grants: Grants;
-  /** What it could do until a moment (in ms since the epoch), where the callers file changed its rights then; without grants: nothing. */
+  /**
+   * The rights of the caller until a moment (in ms since the epoch) at which the callers file changed them. Without grants the caller had
+   * none.
+   */
   readonly former?: { readonly until: number; readonly grants: Grants | undefined } | undefined;
 }
 
 /**
- * What a caller may do with this scope at this moment; undefined: nothing. All that goes on after a request was authorised asks here, before each
- * step: deliveries, imports, streams.
+ * Returns the present rights of a caller with this scope. Undefined if it has none. All work that goes on after its request was authorised
+ * calls this before each step: deliveries, imports, streams.
  */
 export function grantsWith(scope: Scope, caller: Caller | undefined, byToken = false): Grants | undefined {
   return caller && (byToken || caller.scopes.has(scope)) ? caller.grants : undefined;

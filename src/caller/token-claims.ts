@@ -7,7 +7,7 @@ import { isScope, type Scope } from '../request/scopes.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The application that the token was issued to, else its subject. */
+/** The claims with the application to which the token was issued, or else with its subject. */
 const CALLER_CLAIMS = ['azp', 'client_id', 'appid', 'cid', 'sub'];
 /** The claims with the scopes of a token, the most specific first. `roles` counts only if no other claim is there. */
 const SCOPE_CLAIMS = ['scope', 'scp', 'permissions', 'roles'];
@@ -15,7 +15,7 @@ const SCOPE_CLAIMS = ['scope', 'scp', 'permissions', 'roles'];
 export const CALLER_CLAIMS_TEXT = listOf(CALLER_CLAIMS);
 
 export function nameInToken(claims: Claims): string | undefined {
-  // The first claim that is present counts, even if it is not text: then the token is refused, and the next claim is not used.
+  // The first claim that is present counts, even if it is not text. The token is then refused, and the next claim is not used.
   const claim = CALLER_CLAIMS.find((each) => Object.hasOwn(claims, each));
   const name = claim && claims[claim];
   return typeof name === 'string' ? name : undefined;
@@ -23,13 +23,14 @@ export function nameInToken(claims: Claims): string | undefined {
 
 export interface TokenScopes {
   readonly scopes: ReadonlySet<Scope>;
-  /** Why there are none. */
+  /** Why there are no scopes. */
   readonly whyNone?: string;
 }
 
 /**
- * The first claim that is present counts alone, so that the roles of a user add nothing to a token that was issued for less. It is a text of
- * words between blanks or a list. Some issuers write the audience before a scope (`gateway/orders:read`). Other words belong to other services.
+ * Reads the scopes of a token. Only the first claim that is present counts, so that the roles of a user add nothing to a token that was
+ * issued for less. The claim is a text of words between blanks, or a list. Some issuers write the audience before a scope
+ * (`gateway/orders:read`). Other words belong to other services.
  */
 export function scopesInToken(claims: Claims, audience: string): TokenScopes {
   const claim = SCOPE_CLAIMS.find((each) => Object.hasOwn(claims, each));

@@ -33,16 +33,16 @@ export class CallerDto {
   })
   scopes!: string[];
 
-  /** Global ids of the enterprises that it reaches. */
+  /** Global ids of the enterprises that the caller reaches. */
   enterprises!: string[];
 
-  /** Codes of the channels whose orders and customers it reaches. */
+  /** Codes of the channels whose orders and customers the caller reaches. */
   channels!: string[];
 
-  /** Aliases that it may name in `X-Acting-User`. */
+  /** Aliases that the caller may name in `X-Acting-User`. */
   users!: string[];
 
-  /** The limit of its requests; null where it has none. */
+  /** The limit of the caller's requests; null where there is none. */
   rateLimit!: RateLimitDto | null;
 
   @ApiProperty({
@@ -53,6 +53,6 @@ export class CallerDto {
   })
   budgets!: Record<string, BudgetDto>;
 
-  /** What an operator has stopped, or will have. */
+  /** What an operator has stopped, or will stop. */
   maintenance!: MaintenanceDto;
 }
