@@ -1,6 +1,6 @@
 /**
- * The first of `types` that an `Accept` header (RFC 9110 12.5.1) likes best; undefined where it allows none. Without a header it is the
- * first.
+ * Returns the first of `types` that an `Accept` header (RFC 9110 12.5.1) prefers. Undefined if it allows none. Without a header it is the
+ * first type.
  */
 export function acceptedType(accept: string | undefined, types: readonly string[]): string | undefined {
   if (!accept) return types[0];

@@ -5,24 +5,24 @@ import { itemKindsOf } from './list-rules.ts';
 import { OBJECT_RULE } from './rules.ts';
 
 /**
- * Compiles each DTO class once from the metadata of class-transformer and class-validator. Those two look up all metadata again for
- * every value, which takes eight times as long as the rest of a batch order. The results are those of `plainToInstance` and
- * `validateSync` (whitelisting).
+ * Compiles each DTO class once from the metadata of class-transformer and class-validator. Those packages look up all metadata again for
+ * every value, which takes eight times as long as the rest of a batch order. The results are those of `plainToInstance` and `validateSync`
+ * (whitelisting).
  */
 
-/** More faults do not help a caller, and would make a large response to a small request. */
+/** The most faults. More do not help a caller, and would make a large response to a small request. */
 export const MAX_FAULTS = 100;
 
 export interface Fault {
-  /** Keys and indices from the top. */
+  /** Keys and indices, from the outermost object to the innermost. */
   readonly path: readonly (string | number)[];
-  /** What is allowed there; undefined where the class has no such field. */
+  /** The allowed values. Undefined if the class has no such field. */
   readonly allowed: string | undefined;
 }
 
 type Plain = Record<string, unknown>;
 
-/** An instance of the class with every conversion made, and the first {@link MAX_FAULTS} faults. */
+/** Returns an instance of the class with every conversion made, and the first {@link MAX_FAULTS} faults. */
 export function validated<T extends object>(type: Type<T>, plain: object): { instance: T; faults: Fault[] } {
   const walk = new Walk();
   const compiled = compiledClass(type);
@@ -35,14 +35,14 @@ export function validated<T extends object>(type: Type<T>, plain: object): { ins
 class Walk {
   readonly path: (string | number)[] = [];
   readonly faults: Fault[] = [];
-  /** Keys that are no fields of their instance; rarely present. */
+  /** Keys that are no fields of their instance, by instance. It is rarely present. */
   unknown: Map<object, string[]> | undefined;
 
   get isOver(): boolean {
     return this.faults.length >= MAX_FAULTS;
   }
 
-  /** The location becomes a text only here, because few requests have a fault. */
+  /** Adds a fault. The location becomes a text only here, because few requests have a fault. */
   addFault(key: string | undefined, allowed: string | undefined): void {
     if (!this.isOver)
       this.faults.push({ path: key === undefined ? [...this.path] : [...this.path, key], allowed });
@@ -64,7 +64,7 @@ interface Field extends DeclaredField {
 
 const compiledClasses = new Map<unknown, CompiledClass>();
 
-/** What class-transformer makes of a value where `@Type` names no class of ours. */
+/** The conversions that class-transformer makes if `@Type` names a built-in class. */
 const PLAIN_TYPES = new Map<unknown, (value: unknown) => unknown>([
   [String, String],
   [Number, Number],
@@ -114,7 +114,7 @@ class CompiledClass {
         instance[key] = value;
       } else {
         walk.addUnknown(instance, key);
-        // Rules over a whole object see it; none of its names reaches a prototype.
+        // The value is copied for rules over a whole object. A name that would reach a prototype is left out.
         if (!(key in Object.prototype)) instance[key] = source[key];
       }
     }
@@ -130,7 +130,7 @@ class CompiledClass {
   }
 }
 
-/** In class-transformer's order: nested objects first, then what {@link Transform} declares. */
+/** Returns the conversions in class-transformer's order: nested objects first, then those of {@link Transform}. */
 function conversionsOf({ name, nestedClass, transforms }: DeclaredField): Conversion[] {
   const conversions: Conversion[] = transforms.map((transform) => converting(name, transform));
   if (nestedClass) conversions.unshift((value, _, walk) => instances(value, nestedClass, walk));
@@ -140,7 +140,8 @@ function conversionsOf({ name, nestedClass, transforms }: DeclaredField): Conver
 function converting(key: string, transform: TransformFn): Conversion {
   const kinds = itemKindsOf(transform);
   if (kinds) return (value, _, walk) => kinds.instances(value, (type, plain) => instances(plain, type, walk));
-  // One for all values of the field: no transform keeps it, and a new one for each was a twentieth of what an order allocates.
+  // All values of the field share one object. No transform keeps it, and a new one for each value was a twentieth of the allocations of an
+  // order.
   const given = {
     value: undefined as unknown,
     key,
@@ -176,7 +177,7 @@ function checkField(field: Field, instance: Plain, walk: Walk): void {
     const allowed = broken.join('; ');
     if (name === OBJECT_RULE) walk.addFault(undefined, allowed);
     else walk.addFault(name, value === undefined ? `is required: ${allowed}` : allowed);
-    // Where a value has the wrong type, faults of its parts are not reported.
+    // If a value has the wrong type, faults of its parts are not reported.
     if (!Array.isArray(value)) return;
   }
   if (isNested) checkNested(name, value, walk);

@@ -8,7 +8,7 @@ import { Flag } from './rules.ts';
 
 const { IsOptional, IsString, ValidateNested } = validator;
 
-/** A class whose one field has these decorators. */
+/** Makes a class whose one field has these decorators. */
 function classWith(...decorators: readonly PropertyDecorator[]): new () => object {
   class Probe {
     field?: unknown;
@@ -32,7 +32,7 @@ class IsShouted implements validator.ValidatorConstraintInterface {
   }
 }
 
-/** What each decorator of the package that needs something is given. */
+/** The arguments of each decorator of the package that needs some. */
 const GIVEN: Readonly<Record<string, readonly unknown[]>> = {
   ...{ ArrayContains: [['a']], ArrayMaxSize: [1], ArrayMinSize: [2], ArrayNotContains: [['a']] },
   ...{
@@ -56,7 +56,7 @@ const GIVEN: Readonly<Record<string, readonly unknown[]>> = {
   ...{ MaxDate: [new Date(0)], MinDate: [new Date()], Validate: [IsShouted] },
   ...{ ValidateIf: [(_: object, value: unknown) => value !== 'a'], IsByteLength: [2, 3] },
 } as never;
-/** They are no decorators of fields. */
+/** Exports that are no decorators of fields. */
 const OTHERS = new Set(['ValidateBy', 'ValidatorConstraint', 'ValidatePromise', 'ValidateNested']);
 const isClass = (value: unknown) => /^class\b/.test(String(value));
 const decorators = Object.entries(validator).filter(
@@ -97,7 +97,7 @@ const VALUES: readonly unknown[] = [
   ...[[], ['a'], ['a', 'a', 5], [5], {}, { a: 1 }, [{ a: 1 }, { a: 1 }], new Date(1), ['2026-11-27']],
 ];
 
-/** Whether the field has a fault. */
+/** True if the field has a fault. */
 const ours = (type: new () => object, field: unknown) => validated(type, { field }).faults.length > 0;
 const theirs = (type: new () => object, field: unknown) =>
   validator.validateSync(plainToInstance(type, { field }), { whitelist: true, forbidNonWhitelisted: true })

@@ -8,7 +8,7 @@ export type TransformFn = (params: TransformFnParams) => unknown;
 
 export interface DeclaredRule {
   readonly holds: Test;
-  /** What is allowed; never with the value, which may be a secret. */
+  /** The allowed values. The text never contains the value, which may be a secret. */
   readonly allowed: string | ((value: unknown, object: object) => string);
 }
 
@@ -16,14 +16,14 @@ type Condition = (object: object, value: unknown) => boolean;
 
 export interface DeclaredField {
   readonly name: string;
-  /** The class of the objects in the field, where they are validated too. */
+  /** The class of the objects in the field, if they are validated too. */
   readonly nestedClass: Type | undefined;
   readonly isNested: boolean;
-  /** In the order in which they are applied. */
+  /** The conversions in the order in which they are applied. */
   readonly transforms: readonly TransformFn[];
-  /** The field is checked only where all of them hold. */
+  /** The conditions under which the field is checked. All of them have to hold. */
   readonly conditions: readonly Condition[];
-  /** The field may be left out. */
+  /** True if the field may be left out. */
   readonly isOptional: boolean;
   readonly rules: readonly DeclaredRule[];
 }
@@ -31,9 +31,9 @@ export interface DeclaredField {
 type Validation = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
 
 /**
- * The fields of a DTO class, from the metadata of class-validator and class-transformer, in the order in which class-validator
- * checks them. Every decorator of class-validator works as its documentation says, but rules that are promises. What cannot work is
- * refused here, so that none is ignored silently.
+ * Reads the fields of a DTO class from the metadata of class-validator and class-transformer, in the order in which class-validator checks
+ * them. Every decorator of class-validator works as its documentation says, except for rules that are promises. A decorator that cannot
+ * work is refused here, so that none is ignored silently.
  */
 export function declaredFields(type: Type): DeclaredField[] {
   const storage = getMetadataStorage();
@@ -69,7 +69,10 @@ function declared(type: Type, name: string, validations: readonly Validation[]):
   };
 }
 
-/** A rule made by {@link rule} has a test to call. For any other one the object that class-validator keeps for it does the check. */
+/**
+ * Returns a rule. One that {@link rule} made has a test to call. For any other one, the object that class-validator keeps for it does the
+ * check.
+ */
 function ruleOf(type: Type, validation: Validation): DeclaredRule {
   const { propertyName, constraints, constraintCls, each, validateIf, message } = validation;
   const [test, allowed] = (constraints ?? []) as [unknown, unknown];
@@ -94,7 +97,7 @@ function ruleOf(type: Type, validation: Validation): DeclaredRule {
   };
 }
 
-/** A rule that does not say that it is asynchronous shows it only here. Its promise would pass for "holds". */
+/** Refuses a promise. A rule that does not declare that it is asynchronous shows it only here, and its promise would count as "holds". */
 function settled(holds: boolean | Promise<boolean>, name: string): boolean {
   if (typeof holds === 'object') throw new Error(`A rule of ${name} is asynchronous: validation is not`);
   return holds;
@@ -104,7 +107,7 @@ function isCollection(value: unknown): value is readonly unknown[] | Set<unknown
   return Array.isArray(value) || value instanceof Set || value instanceof Map;
 }
 
-/** The tokens of class-validator's messages. A fault has the place of the field beside it, and never its value. */
+/** Fills in the tokens of class-validator's messages. A fault states the location of the field separately, and never its value. */
 function withoutTokens(text = 'is not allowed', { propertyName, constraints }: Validation): string {
   return text
     .replace(/^\$property /, '')

@@ -15,11 +15,13 @@ import {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Items that repeat the value of an earlier item of their list: found when the list is read, reported by {@link Unrepeated}. */
+/**
+ * Items that repeat the value of an earlier item of their list. They are found when the list is read, and reported by {@link Unrepeated}.
+ */
 const repeats = new WeakSet<object>();
 
 /**
- * A list whose items differ in `field`, a text in any case of letters, which has {@link Unrepeated}; the fault points to the second of two
+ * Declares a list whose items differ in `field`, a text that ignores case and has {@link Unrepeated}. The fault points to the second of two
  * equal items.
  */
 export function DifferentBy(field: string): PropertyDecorator {
@@ -51,7 +53,7 @@ type Instantiate = (type: ClassOf<object>, plain: object) => unknown;
 
 class ItemKinds {
   readonly #classes: ReadonlyMap<unknown, ClassOf<object>>;
-  /** The class of an item with an unknown word: its other fields cannot be checked. */
+  /** The class of an item with an unknown word. Its other fields cannot be checked. */
   readonly #unknown: ClassOf<object>;
 
   constructor(
@@ -75,7 +77,7 @@ class ItemKinds {
 
   #instance(item: unknown, instantiate: Instantiate): unknown {
     if (!isObject(item)) return item;
-    // A list in place of an object is refused; its content is not checked.
+    // A list instead of an object is refused, and its content is not checked.
     if (Array.isArray(item)) return null;
     const word = (item as Record<string, unknown>)[this.property];
     const known = this.#classes.get(word);
@@ -86,12 +88,14 @@ class ItemKinds {
 type TransformFn = (params: TransformFnParams) => unknown;
 const itemKinds = new WeakMap<TransformFn, ItemKinds>();
 
-/** For compiled validation, which makes the instances itself. */
+/** Returns the kinds of items for compiled validation, which makes the instances itself. */
 export function itemKindsOf(transform: TransformFn): ItemKinds | undefined {
   return itemKinds.get(transform);
 }
 
-/** A list of objects of several classes, which the word in `property` distinguishes. The class names them with `ApiExtraModels`. */
+/**
+ * Declares a list of objects of several classes, which the word in `property` distinguishes. The class names them with `ApiExtraModels`.
+ */
 export function ListOfKinds(
   { property, ...choice }: Choice & { readonly property: string },
   classes: Classes,

@@ -1,7 +1,7 @@
-/** Another handler of the same controller, which handles a request instead where its body is of that one. */
+/** Another handler of the same controller, which handles a request instead if the body belongs to it. */
 export interface OtherBody {
   readonly method: string;
-  /** Asked before the check of the body, and again with the checked one. */
+  /** True if the body belongs to the other handler. It is called before the check of the body, and again with the checked body. */
   readonly takes: (body: unknown) => boolean;
 }
 

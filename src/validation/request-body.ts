@@ -5,10 +5,10 @@ import { syntaxFault } from '../shared/json-syntax.ts';
 import { isPolluting } from './rules.ts';
 
 const MAX_DEPTH = 32;
-/** The limit of fields and items. Checking them takes far longer than reading them, and blocks all other requests meanwhile. */
+/** The limit of fields and items. Checking them takes far longer than reading them, and blocks all other requests during that time. */
 const MAX_VALUES = 50_000;
 
-/** The limit of fields of one object: far more than any documented object has. */
+/** The limit of fields of one object, which is far more than any documented object has. */
 const MAX_KEYS = 1_000;
 
 const LIMITS = { maxDepth: MAX_DEPTH, maxValues: MAX_VALUES, maxKeys: MAX_KEYS, refuses: isPolluting };
@@ -24,8 +24,8 @@ const MESSAGES: Readonly<Record<JsonFaultKind, string>> = {
 };
 
 /**
- * Replaces a body that could not be read. Its problem is thrown where the body is validated, so that a caller without a key or
- * grant gets 401 or 403 first.
+ * Replaces a body that could not be read. Its problem is thrown when the body is validated, so that a caller without a key or grant gets
+ * 401 or 403 first.
  */
 export class UnreadableBody {
   readonly problem: ProblemException;
@@ -35,7 +35,7 @@ export class UnreadableBody {
   }
 }
 
-/** The JSON of a request body, strictly and without loss; undefined for an empty one. */
+/** Reads the JSON of a request body, strictly and without loss. Returns undefined for an empty body. */
 export function readRequestBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {

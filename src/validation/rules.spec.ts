@@ -25,7 +25,7 @@ import {
 import { LaterThan, Long, TimeDuration, Timestamp, TimestampParameter } from './scalar-rules.ts';
 import { checkedPart } from './validation.guard.ts';
 
-/** What callers are told, for a body as they would send it. */
+/** Returns the faults that a caller would see for this body. */
 function faultsOf(metatype: new () => object, json: string): readonly RequestFault[] {
   try {
     checkedPart('body', readRequestBody(Buffer.from(json)), metatype);
@@ -41,7 +41,7 @@ class Inner {
   on!: boolean;
 }
 
-/** No rule takes these, since nothing is converted: JSON text of each kind of value. */
+/** JSON text of each kind of value. No rule accepts values of another kind, because nothing is converted. */
 const kinds = {
   text: '"5"',
   number: '5',
@@ -62,12 +62,12 @@ const kinds = {
 };
 type KindName = keyof typeof kinds;
 
-/** What no text has, or is no character at all. */
+/** Characters that no text may contain, and values that are no characters. */
 const unfit = [
   ...'\u0000\u0007\u000b\u001b\u007f\u0085\u009f\u202d\u202e',
   ...['\ud800', '\udfff', '\udfff5'],
 ];
-/** What names in some scripts need, and what addresses and remarks have. No id has it. */
+/** Characters that names in some scripts need, and that addresses and remarks contain. No id may contain them. */
 const ofTexts = [
   ...'\n\r\t\u061c\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202c\u2060\u2066\u2069\ufeff',
 ];
@@ -269,7 +269,7 @@ const rows: Row[] = [
   },
 ];
 
-/** A class whose one field, `field`, may be left out. */
+/** Makes a class with one optional field, `field`. */
 function classWith(rule: PropertyDecorator): new () => { field?: unknown } {
   class Probe {
     field?: unknown;

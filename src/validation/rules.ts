@@ -9,12 +9,12 @@ import { isPathId, PATH_ID_RULE } from '../upstream/operations.ts';
 import { BLANK_AROUND, hasLength, isIdentifier, isSecret, isText, type Length, tidied } from './texts.ts';
 
 /**
- * The rules of request fields: one decorator declares the check, the text of the fault, and the OpenAPI schema. Values of a body
- * are never converted: a number in a string is a wrong type.
+ * The rules of request fields. One decorator declares the check, the text of the fault, and the OpenAPI schema. Values of a body are never
+ * converted: a number in a string is a wrong type.
  */
 
 export interface FieldDoc {
-  /** The field's name on the platform, where it differs. */
+  /** The field's name on the platform, if it differs. */
   readonly 'x-upstream'?: string;
   readonly description?: string;
   readonly example?: unknown;
@@ -22,7 +22,7 @@ export interface FieldDoc {
 
 export type Test = (value: unknown, object: object) => boolean;
 
-/** A rule of a field. The constraints are for compiled validation, which calls the test itself. */
+/** Declares a rule of a field. The constraints are for compiled validation, which calls the test itself. */
 export function rule(name: string, test: Test, allowed: string): PropertyDecorator {
   return ValidateBy({
     name,
@@ -35,24 +35,24 @@ export function rule(name: string, test: Test, allowed: string): PropertyDecorat
 }
 
 /**
- * The property name under which class-validator keeps rules of a whole object, since it supports rules of properties only. No field
- * has this name.
+ * The property name under which class-validator keeps rules of a whole object, because it supports rules of properties only. No field has
+ * this name.
  */
 export const OBJECT_RULE = '$object';
 const POLLUTING = new Set([OBJECT_RULE, 'prototype', ...Object.getOwnPropertyNames(Object.prototype)]);
 
 /**
- * Keys that reach a prototype when code merges objects carelessly, or that every object inherits. Later code (such as
+ * True for a key that reaches a prototype when code merges objects carelessly, or that every object inherits. Later code (such as
  * class-transformer) ignores some of these silently. No field has such a name, nor {@link OBJECT_RULE}.
  */
 export function isPolluting(key: string): boolean {
   return POLLUTING.has(key);
 }
 
-/** A class may have several object rules: class-validator distinguishes them by name. */
+/** The number of object rules. A class may have several, and class-validator distinguishes them by name. */
 let objectRules = 0;
 
-/** A rule of several fields, declared on the class; its fault points to the object. */
+/** Declares a rule of several fields on the class. Its fault points to the object. */
 export function ObjectRule<T extends object>(test: (object: T) => boolean, allowed: string): ClassDecorator {
   const holds: Test = (_, object) => test(object as T);
   return (target) => rule(`object${++objectRules}`, holds, allowed)(target.prototype as object, OBJECT_RULE);
@@ -60,14 +60,14 @@ export function ObjectRule<T extends object>(test: (object: T) => boolean, allow
 
 const isGiven = (_: unknown, value: unknown): boolean => value !== undefined;
 
-/** The field may be left out; `null` is a wrong type. */
+/** Declares that the field may be left out. `null` is a wrong type. */
 export function Optional(): PropertyDecorator {
   return applyDecorators(ValidateIf(isGiven), ApiProperty({ required: false }));
 }
 
 const isSet = (_: unknown, value: unknown): boolean => value !== undefined && value !== null;
 
-/** The optional fields of an edit that `null` clears (see `PlatformReadings.assertClears`). */
+/** Declares the optional fields of an edit that `null` clears (see `PlatformReadings.assertClears`). */
 export function Clearable<T extends object>(...fields: readonly (keyof T & string)[]): ClassDecorator {
   return ({ prototype }) => {
     for (const field of fields)
@@ -76,9 +76,9 @@ export function Clearable<T extends object>(...fields: readonly (keyof T & strin
 }
 
 /**
- * The formats of text and ids in the document, whose description says what they refuse. As a pattern that every tool reads the same way they
- * would be a hundred escaped characters beside each field, and with \p{…} a tool without the flag for it would refuse valid ids. The pattern of
- * an id therefore tells only what every tool understands: one line, without blanks around it.
+ * The formats of text and ids in the document. Their descriptions say which characters they refuse. A pattern that every tool reads the
+ * same way would need a hundred escaped characters for each field, and with \p{…} a tool without the flag for it would refuse valid ids. So
+ * the pattern of an id says only what every tool understands: one line, without blanks around it.
  */
 const TEXT = 'text';
 const ID = 'id';
@@ -97,7 +97,7 @@ const lengthDoc = ({ min = 1, max }: Length) => ({
   ...(max !== undefined && { maxLength: max }),
 });
 
-/** Text for people, converted to Unicode normal form C and without blanks around it. */
+/** Declares a text for people. It is converted to Unicode normal form C, without blanks around it. */
 export function Text(doc: FieldDoc = {}, length: Length = {}): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }) => tidied(value, length.max)),
@@ -106,7 +106,7 @@ export function Text(doc: FieldDoc = {}, length: Length = {}): PropertyDecorator
   );
 }
 
-/** Text that programs may read, such as the value of a feature: it is passed on unchanged, with its blanks. */
+/** Declares a text that programs may read, such as the value of a feature. It is passed on unchanged, with its blanks. */
 export function ExactText(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     textRule({}),
@@ -114,7 +114,7 @@ export function ExactText(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** The field holds a secret, under its own name and the platform's: no text and no preview shows it. */
+/** Declares that the field holds a secret, under its own name and the platform's. No text and no preview shows it. */
 function secretField({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
   return (_, field) => {
     declareSecretField(String(field));
@@ -124,7 +124,7 @@ function secretField({ 'x-upstream': wireName }: FieldDoc): PropertyDecorator {
 
 const SECRET_RULE = 'at least 1 character, none of them a control character';
 
-/** Text that is passed on byte for byte and never shown, such as the password of a login. */
+/** Declares a text that is passed on byte for byte and never shown, such as the password of a login. */
 export function SecretText(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     secretField(doc),
@@ -133,7 +133,10 @@ export function SecretText(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** A password that is to be set. It is never changed, so a blank around it is refused: most such blanks are mistakes, and they lock their user out. */
+/**
+ * Declares a password that is to be set. It is never changed, so a blank around it is refused: most such blanks are mistakes, and they lock
+ * their user out.
+ */
 export function NewPassword(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     SecretText({ description: 'Passed on unchanged. It must not begin or end with a blank', ...doc }),
@@ -147,8 +150,8 @@ export function NewPassword(doc: FieldDoc = {}): PropertyDecorator {
 
 const ID_RULE = 'without control or invisible characters, and without blanks around it';
 /**
- * An id, number, code or login name of another system in a body or query, compared byte by byte. Its fault says which text it may be, because many
- * of these fields are no ids to a caller.
+ * Declares an id, number, code or login name of another system in a body or query, compared byte by byte. Its fault says which text it may
+ * be, because callers do not think of many of these fields as ids.
  */
 export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
@@ -157,10 +160,12 @@ export function Identifier(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** An id of a URL of the gateway has at most this many characters: two of them fit into a URL, also percent-encoded. */
+/** The most characters of an id in a URL of the gateway. Two such ids fit into a URL, also percent-encoded. */
 const MAX_IN_URL = 255;
 
-/** An id by which a thing is named in a URL of the gateway. Clients take `.` and `..` out of a URL (RFC 3986, 5.2.4), encoded or not. */
+/**
+ * Declares an id that names an object in a URL of the gateway. Clients remove `.` and `..` from a URL (RFC 3986, 5.2.4), encoded or not.
+ */
 export function InUrl(): PropertyDecorator {
   return applyDecorators(
     rule('notDots', (value) => value !== '.' && value !== '..', 'must not be . or ..: no URL can name it'),
@@ -173,12 +178,12 @@ export function InUrl(): PropertyDecorator {
   );
 }
 
-/** Removes blanks around a value whose form has none, so that they cannot be meant. */
+/** Removes blanks around a value. They cannot be meant, because its form has none. */
 export function Trimmed(): PropertyDecorator {
   return Transform(({ value }) => (isJsonText(value) ? value.trim() : (value as unknown)));
 }
 
-/** A word of a fixed form. No form allows the character that marks a number, so no number is taken for a word. */
+/** Declares a word of a fixed form. No form allows the character that marks a number, so no number is accepted as a word. */
 export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Trimmed(),
@@ -187,7 +192,7 @@ export function Word(form: RegExp, allowed: string, doc: FieldDoc = {}): Propert
   );
 }
 
-/** An id that becomes part of a path of the platform. */
+/** Declares an id that becomes part of a path of the platform. */
 export function PathId(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     rule('pathId', (value) => typeof value === 'string' && isPathId(value), PATH_ID_RULE),
@@ -210,7 +215,7 @@ export function Flag(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** `5.0` and `5e0` are the integer 5 (JSON Schema 2020-12, validation 6.1.1). */
+/** Converts `5.0` and `5e0` to the integer 5 (JSON Schema 2020-12, validation 6.1.1). */
 function asInteger(value: unknown): unknown {
   const digits = typeof value === 'string' ? integerText(value) : undefined;
   return digits !== undefined && Number.isSafeInteger(Number(digits)) ? Number(digits) : value;
@@ -226,7 +231,7 @@ export function WholeNumber(min: number, max: number, doc: FieldDoc = {}): Prope
   );
 }
 
-/** One word of an enumeration that the document names once, or of a list of words. */
+/** Declares one word of an enumeration that the document names once, or of a list of words. */
 export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {}): PropertyDecorator {
   const { words } = 'words' in choice ? choice : { words: choice };
   return applyDecorators(
@@ -239,7 +244,7 @@ export function OneOf(choice: Enumeration | readonly string[], doc: FieldDoc = {
   );
 }
 
-/** A list. If there is no `max`, only the number of all values of a body is limited. */
+/** The bounds of a list. Without `max`, only the number of all values of a body is limited. */
 export interface Size {
   readonly min?: number;
   readonly max?: number;
@@ -302,7 +307,7 @@ export function sizeDoc({ min = 0, max }: Size) {
   return { minItems: min, ...(max !== undefined && { maxItems: max }) };
 }
 
-/** The bounds of a list of objects, where {@link ListOf} is not enough because the items are of several classes. */
+/** Declares the bounds of a list of objects, if {@link ListOf} is not enough because the items are of several classes. */
 export function ListRule(size: Size): PropertyDecorator {
   const { min = 0, max } = size;
   const count = max === undefined ? '' : `${min} to ${max} `;

@@ -11,7 +11,7 @@ const LONG = /^(0|[1-9]\d{0,18})$/;
 const isLong = (value: unknown) => isJsonText(value) && LONG.test(value) && BigInt(value) <= MAX_LONG;
 const LONG_RULE = 'must be a whole number of 64 bits, not negative';
 
-/** A long of the platform as digits; in a body it may be a JSON integer too, which becomes its digits. */
+/** Declares a long of the platform as digits. In a body it may also be a JSON integer, which is converted to its digits. */
 export function Long(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Trimmed(),
@@ -27,7 +27,7 @@ export function Long(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** A long as digits in a string: for queries, and where clients would read a number as a double. */
+/** Declares a long as digits in a string: for queries, and for fields that clients would read as a double if they were numbers. */
 export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Trimmed(),
@@ -36,12 +36,15 @@ export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** An integer of 32 bits: the interface gives quantities no other bounds, and some platforms have words such as -1 for "no limit". */
+/**
+ * Declares an integer of 32 bits. The interface sets no other bounds for quantities, and some platforms use values such as -1 for "no
+ * limit".
+ */
 export function Int32(doc: FieldDoc = {}): PropertyDecorator {
   return WholeNumber(-(2 ** 31), 2 ** 31 - 1, doc);
 }
 
-/** The same of 64 bits, as digits in a string. */
+/** Declares an integer of 64 bits, as digits in a string. */
 export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
   const isSignedLong = (value: unknown) => isJsonText(value) && longText(value) !== undefined;
   return applyDecorators(
@@ -54,7 +57,7 @@ export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
 const RFC3339 =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** With up to milliseconds; a day that does not exist (30 February) is refused. */
+/** True for a timestamp with up to milliseconds. A day that does not exist (30 February) is refused. */
 function isTimestamp(value: unknown): value is string {
   if (!isJsonText(value) || !RFC3339.test(value)) return false;
   // Every month has 28 days. After its last day a `Date` continues in the next month.
@@ -65,7 +68,10 @@ function isTimestamp(value: unknown): value is string {
 const FINER_THAN_MS = /(\.\d{3})\d+(?=(?:Z|[+-]\d\d:\d\d)$)/i;
 const LEAP_SECOND = /:60(?:\.\d+)?(?=(?:Z|[+-]\d\d:\d\d)$)/i;
 
-/** RFC 3339 has fractions of any length, and leap seconds. The fraction is cut to milliseconds; a leap second is the end of the second before it. */
+/**
+ * Converts a time of RFC 3339, which has fractions of any length, and leap seconds. The fraction is cut to milliseconds. A leap second
+ * becomes the end of the second before it.
+ */
 function inMilliseconds(value: unknown): unknown {
   if (!isJsonText(value)) return value;
   if (!LEAP_SECOND.test(value)) return value.replace(FINER_THAN_MS, '$1');
@@ -84,7 +90,7 @@ export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** A time that is later than that in the field `start`, where both are there. */
+/** Declares a time that is later than the one in the field `start`, if both are present. */
 export function LaterThan(start: string): PropertyDecorator {
   const test: Test = (value, object) => {
     const from = (object as Readonly<Record<string, unknown>>)[start];
@@ -93,7 +99,7 @@ export function LaterThan(start: string): PropertyDecorator {
   return rule('laterThan', test, `must be later than ${start}`);
 }
 
-/** `y-m-d`, the platform's time expression (interface section 2.4). */
+/** Declares `y-m-d`, the platform's time expression (interface section 2.4). */
 export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
   return Word(/^\d+-\d+-\d+$/, 'must be years-months-days such as 1-0-0', {
     example: '1-0-0',
@@ -101,13 +107,13 @@ export function TimeDuration(doc: FieldDoc = {}): PropertyDecorator {
   });
 }
 
-// All parameters of a query arrive as text. Only the exact spelling becomes a value; anything else is refused.
+// All parameters of a query arrive as text. Only the exact spelling becomes a value, and any other text is refused.
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
-/** A `+` that was not percent-encoded arrives as a blank. */
+/** A blank that was a `+` without percent-encoding. */
 const BARE_PLUS = / (?=\d\d:\d\d$)/;
 
-/** A time in a query, or a date, which is the beginning of that day in UTC. */
+/** Declares a time in a query, or a date, which means the beginning of that day in UTC. */
 export function TimestampParameter(doc: FieldDoc & { readonly description: string }): PropertyDecorator {
   const asTime = (value: unknown) => {
     if (!isJsonText(value)) return value;
@@ -127,7 +133,7 @@ export function TimestampParameter(doc: FieldDoc & { readonly description: strin
   );
 }
 
-/** A flag in a query: exactly `true` or `false`. */
+/** Declares a flag in a query: exactly `true` or `false`. */
 export function FlagParameter(doc: FieldDoc = {}): PropertyDecorator {
   const words = new Map<unknown, boolean>([
     ['true', true],
@@ -139,7 +145,7 @@ export function FlagParameter(doc: FieldDoc = {}): PropertyDecorator {
   );
 }
 
-/** A whole number in a query: digits only, without a sign, a leading zero or white space. */
+/** Declares a whole number in a query: digits only, without a sign, a leading zero or white space. */
 export function WholeNumberParameter(min: number, max: number, doc: FieldDoc = {}): PropertyDecorator {
   const fromDigits = (value: unknown) =>
     isJsonText(value) && /^(0|[1-9]\d{0,15})$/.test(value) ? Number(value) : value;
@@ -149,7 +155,7 @@ export function WholeNumberParameter(min: number, max: number, doc: FieldDoc = {
   );
 }
 
-/** One or more words of an enumeration in a query, separated by commas. */
+/** Declares one or more words of an enumeration in a query, separated by commas. */
 export function ListParameter(of: Enumeration, doc: FieldDoc = {}): PropertyDecorator {
   const isList = (value: unknown) => Array.isArray(value) && value.every((word) => of.words.includes(word));
   return applyDecorators(
@@ -159,7 +165,7 @@ export function ListParameter(of: Enumeration, doc: FieldDoc = {}): PropertyDeco
       type: 'array',
       items: enumerationSchema(of),
       minItems: 1,
-      // Parts of the parameter, beside its schema.
+      // These are parts of the parameter, next to its schema.
       ...{ style: 'form', explode: false },
       ...doc,
     }),

@@ -2,7 +2,9 @@ import { isJsonText } from '../shared/json.ts';
 
 /** The characters that values of requests may contain: texts for people, secrets and ids. */
 
-/** The bounds of a text in characters (code points), as JSON Schema counts them. Without `max` only the size of the whole body is limited. */
+/**
+ * The bounds of a text in characters (code points), as JSON Schema counts them. Without `max`, only the size of the whole body is limited.
+ */
 export interface Length {
   readonly min?: number;
   readonly max?: number;
@@ -14,15 +16,16 @@ export function hasLength(value: string, { min = 1, max = Infinity }: Length): b
 }
 
 /**
- * Names in many scripts need invisible characters: joiners within a word, marks and isolates of the direction. Only these are refused: control
- * characters, except tabs and line ends; and U+202D and U+202E, which no name needs, and which show the letters of a text in another order.
+ * The characters that no text may contain. Names in many scripts need invisible characters: joiners within a word, marks and isolates of
+ * the direction. Only these are refused: control characters, except tabs and line ends; and U+202D and U+202E, which no name needs, and
+ * which show the letters of a text in another order.
  */
 const UNFIT_IN_TEXT = /[^\P{Cc}\t\n\r]|[\u202d\u202e]/u;
 const UNFIT_IN_SECRET = /\p{Cc}/u;
 export const BLANK_AROUND = /^\s|\s$/;
-/** Nearly all texts and ids: they have normal form C and no blanks around them, and need no further check. */
+/** The form of nearly all texts and ids. They have normal form C and no blanks around them, and need no further check. */
 const SIMPLE_TEXT = /^[!-~](?:[ -~]*[!-~])?$/;
-/** So many marks on one letter are no writing, and putting them in order takes a time that grows with the square of their number. */
+/** More marks on one letter than any script uses. Sorting them takes a time that grows with the square of their number. */
 const MANY_MARKS = /(?:^|\P{M})\p{M}{32}/u;
 
 function isTextWithout(unfit: RegExp, value: unknown, length: Length = {}): boolean {
@@ -30,7 +33,7 @@ function isTextWithout(unfit: RegExp, value: unknown, length: Length = {}): bool
   return SIMPLE_TEXT.test(value) || (value.isWellFormed() && !unfit.test(value));
 }
 
-/** Normal form C, without blanks around it. A text that is too long in any form stays unchanged, and is refused. */
+/** Returns normal form C, without blanks around it. A text that is too long in any form stays unchanged, and is refused. */
 export function tidied(value: unknown, max = Infinity): unknown {
   if (!isJsonText(value) || value.length > 4 * max || SIMPLE_TEXT.test(value)) return value;
   return (MANY_MARKS.test(value) ? value : value.normalize('NFC')).trim();
@@ -44,7 +47,10 @@ export function isSecret(value: unknown): boolean {
   return isTextWithout(UNFIT_IN_SECRET, value);
 }
 
-/** Nothing invisible, and no blank around it. Within an id a blank may stand: the platform gives ids no form. */
+/**
+ * The characters that no id may contain: anything invisible, and blanks at its ends. A blank within an id is allowed, because the platform
+ * does not define a form of ids.
+ */
 const UNFIT_IN_ID = /^\p{Zs}|\p{Zs}$|[\p{C}\p{Zl}\p{Zp}]/u;
 
 export function isIdentifier(value: unknown): boolean {

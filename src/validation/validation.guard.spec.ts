@@ -6,7 +6,7 @@ import { ProblemException, type RequestFault } from '../problem/problem.exceptio
 import { readRequestBody } from './request-body.ts';
 import { checkedPart } from './validation.guard.ts';
 
-/** What a caller would hardly try. What callers do wrong is in test/faults/clients.faults.ts. */
+/** Returns the faults of unlikely requests. Likely mistakes of callers are tested in test/faults/clients.faults.ts. */
 
 function faultsOf(...given: Parameters<typeof checkedPart>): readonly RequestFault[] {
   try {
@@ -48,7 +48,7 @@ it('names that every object has are unknown fields and unknown parameters', () =
   for (const name of [...Object.getOwnPropertyNames(Object.prototype), 'prototype', '$object']) {
     const unknown = { pointer: `/items/0/${name}`, detail: 'is not a known field' };
     expect(ofBody(`{"items":[{"${name}":{"a":1}}]}`)).toEqual([unknown]);
-    // As the HTTP layer gives it: without a prototype, every name its own.
+    // The HTTP layer passes the query without a prototype, so every name is the object's own.
     const query = Object.assign(Object.create(null) as object, { channelCode: 'crm' });
     Object.defineProperty(query, name, { value: 'x', enumerable: true });
     expect(faultsOf('query', query, FindCustomersQuery)).toEqual([

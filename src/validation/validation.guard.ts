@@ -11,13 +11,13 @@ import { type OtherBody, otherBodyOf } from './other-body.ts';
 import { UnreadableBody } from './request-body.ts';
 import { isPolluting } from './rules.ts';
 
-/** Of responses that are no streams. */
+/** The types of responses that are no streams. */
 const SERVED = ['application/json', 'application/problem+json'];
-/** A browser that follows a link names it, and is served all the same. */
+/** The type that a browser names when it follows a link. It gets the response too. */
 const PAGE = 'text/html';
-/** Ranges that have the form of one; another text is not repeated. */
+/** The form of ranges. A text of another form is not repeated. */
 const RANGES = /^[\w.+*/;,= -]{1,200}$/;
-/** Clients send few different headers. Where a client sends many, they are only parsed again. */
+/** The most different headers that are remembered. Clients send few, and if a client sends many, they are only parsed again. */
 const MAX_ACCEPTS = 100;
 const KEY = /^(?:"([A-Za-z0-9_.:-]{16,255})"|([A-Za-z0-9_.:-]{16,255}))$/;
 
@@ -37,10 +37,10 @@ export interface DeclaredParts {
 type OtherParts = Pick<OtherBody, 'takes'> & { readonly parts: DeclaredParts };
 
 /**
- * Checks path, query and body of every request against the DTO classes of its handler, and refuses first what no DTO can check: a query that is
- * not UTF-8, query parameters or a body on an operation that declares none, and an `Accept` header (RFC 9110 12.5.1) that allows no type of
- * the gateway. What was checked takes the place of what arrived, so `@Param()`, `@Query()` and `@Body()` give the handler instances of its DTOs. A
- * pipe would hand them out after six promises for each of them (decision 13).
+ * Checks path, query and body of every request against the DTO classes of its handler. It first refuses what no DTO can check: a query that
+ * is not UTF-8, query parameters or a body on an operation that declares none, and an `Accept` header (RFC 9110 12.5.1) that allows no type
+ * of the gateway. The checked parts replace the ones that arrived, so `@Param()`, `@Query()` and `@Body()` pass instances of its DTOs to
+ * the handler. A pipe would do so only after six promises for each of them (decision 13).
  */
 @Injectable()
 export class ValidationGuard implements CanActivate {
@@ -104,7 +104,7 @@ export class ValidationGuard implements CanActivate {
   }
 }
 
-/** An instance of `type` with what the part of a request says. Throws a problem with all faults. */
+/** Returns an instance of `type` made of a part of a request. Throws a problem with all faults. */
 export function checkedPart(part: Part, value: unknown, type: Type<object>): object {
   return part === 'body' ? validBody(value, type) : validParameters(value, type);
 }
@@ -147,7 +147,7 @@ function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>
   return errors;
 }
 
-/** Callers know the parameter from version 0.2. Without a word of it they would place what they meant to try. */
+/** Refuses a parameter that callers know from version 0.2. If it were ignored, they would place the order that they meant to try. */
 function refuseValidateOnly({ query, routeOptions: { url = '' } }: FastifyRequest): void {
   if (!Object.hasOwn(query as object, 'validateOnly')) return;
   const path = `${documentedPath(url)}/dry-run`;
@@ -155,7 +155,7 @@ function refuseValidateOnly({ query, routeOptions: { url = '' } }: FastifyReques
   throw invalid([{ parameter: 'validateOnly', detail }]);
 }
 
-/** The caller's `Idempotency-Key` (docs/api.md, section 4). Adds a fault where its form is wrong. */
+/** Returns the caller's `Idempotency-Key` (docs/api.md, section 4). Adds a fault if its form is wrong. */
 function keyOf({ headers }: FastifyRequest, errors: RequestFault[]): string | undefined {
   const value = headers['idempotency-key'];
   if (value === undefined) return undefined;
@@ -169,7 +169,7 @@ function keyOf({ headers }: FastifyRequest, errors: RequestFault[]): string | un
   return key;
 }
 
-/** The query parser silently replaces what it cannot decode, so this check comes before it. */
+/** True if the query can be decoded. This check comes before the query parser, which silently replaces invalid bytes. */
 function isDecodable(url: string): boolean {
   const start = url.indexOf('?');
   if (start === -1 || !url.includes('%', start)) return true;
@@ -197,7 +197,7 @@ export function validBody<T extends object>(value: unknown, type: Type<T>): T {
   );
 }
 
-/** The same for a path or a query. */
+/** Checks a path or a query as {@link validBody} does. */
 function validParameters(value: unknown, type: Type<object>): object {
   const parameters = value as Record<string, unknown>;
   const names = Object.keys(parameters);
