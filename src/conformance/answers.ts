@@ -2,10 +2,10 @@ import type { Answer } from './platform.ts';
 import type { TokenLook } from './token-questions.ts';
 import type { Row } from './values.ts';
 
-/** The gateway asks for no larger pages. */
+/** The largest page that the gateway requests. */
 export const MAX_PAGE_SIZE = 200;
 
-/** The same list with a filter, and the value that the filter had. */
+/** The same list with a filter, and the value of the filter. */
 export interface Filtered {
   readonly value: string;
   readonly answer: Answer;
@@ -14,15 +14,18 @@ export interface Filtered {
 export interface Customers {
   readonly all: Answer;
   readonly onlyDefault: Answer;
-  /** The customers of the enterprise `of` by the number of one of them; undefined where no customer has a number. */
+  /** The customers of the enterprise `of`, by the number of one of them. Undefined if no customer has a number. */
   readonly ofOne: (Filtered & { readonly of: string | undefined }) | undefined;
 }
 
-/** The part of a member that is asked for as a keyword: the name, the name without its first and last letters, or its last one, or the account. */
+/**
+ * The part of a member that is sent as a keyword: the name, the name without its first and last letters, or without its last one, or the
+ * account.
+ */
 export type Keyword = 'name' | 'inner' | 'beginning' | 'account';
 
 export interface Keywords {
-  /** The member. */
+  /** The member whose parts are the keywords. */
   readonly of: Row;
   readonly asked: ReadonlyMap<Keyword, Answer>;
 }
@@ -32,17 +35,17 @@ export interface MemberAnswers {
   readonly assetNums: Answer;
   readonly lentLocks: Answer;
   readonly products: readonly Answer[];
-  /** The page of members with this number. */
+  /** The page of members with the number 0. */
   readonly pageZero: Answer;
   readonly pageOne: Answer;
-  /** The first page of members, by the size that was asked for. */
+  /** The first page of members, by the requested size. */
   readonly pages: ReadonlyMap<number, Answer>;
-  /** The first page that came; undefined where none did. */
+  /** The first page that arrived. Undefined if none did. */
   readonly firstPage: Answer | undefined;
-  /** The page after it in the largest size; undefined where the first page says how many members there are, or was refused. */
+  /** The page after it in the largest size. Undefined if the first page states the number of members, or was refused. */
   readonly nextPage: Answer | undefined;
   readonly pageBeyond: Answer | undefined;
-  /** The page for a keyword that no member has; undefined where no page came. */
+  /** The page for a keyword that no member has. Undefined if no page arrived. */
   readonly membersOfNothing: Answer | undefined;
   readonly keywords: Keywords | undefined;
   readonly wrongUser: Answer;
@@ -51,22 +54,22 @@ export interface MemberAnswers {
   readonly unknownUser: TokenLook | undefined;
 }
 
-/** All that was read of the platform. A question looks only at these. */
+/** Everything that was read from the platform. A question looks only at these answers. */
 export interface Answers {
   /** The first response with a token. */
   readonly token: TokenLook | undefined;
   readonly assets: Answer;
   readonly assetsOfNobody: Answer;
-  /** The assets that have an extension; undefined where no asset has one. */
+  /** The assets that have an extension. Undefined if no asset has one. */
   readonly assetsExtended: Filtered | undefined;
-  /** The assets that have an extension of which no asset has the code. */
+  /** The assets that have an extension whose code no asset has. */
   readonly assetsOfNothing: Filtered;
-  /** A call with a nonce that an earlier call had. */
+  /** A call with the nonce of an earlier call. */
   readonly nonceAgain: Answer;
   readonly customersWithoutChannel: Answer;
-  /** Undefined without `--channel`. */
+  /** The customers. Undefined without `--channel`. */
   readonly customers: Customers | undefined;
-  /** Undefined without a user. */
+  /** The answers about members. Undefined without a user. */
   readonly member: MemberAnswers | undefined;
   readonly refusals: readonly Answer[];
 }

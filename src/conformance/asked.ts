@@ -10,10 +10,10 @@ import { ContractViolation } from '../upstream/upstream-failure.ts';
 import type { Findings } from './findings.ts';
 import type { Answer, Platform, Question } from './platform.ts';
 
-/** No id of a platform begins so. */
+/** An id that no platform has, because of its beginning. */
 export const UNKNOWN_ID = `conformance-unknown-${freshHex(4)}`;
 
-/** The enterprise and the channel whose data is asked for. */
+/** The enterprise and the channel whose data is read. */
 interface Target {
   readonly enterpriseGlobalId: string;
   readonly channelCode: string | undefined;
@@ -21,7 +21,7 @@ interface Target {
 
 type Decode = (data: unknown, notes: ContractNotes) => unknown;
 
-/** The run: the platform that is asked, and the findings. Every question goes through here, so that no code is missed. */
+/** One run: the platform, and the findings. Every question goes through this class, so that no code is missed. */
 export class Asked {
   /** The answers that refused something, whether they should or not. */
   readonly refusals: Answer[] = [];
@@ -34,7 +34,7 @@ export class Asked {
     readonly target: Target,
   ) {}
 
-  /** A question whose refusal is an answer too. */
+  /** Asks a question whose refusal is an answer too. */
   async ask(name: OperationName, question: Question = {}): Promise<Answer> {
     const { enterpriseGlobalId } = this.target;
     const answer = await this.platform.ask(name, {
@@ -48,8 +48,8 @@ export class Asked {
   }
 
   /**
-   * The first read of a module. It is asked with one form of the credentials after the other until the platform takes one, which stays in
-   * use. The form that the gateway is told is the first one. Each of `forms` has values for the same readings.
+   * Makes the first read of a module. It tries one form of the credentials after the other until the platform accepts one, which stays in
+   * use. The form in the gateway's settings is the first one. Each of `forms` has values for the same readings.
    */
   async firstRead(name: OperationName, forms: readonly KnownReadings[], decode: Decode): Promise<Answer> {
     const { profile } = this.config;
@@ -81,7 +81,7 @@ export class Asked {
     return isOfCredentials || status === 401 || /nonce/i.test(words);
   }
 
-  /** A read that the gateway makes for callers: it should come, and be as the interface says. */
+  /** Makes a read that the gateway makes for callers. It should succeed and conform to the interface. */
   async read(name: OperationName, question: Question, decode: Decode): Promise<Answer> {
     const answer = await this.ask(name, question);
     this.#taken(answer, decode);

@@ -8,7 +8,7 @@ export class CannotAsk extends Error {
 
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/;
 
-/** The {@link CannotAsk} for a token that the endpoint does not give; any other error as it is. */
+/** Returns the {@link CannotAsk} for a token that the endpoint does not issue. Any other error is returned unchanged. */
 export function tokenTrouble(error: unknown, principal: Principal): unknown {
   if (!(error instanceof TokenFailure)) return error;
   return new CannotAsk(
@@ -42,7 +42,7 @@ export function notReached(
   return `${variable} cannot be reached (${code}): check the address, the port and the network.`;
 }
 
-/** The codes of the causes, the innermost first. */
+/** Returns the codes of the causes, the innermost first. */
 function codesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [];
   const { code } = error as NodeJS.ErrnoException;

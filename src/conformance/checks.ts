@@ -6,10 +6,10 @@ import { flagOf, idOf, rowsOf } from './values.ts';
 
 const MAX_SKEW_MS = 60_000;
 
-/** The checks of what the gateway relies on and no reading asks. Each returns a sentence for every departure. */
+/** The checks of properties that the gateway relies on and that no reading covers. Each returns a sentence for every departure. */
 type Check = (answers: Answers) => readonly (string | false | undefined)[];
 
-/** With today's settings something would be wrong. */
+/** Departures with which something would be wrong under today's settings. */
 const wrong: readonly Check[] = [
   ({ assets: { sentAt } }) => {
     const skew = sentAt === undefined ? 0 : Math.abs(sentAt - Date.now());
@@ -28,7 +28,7 @@ const wrong: readonly Check[] = [
   ],
 ];
 
-/** The gateway can live with it. */
+/** Departures that the gateway can tolerate. */
 const odd: readonly Check[] = [
   ({ nonceAgain }) => [
     nonceAgain.kind === 'success' &&
@@ -82,7 +82,7 @@ const odd: readonly Check[] = [
   ],
 ];
 
-/** The statuses that the reading `refusalStatus` is about. */
+/** The statuses that the reading `refusalStatus` covers. */
 const USUAL = new Set([200, 299]);
 
 export function check(answers: Answers, findings: Findings): void {

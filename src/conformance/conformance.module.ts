@@ -7,11 +7,11 @@ import { ObservabilityModule } from '../observability/observability.module.ts';
 import { RedisModule } from '../redis/redis.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 
-/** The parts of the gateway that call the platform. Nothing listens, and nothing is shared with a gateway that runs. */
+/** The parts of the gateway that call the platform. Nothing listens, and nothing is shared with a running gateway. */
 @Module({})
 export class ConformanceModule {
   static with(config: AppConfig, log: Log): DynamicModule {
-    // With its Redis a gateway's tokens would be asked about in place of the settings, and refused credentials would stop the gateway.
+    // With the Redis of a gateway, its tokens would be used instead of the settings, and refused credentials would stop the gateway.
     const own = { ...config, redis: { ...config.redis, url: undefined } };
     return {
       module: ConformanceModule,

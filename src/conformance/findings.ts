@@ -7,30 +7,30 @@ import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import { FLAGS } from './list-questions.ts';
 import type { Answer } from './platform.ts';
 
-/** Something besides the readings that is not as the gateway needs it, or as the interface says. */
+/** A departure besides the readings from the gateway's needs, or from the interface. */
 export interface Remark {
   readonly what: string;
-  /** With today's settings something would be wrong. */
+  /** True if something would be wrong with today's settings. */
   readonly isWrong: boolean;
 }
 
-/** A read of the enterprise that the platform does not answer. */
+/** A read of the enterprise that the platform refused. */
 interface Refusal {
   /** The gateway's operation. */
   readonly operation: string;
-  /** Null where the answer has none. */
+  /** Null where the answer has no code. */
   readonly code: string | null;
   readonly words: string;
 }
 
-/** A code that the interface does not have. */
+/** A code that is missing from the interface. */
 interface ForeignCode {
   readonly module: UpstreamModule;
   readonly code: string;
   readonly words: string;
 }
 
-/** What the platform was found to do. Nothing in it is personal. */
+/** The observed behaviour of the platform. Nothing in it is personal. */
 export class Findings {
   readonly #readings: Partial<Record<ReadingName, string | number>> = {};
   readonly #gaps = new Set<string>();
@@ -38,21 +38,21 @@ export class Findings {
   readonly #codes = new Map<string, ForeignCode>();
   readonly remarks: Remark[] = [];
   readonly refused: Refusal[] = [];
-  /** Lists that came without an item, so that nothing of their items was seen. */
+  /** Lists that arrived empty, so that nothing was seen of their items. */
   readonly notSeen: string[] = [];
-  /** What was made and could not be removed. */
+  /** Objects that the command made and could not remove. */
   readonly left: string[] = [];
 
   get readings(): KnownReadings {
     return this.#readings as KnownReadings;
   }
 
-  /** Undefined: no answer shows it. */
+  /** Records the value of a reading. Undefined means that no answer shows it. */
   found<Name extends ReadingName>(name: Name, value: KnownReadings[Name]): void {
     if (value !== undefined) this.#readings[name] = value as string | number;
   }
 
-  /** What the platform does otherwise than the interface suggests. */
+  /** The readings in which the platform differs from what the interface suggests. */
   get differing(): ReadingName[] {
     return readingNames.filter((name) => {
       const value = this.#readings[name];
@@ -64,7 +64,7 @@ export class Findings {
     return readingNames.filter((name) => this.#readings[name] === undefined);
   }
 
-  /** The same remark about several answers is one. */
+  /** Adds a remark. The same remark about several answers counts once. */
   remark(what: string, isWrong = false): void {
     if (!this.remarks.some((each) => each.what === what)) this.remarks.push({ what, isWrong });
   }
@@ -73,20 +73,20 @@ export class Findings {
     for (const { path, kind } of notes) this.#gaps.add(`${operationId} ${path} ${kind}`);
   }
 
-  /** Any answer that came, for its code. */
+  /** Notes the code of any answer. */
   met({ operation, code, words }: Answer): void {
     const { module } = operation;
     if (code !== undefined && !isOfInterface(code, operation))
       this.#codes.set(`${module} ${code}`, { module, code, words });
   }
 
-  /** A code of the token endpoint. The profile may teach it in either module. */
+  /** Notes a code of the token endpoint. The profile may teach it in either module. */
   metAtTokenEndpoint(code: string, words: string): void {
     if (!interfaceCodes.some((known) => known === code))
       this.#codes.set(`member ${code}`, { module: 'member', code, words });
   }
 
-  /** The answer to a read of the enterprise, which should come. */
+  /** Notes the answer to a read of the enterprise, which should succeed. */
   read({ operation, kind, code, words }: Answer): void {
     const { operationId, module } = operation;
     const refusal = { operation: operationId, code: code ?? null, words };
@@ -95,24 +95,27 @@ export class Findings {
       this.refused.push(refusal);
   }
 
-  /** The modules of which no read of the enterprise came. */
+  /** The modules of which every read of the enterprise failed. */
   get unread(): UpstreamModule[] {
     return (['order', 'member'] as const).filter((module) => !this.#read.has(module));
   }
 
-  /** Codes that the interface does not have, for an operator who can ask what they mean. */
+  /** Codes that are missing from the interface, for an operator who can ask for their meaning. */
   get codes(): ForeignCode[] {
     return [...this.#codes.values()];
   }
 
-  /** How responses depart from the interface, by the operation, the field's path and the kind; without what a reading says already. */
+  /**
+   * The departures of responses from the interface, by the operation, the field's path and the kind. Departures that a reading explains are
+   * left out.
+   */
   get gaps(): string[] {
     const explained = this.differing.flatMap((name) => EXPLAINED[name] ?? []);
     return [...this.#gaps].filter((gap) => !explained.some((form) => form.test(gap))).sort();
   }
 }
 
-/** Codes without operations are of every operation. */
+/** True if the interface has the code for this operation. Codes without operations belong to every operation. */
 function isOfInterface(code: string, { module, partialCode }: UpstreamOperation): boolean {
   const of = upstreamCodes.get(code)?.of;
   if (!of) return code === partialCode;

@@ -1,9 +1,9 @@
-/** Mail addresses, and digits in a row as telephone numbers and ids have them. */
+/** Mail addresses, and runs of digits such as telephone numbers and ids. */
 const PERSONAL = /[^\s@<>"']+@[^\s@<>"']+|\d{6,}/g;
-/** Their values are no names and no ids, so they stay readable. */
+/** Fields whose values are neither names nor ids, so they stay readable. */
 const PLAIN = new Set(['pageNum', 'pageSize', 'size', 'sequence', 'defaultCustomer']);
 
-/** The platform's words without the values of `sent`, which may be ids and names: each is replaced by the name of its field. */
+/** Removes the values of `sent` from the platform's words, because they may be ids and names. Each is replaced by the name of its field. */
 export function impersonal(words: string, sent: object): string {
   const values = [...valuesOf(sent)].toSorted(([one], [other]) => other.length - one.length);
   let text = words;

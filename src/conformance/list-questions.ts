@@ -5,13 +5,13 @@ import { countOf, idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts'
 /** Compares the numbers that the member center knows with the order module's list of assets. */
 export function assetList({ assets, member }: Answers): 'all' | 'virtual' | undefined {
   const numbers = rowsOf(member?.assetNums).map(({ assetNum }) => idOf(assetNum));
-  // An empty list of assets may be of an enterprise that has none, so it shows nothing.
+  // An empty list of assets shows nothing, because the enterprise may have none.
   if (numbers.length === 0 || rowsOf(assets).length === 0) return undefined;
   const listed = new Set(rowsOf(assets).map(({ assetNum }) => idOf(assetNum)));
   return numbers.every((number) => listed.has(number)) ? 'all' : 'virtual';
 }
 
-/** Whether an asset has one id in the order module and another one in the member center. */
+/** True if an asset has different ids in the order module and in the member center. */
 export function hasOtherIds({ assets, member }: Answers): boolean {
   const ids = new Map(rowsOf(assets).map(({ assetNum, id }) => [idOf(assetNum), idOf(id)]));
   return rowsOf(member?.assetNums).some(({ assetNum, assetId }) => {
@@ -38,7 +38,7 @@ export const FLAGS = [
   'hasNextPage',
 ];
 
-/** Whether flags are booleans, or 0 and 1. */
+/** Tells whether flags are booleans, or 0 and 1. */
 export function flags({ assets, customers, member }: Answers): 'boolean' | 'number' | undefined {
   const lists = [assets, customers?.all, member?.assetNums, member?.lentLocks, member?.firstPage];
   const given = lists.flatMap((list) =>
@@ -48,7 +48,7 @@ export function flags({ assets, customers, member }: Answers): 'boolean' | 'numb
   return given.some((value) => typeof value === 'boolean') ? 'boolean' : undefined;
 }
 
-/** Finds what `extendCode` leaves out. Only assets that lack the extension show it. */
+/** Finds out what the filter `extendCode` leaves out. Only assets that lack the extension show it. */
 export function extendCode({ assets, assetsExtended, assetsOfNothing }: Answers) {
   const codesOf = ({ assetExtends }: Row) => itemsOf(assetExtends).map((each) => idOf(each['extendCode']));
   const valueOf = ({ value, answer }: Filtered) => {
@@ -64,7 +64,7 @@ export function extendCode({ assets, assetsExtended, assetsOfNothing }: Answers)
   return valueOf(assetsOfNothing) ?? (assetsExtended && valueOf(assetsExtended));
 }
 
-/** How lists come in which there is nothing. Null counts only where the same list has something without its filter. */
+/** Finds the forms of empty lists. Null counts only if the same list has items without its filter. */
 export function emptyForms({ assets, assetsOfNothing, member }: Answers): ReadonlySet<'list' | 'null'> {
   const forms = new Set<'list' | 'null'>();
   const found = objectOf(member?.membersOfNothing);
@@ -78,7 +78,7 @@ export function emptyForms({ assets, assetsOfNothing, member }: Answers): Readon
   return forms;
 }
 
-/** Undefined where the platform sends both: then null is not known to be an empty list. */
+/** Undefined if the platform sends both forms, because null may then have another meaning. */
 export function emptyLists(answers: Answers): 'list' | 'null' | undefined {
   const [form, ...others] = emptyForms(answers);
   return others.length === 0 ? form : undefined;

@@ -11,7 +11,7 @@ import { MADE, type Made, tellRefused } from './made.ts';
 import { suffixOf } from './member-questions.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
 
-/** A member as the list shows it. The gateway's reader of the list passes over members who are deleted, so `deleted` is left open. */
+/** A member as the list shows it. The gateway's reader of the list skips deleted members, so `deleted` is left out. */
 interface Shown extends Pick<MemberDto, 'memberGlobalId' | 'userName' | 'name' | 'remark'> {
   readonly deleted: null;
   readonly isDeleted: boolean;
@@ -24,10 +24,10 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   const userName = MADE + randomBytes(4).toString('hex');
   const name = `${MADE}-${userName.slice(-8)}`;
   const find = finderOf(asked, userName);
-  /** From the answer to the call that adds the member. */
+  /** The id from the answer to the call that adds the member. */
   let given: string | undefined;
   let first: Shown | undefined;
-  // Before the call: its answer may be lost.
+  // The member is noted before the call, because the answer may be lost.
   made.push({
     what: `the member ${name}`,
     remove: async () => {
@@ -57,7 +57,7 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   await addInUpperCase(asked, made, first, row);
 }
 
-/** Leaves out the remark. */
+/** Edits the member and leaves out the remark. */
 async function edit(
   asked: Asked,
   { memberGlobalId, remark }: Shown,
@@ -67,7 +67,7 @@ async function edit(
   const { findings } = asked;
   const edited = await asked.ask('editMember', { ids: { memberGlobalId }, body });
   if (edited.kind !== 'success') return tellRefused(asked, edited);
-  // A list that does not show the new name, or that shows no remarks, does not show what became of the remark.
+  // A list without the new name, or one that shows no remarks, does not show the effect on the remark.
   const then = (await find()).find((each) => each.memberGlobalId === memberGlobalId);
   if (then?.name !== body.name)
     return findings.remark('An edit of a member does not show at once in the list of members.');
@@ -75,7 +75,7 @@ async function edit(
   findings.found('memberEdit', then.remark === MADE ? 'keeps' : 'clears');
 }
 
-/** Whether an account in capital letters is another member. Where it is the same one the row fails, or names the first member. */
+/** Tells whether an account in capital letters is another member. If it is the same one, the row fails, or names the first member. */
 async function addInUpperCase(
   asked: Asked,
   made: Made[],
@@ -114,8 +114,8 @@ function newPassword(): string {
 }
 
 /**
- * Finds the members with this account, in any case of letters, by the account as a keyword. Where no keyword has found one yet the whole
- * list is read, because a platform may compare keywords otherwise.
+ * Finds the members with this account, ignoring case, by the account as a keyword. If no keyword has found one yet, the whole list is read,
+ * because a platform may compare keywords in another way.
  */
 function finderOf(asked: Asked, userName: string): () => Promise<readonly Shown[]> {
   let isFoundByKeyword = false;

@@ -6,17 +6,17 @@ import { MADE, type Made, tellRefused } from './made.ts';
 import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
-/** So many assets are looked at for something to buy once more. */
+/** The most assets that are searched for something to buy again. */
 const MAX_ASSETS = 50;
 
-/** Something that the enterprise has bought before: a package where there is one. */
+/** Something that the enterprise has bought before: a package if there is one. */
 interface Bought {
   readonly asset: Row;
   readonly product: Row;
   readonly merchandise: Row | undefined;
 }
 
-/** Buys once more, on a new asset, what the enterprise has bought before, and removes it. */
+/** Buys an earlier purchase of the enterprise again, on a new asset, and removes it. */
 export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   const { findings, config } = asked;
   const { enterpriseGlobalId } = asked.target;
@@ -40,7 +40,7 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   const merchandiseNum = merchandise?.['merchandiseNum'];
   const packages = [{ merchandiseNum, children: null, licenseOrderProductList: products }];
   const known = new Set(before.map(({ id }) => idOf(id)));
-  /** The assets that this order made: those of others that are new, too, are left alone. */
+  /** Returns the assets that this order made. New assets of other orders are left alone. */
   const own = async () => {
     const fresh: Row[] = [];
     for (const each of await assetsOf(asked))
@@ -48,7 +48,7 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
         fresh.push(each);
     return fresh;
   };
-  /** An order whose outcome is open may show later. */
+  /** True once the platform has refused the order. An order with an open outcome may still appear. */
   let isRefused = false;
   let givesIds = false;
   const noteDeletion = (removed: Answer) => {
@@ -79,7 +79,7 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
     }
     return (await own()).length === 0;
   };
-  // Before the call: its answer may be lost.
+  // The order is noted before the call, because the answer may be lost.
   made.push({ what: `the order ${number} of channel ${channelCode}`, remove });
   const content = merchandise ? { merchandises: packages, products: [] } : { products };
   const placed = await place({ orderType: 'new_buy', assets: [content] }, number);
@@ -104,7 +104,7 @@ async function assetsOf(asked: Asked): Promise<readonly Row[]> {
   return rowsOf(answer);
 }
 
-/** The products and packages on an asset, with those in the outer packages; undefined where no list of them came. */
+/** Returns the products and packages on an asset, including those in the outer packages. Undefined if no list of them arrived. */
 async function contentsOf(asked: Asked, asset: Row): Promise<readonly Row[] | undefined> {
   const assetId = idOf(asset['id']);
   if (assetId === undefined) return undefined;
@@ -118,7 +118,7 @@ async function contentsOf(asked: Asked, asset: Row): Promise<readonly Row[] | un
   return [...itemsOf(productInstanceList), ...packages, ...inside];
 }
 
-/** The products and packages that an order has put on an asset. */
+/** Returns the products and packages that an order has put on an asset. */
 async function contentsFrom(asked: Asked, asset: Row, channelOrderId: string): Promise<readonly Row[]> {
   const contents = await contentsOf(asked, asset);
   if (!contents) throw new CannotAsk('The products on an asset of the enterprise cannot be read any more.');

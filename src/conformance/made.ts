@@ -4,7 +4,7 @@ import type { Answer } from './platform.ts';
 /** The beginning of the name of everything that the command makes. */
 export const MADE = 'conformance';
 
-/** Something that is made; `remove` resolves with whether it is gone, also where it was never there. */
+/** An object that the command makes. `remove` resolves to true if it is gone, even if it was never there. */
 export interface Made {
   readonly what: string;
   readonly remove: () => Promise<boolean>;

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { runConformance } from './run.ts';
 
 /**
- * `npm run conformance`: asks the platform, with the gateway's own environment, how it behaves where its interface is silent
+ * `npm run conformance` uses the gateway's own environment to find out how the platform behaves where its interface is silent
  * (docs/readings.md), and writes a profile. It is part of the build, so that the image has it too (`node dist/bundle/conformance.js`).
  */
 

@@ -5,12 +5,15 @@ import type { Answers, Keyword } from './answers.ts';
 import { emptyLists } from './list-questions.ts';
 import { countOf, flagOf, idOf, objectOf, type Row, rowsOf } from './values.ts';
 
-/** The number of the first page of members. */
+/** Finds the number of the first page of members. */
 export function firstPage({ member }: Answers): 0 | 1 | undefined {
   return member?.pageZero && member.pageOne ? firstOf(member.pageZero, member.pageOne) : undefined;
 }
 
-/** A platform that begins with 0 shows a member there whom its page 1 does not have, or gives page 0 in place of page 1. */
+/**
+ * Compares page 0 and page 1. If a platform begins with 0, its page 0 shows a member who is missing from page 1, or it returns page 0
+ * instead of page 1.
+ */
 export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
   const [first] = rowsOf(pageZero);
   const { pageNum, isFirstPage } = objectOf(pageOne);
@@ -22,7 +25,7 @@ export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
   return rowsOf(pageOne).length > 0 ? 1 : undefined;
 }
 
-/** Whether the list shows the numbers that members recover their passwords with. */
+/** Tells whether the list shows the mobile numbers with which members recover their passwords. */
 export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | undefined {
   const rows = rowsOf(member?.firstPage);
   const numbers = rows.flatMap(({ passwordMobile }) => idOf(passwordMobile) ?? []);
@@ -31,12 +34,12 @@ export function mobiles({ member }: Answers): 'shown' | 'masked' | 'absent' | un
   return rows.length > 0 && !rows.some((row) => 'passwordMobile' in row) ? 'absent' : undefined;
 }
 
-/** Finds a deleted member in the list. A list without one says nothing, because none may have been deleted. */
+/** Finds a deleted member in the list. A list without one shows nothing, because possibly no member was deleted. */
 export function deletedMembers({ member }: Answers): 'listed' | undefined {
   return rowsOf(member?.firstPage).some(({ deleted }) => flagOf(deleted) === true) ? 'listed' : undefined;
 }
 
-/** Finds what a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
+/** Finds out what a keyword matches: any part of name and account, their beginning, the whole of them, or accounts only. */
 export function keyword(answers: Answers): 'part' | 'beginning' | 'whole' | 'account' | undefined {
   const { keywords } = answers.member ?? {};
   const nullIsEmpty = emptyLists(answers) === 'null';
@@ -49,7 +52,7 @@ export function keyword(answers: Answers): 'part' | 'beginning' | 'whole' | 'acc
   return hits('name') === false && hits('account') === true ? 'account' : undefined;
 }
 
-/** The rows of a keyword that are not what it names: a platform that does not look at keywords shows all members. */
+/** True if the results of a keyword do not match it. A platform that ignores keywords shows all members. */
 export function unfiltered({ member }: Answers): boolean {
   const { of, asked } = member?.keywords ?? {};
   const name = textOf(of?.['name']);
@@ -57,7 +60,10 @@ export function unfiltered({ member }: Answers): boolean {
   return rowsOf(asked?.get('name')).some((row) => !has(row['name']) && !has(row['userName']));
 }
 
-/** How the code of the enterprise is appended to an account, which has letters and digits only. A code without a separator does not show. */
+/**
+ * Finds out how the code of the enterprise is appended to an account, which consists of letters and digits. A code without a separator
+ * cannot be recognised.
+ */
 export function accountSuffix({ member }: Answers): 'separated' | 'dotted' | undefined {
   const names = rowsOf(member?.firstPage).flatMap(({ userName }) => idOf(userName) ?? []);
   const marks = new Set(names.map((name) => suffixOf(name.replace(/^[A-Za-z0-9]*/, ''))));
@@ -65,14 +71,14 @@ export function accountSuffix({ member }: Answers): 'separated' | 'dotted' | und
   return marks.size === 1 && mark !== 'joined' ? mark : undefined;
 }
 
-/** `tail` is what follows the account; undefined: nothing does, or something else. */
+/** `tail` is the text after the account. Undefined if there is none, or if its form is unknown. */
 export function suffixOf(tail: string): 'separated' | 'dotted' | 'joined' | undefined {
   if (tail.startsWith('@')) return 'separated';
   if (tail.startsWith('.')) return 'dotted';
   return /^[A-Za-z0-9]/.test(tail) ? 'joined' : undefined;
 }
 
-/** Undefined: the answer does not show it, because it was refused, or the result has more pages. */
+/** Undefined if the answer does not show it, because it was refused, or because the result has more pages. */
 function isHit(member: Row, answer: Answer | undefined, nullIsEmpty: boolean): boolean | undefined {
   const page = objectOf(answer);
   if (!Array.isArray(page['list'])) return page['list'] === null && nullIsEmpty ? false : undefined;

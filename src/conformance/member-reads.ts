@@ -17,7 +17,7 @@ const HEADERS: readonly KnownReadings[] = (['bare', 'bearer'] as const).flatMap(
   (['bare', 'bearer'] as const).map((clientToken) => ({ clientToken, userToken })),
 );
 
-/** The command reads the products of so many assets, or of fewer once it has seen a product and a package. */
+/** The most assets whose products the command reads. It reads fewer once it has seen a product and a package. */
 const MAX_ASSETS = 10;
 
 export async function memberReads(asked: Asked, assets: readonly Row[]): Promise<MemberAnswers> {
@@ -63,7 +63,7 @@ async function productsOf(asked: Asked, assetIds: readonly string[]): Promise<An
   return read;
 }
 
-/** The first page in several sizes, one before and one after all, and what keywords find. */
+/** Reads the first page in several sizes, page 0 and a page beyond the end, and the results of keywords. */
 async function pagesOfMembers(asked: Asked) {
   const { config, findings } = asked;
   const pages = new Map<number, Answer>();
@@ -75,14 +75,17 @@ async function pagesOfMembers(asked: Asked) {
     pages.set(size, answer);
     return answer;
   };
-  /** A platform that gives smaller pages refuses nothing that the gateway needs. */
+  /**
+   * Reads a page in the largest size, or in size 1 if that is refused: a platform with smaller pages refuses nothing that the gateway
+   * needs.
+   */
   const inAnySize = async (pageNum: string) => {
     const large = await inSize(pageNum, MAX_PAGE_SIZE);
     return large.kind === 'refused' ? inSize(pageNum, 1) : large;
   };
   const usual = await inAnySize('1');
   const pageZero = await ask('0', 1);
-  // In the same size, because a platform may give its only large page for any number.
+  // The page has the same size, because a platform may return its only large page for any number.
   const pageOne = rowsOf(pageZero).length > 0 ? await ask('1', 1) : usual;
   const isFromZero = firstOf(pageZero, pageOne) === 0;
   if (isFromZero) pages.clear();
@@ -119,7 +122,10 @@ async function pagesOfMembers(asked: Asked) {
   };
 }
 
-/** Asks for the member with the longest name that is no part of the account, so that it shows which of them a keyword matches. */
+/**
+ * Sends the parts of a member as keywords. It is the member with the longest name that is no part of the account, so that the results show
+ * which of the two a keyword matches.
+ */
 async function keywords(
   members: readonly Row[],
   find: (keyword: string) => Promise<Answer>,

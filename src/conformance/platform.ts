@@ -14,27 +14,27 @@ import { impersonal } from './impersonal.ts';
 import { lookOf, type TokenLook } from './token-questions.ts';
 
 export interface Question extends Pick<UpstreamRequest, 'ids' | 'query' | 'body' | 'nonce'> {
-  /** Sent in place of the user's token. With null none is sent. */
+  /** The token that is sent instead of the user's. With null none is sent. */
   readonly userToken?: AccessToken | null;
-  /** Asks once, and keeps a token that is refused in use. A given nonce or user token has the same effect. */
+  /** Sends the call once, and keeps a token that is refused in use. A given nonce or user token has the same effect. */
   readonly asItIs?: boolean;
 }
 
 /** An answer of the platform, as the gateway reads it. */
 export interface Answer {
   readonly operation: UpstreamOperation;
-  /** `failed`: the platform is out of order, or not as its interface says, so the answer shows nothing of what was asked. */
+  /** `failed`: the platform is out of order, or violates its interface, so the answer shows nothing about the question. */
   readonly kind: 'success' | 'refused' | 'failed';
   /** The payload of a success. */
   readonly data: unknown;
-  /** The platform's code; undefined for a success and where there is none. */
+  /** The platform's code. Undefined for a success, or if there is none. */
   readonly code: string | undefined;
-  /** The platform's words, without ids and names; for an answer without a code what came. */
+  /** The platform's words, without ids and names. For an answer without a code, a description of the answer. */
   readonly words: string;
   readonly status: number | undefined;
-  /** The date that the platform gave the response, in ms since the epoch. */
+  /** The date of the response by the platform, in ms since the epoch. */
   readonly sentAt: number | undefined;
-  /** Whether the code of the answer is a text or a number. */
+  /** The type of the answer's code: a text or a number. */
   readonly codeIs: 'text' | 'number';
 }
 
@@ -43,14 +43,14 @@ interface Attempt {
   readonly response: WireResponse | undefined;
 }
 
-/** There was no connection, so no other question can be answered either. */
+/** The results without a connection, after which no other question can be answered either. */
 const NOT_REACHED: ReadonlySet<Result['kind']> = new Set(['unreachable', 'connect-timeout']);
-/** There was no whole response. */
+/** The results without a whole response. */
 const NO_RESPONSE: ReadonlySet<Result['kind']> = new Set(['timeout', 'lost', 'delayed', 'abandoned']);
 
-/** Asks the platform with the gateway's own exchange and tokens, one call after the other. */
+/** Calls the platform with the gateway's own exchange and tokens, one call after the other. */
 export class Platform {
-  /** For how long a new token is used, in seconds, by its name. */
+  /** The seconds for which a new token is used, by its name. */
   readonly lifetimes = new Map<string, number>();
   readonly #looks: TokenLook[] = [];
   #hasAnswered = false;
@@ -64,12 +64,12 @@ export class Platform {
     endpoint.seen = (answer) => this.#looks.push(lookOf(answer));
   }
 
-  /** The alias of the user; undefined: there is no user. */
+  /** The alias of the user. Undefined if there is no user. */
   get alias(): string | undefined {
     return this.user?.alias;
   }
 
-  /** Whether a user's token comes with a refresh token, and whether the platform takes that; undefined without a user. */
+  /** Tells whether a user's token has a refresh token, and whether the platform accepts it. Undefined without a user. */
   async refreshTokens(): Promise<'taken' | 'refused' | 'absent' | undefined> {
     if (!this.user) return undefined;
     const { refreshToken } = await this.#token(this.user);
@@ -88,7 +88,7 @@ export class Platform {
     return this.#looks.find(({ tokenIn }) => tokenIn);
   }
 
-  /** The token endpoint's answer to a user who does not exist, so that no account is locked; undefined where nothing came. */
+  /** Returns the token endpoint's answer to a user who does not exist, so that no account is locked. Undefined if no answer arrived. */
   async logIn(username: string): Promise<TokenLook | undefined> {
     const before = this.#looks.length;
     try {
@@ -99,7 +99,9 @@ export class Platform {
     return this.#looks[before];
   }
 
-  /** A read is asked twice where the first answer may be an accident. Throws {@link CannotAsk} where the platform cannot be reached. */
+  /**
+   * Asks a question. A read is repeated if the first answer may be an accident. Throws {@link CannotAsk} if the platform cannot be reached.
+   */
   async ask(name: OperationName, question: Question = {}): Promise<Answer> {
     const operation = operations[name];
     const first = await this.#attempt(operation, question, false);
@@ -185,7 +187,7 @@ function refusedBy(result: Result) {
   return result.kind === 'unauthorized' ? 'token' : upstreamCodes.get(result.details.code ?? '')?.refuses;
 }
 
-/** A code says that nothing was done; a status or an accident says so of reads only. */
+/** True if the call may be repeated. A code shows that nothing was done. A status or an accident shows that for reads only. */
 function mayRepeat(result: Result, { effect }: UpstreamOperation): boolean {
   if (result.kind === 'success') return false;
   const { code = '' } = result.details;
@@ -195,7 +197,7 @@ function mayRepeat(result: Result, { effect }: UpstreamOperation): boolean {
   return effect === 'read' && (isAccident || upstreamCodes.get(code)?.transient === true);
 }
 
-/** Throws where the first response of all is no answer of the platform: then nothing else can be asked. */
+/** Throws if the very first response is no answer of the platform, because no other question can be asked then. */
 function assertInterface(
   { method, path }: UpstreamOperation,
   kind: Result['kind'],

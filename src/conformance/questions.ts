@@ -9,16 +9,16 @@ import { accountSuffix, deletedMembers, firstPage, keyword, mobiles } from './me
 import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
 import { countOf, idOf, objectOf, rowsOf } from './values.ts';
 
-/** Times after 1973 in ms are larger, and times before the year 5138 in s are not. */
+/** The bound between the units. Times after 1973 in ms are larger, and times before the year 5138 in s are not. */
 const FIRST_MS = 100_000_000_000;
 
-/** Finds the value in what was read. Undefined: no answer shows it, because the platform refused or because a list was empty. */
+/** Finds the value in the answers. Undefined if no answer shows it, because the platform refused or a list was empty. */
 type Question<Name extends ReadingName> = (answers: Answers) => KnownReadings[Name];
 
-/** `firstRead` and `findTokenScope` try them before anything else is asked. */
+/** The readings that `firstRead` and `findTokenScope` try before any other question. */
 export const triedFirst: readonly ReadingName[] = ['nonceForm', 'clientToken', 'userToken', 'tokenScope'];
 
-/** One question for each other reading that is asked by reading; some that are asked by writing show without it too. */
+/** The questions for the other readings that are found by reading. Some readings that are found by writing appear without it too. */
 export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   maxPageSize: ({ member }) => (member ? pageLimit(member) : undefined),
   largerPages: ({ member }) => {
@@ -64,7 +64,7 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   },
   unknownEnterprise: ({ assets, assetsOfNobody }) => {
     if (assetsOfNobody.kind === 'success') return 'empty';
-    // A platform that refuses the assets of every enterprise says nothing of one that is not there.
+    // If a platform refuses the assets of every enterprise, its answer shows nothing about one that does not exist.
     if (assetsOfNobody.kind !== 'refused' || assets.kind !== 'success') return undefined;
     return assetsOfNobody.code === '13004' ? 'code' : 'other-code';
   },
@@ -93,7 +93,7 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   otherIds: ({ assets }) => {
     const ids = rowsOf(assets).flatMap(({ id, customerId }) => [id, customerId]);
     if (ids.some((id) => numberText(id) !== undefined)) return 'number';
-    // An id with letters is a text on every platform.
+    // An id with letters is a text on every platform, so only ids of digits show the type.
     return ids.some((id) => /^\d+$/.test(idOf(id) ?? '')) ? 'text' : undefined;
   },
 };
@@ -106,7 +106,7 @@ function hasMembers(page: Answer | undefined): boolean {
   return rowsOf(page).length > 0;
 }
 
-/** The largest page that came while the next larger one was refused, or to which the platform cuts its pages. */
+/** Returns the largest page that arrived while the next larger one was refused, or to which the platform cuts its pages. */
 function pageLimit({ pages, nextPage }: NonNullable<Answers['member']>): number | undefined {
   const large = pages.get(MAX_PAGE_SIZE);
   if (large?.kind === 'success') return cutTo(large, nextPage);
@@ -115,7 +115,7 @@ function pageLimit({ pages, nextPage }: NonNullable<Answers['member']>): number 
   return undefined;
 }
 
-/** The size to which the platform has cut the largest page; undefined where it did not, or where that does not show. */
+/** Returns the size to which the platform has cut the largest page. Undefined if it did not cut it, or if the answers do not show it. */
 function cutTo(page: Answer, next: Answer | undefined): number | undefined {
   const shown = objectOf(page);
   const came = rowsOf(page).length;

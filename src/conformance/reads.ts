@@ -9,7 +9,7 @@ import { memberReads } from './member-reads.ts';
 import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
-/** Reads all of the enterprise that the gateway reads for callers, and what cannot be right, for the form of refusals. */
+/** Makes every read that the gateway makes for callers, and some impossible requests, to learn the form of refusals. */
 export async function readAll(asked: Asked): Promise<Answers> {
   const nonces = readings.nonceForm.values.map((nonceForm) => ({ nonceForm }));
   const assets = await asked.firstRead('listAssets', nonces, assetsIn(asked));
@@ -42,7 +42,7 @@ async function extended(asked: Asked, assets: Answer): Promise<Filtered | undefi
   return { value, answer: await asked.read('listAssets', { query: { extendCode: value } }, assetsIn(asked)) };
 }
 
-/** With each value of the filters that the gateway sends. */
+/** Reads the customers with each value of the filters that the gateway sends. */
 async function customers(asked: Asked): Promise<Customers | undefined> {
   const { channelCode } = asked.target;
   if (channelCode === undefined) return undefined;
@@ -63,7 +63,7 @@ async function nonceAgain(asked: Asked): Promise<Answer> {
   return asked.ask('listAssets', { nonce });
 }
 
-/** An empty list says nothing about its items, so it is told. */
+/** Notes empty lists, because they show nothing about their items. */
 function noteEmpty({ findings }: Asked, { assets, customers: of, member }: Answers): void {
   const products = (list: string) => member?.products.flatMap((answer) => itemsOf(objectOf(answer)[list]));
   const lists: [keyof typeof operations, path: string, came: boolean, items: readonly Row[] | undefined][] = [

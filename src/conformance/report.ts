@@ -3,8 +3,8 @@ import { plainReadings, type ReadingName, readingNames, readings } from '../conf
 import type { Findings } from './findings.ts';
 
 /**
- * 0: as the interface says. 1: otherwise, and the gateway lives with it. 2: something would be wrong with today's settings. 3: nothing
- * could be read of the order module or of the member center.
+ * The exit code. 0: the platform conforms to the interface. 1: it departs from it, and the gateway tolerates that. 2: something would be
+ * wrong with today's settings. 3: nothing could be read of the order module or of the member center.
  */
 export function exitCodeOf(findings: Findings): 0 | 1 | 2 | 3 {
   const { differing, gaps, remarks, left, refused, codes, unread } = findings;
@@ -13,7 +13,7 @@ export function exitCodeOf(findings: Findings): 0 | 1 | 2 | 3 {
   return differing.length + gaps.length + remarks.length + left.length + codes.length > 0 ? 1 : 0;
 }
 
-/** `lifetimes`: for how many seconds a new token is used, by its name. */
+/** Makes the report in JSON. `lifetimes` has the seconds for which a new token is used, by its name. */
 export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, number>): string {
   const {
     readings: known,
@@ -48,7 +48,7 @@ export function jsonReport(findings: Findings, lifetimes: ReadonlyMap<string, nu
   );
 }
 
-/** A table for people. */
+/** Makes a table for people. */
 export function textReport(
   findings: Findings,
   lifetimes: ReadonlyMap<string, number>,

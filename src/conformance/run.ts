@@ -67,13 +67,13 @@ function optionsOf(argv: string[]): Options {
   return { enterprise, channel, write, order, yes, json, profile };
 }
 
-/** What the command has of its process. */
+/** The parts of its process that the command uses. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
   readonly errors: NodeJS.WritableStream;
-  /** Aborted by a signal. What was made is removed before the command ends. */
+  /** Aborted by a signal. The command removes everything that it made before it ends. */
   readonly over: AbortSignal;
 }
 
@@ -102,7 +102,7 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
     answerQuestions(answers, findings);
     check(answers, findings);
     if (options.write && !over.aborted) {
-      // With what was found out the gateway's own reader of lists understands this platform.
+      // The findings let the gateway's own reader of lists understand this platform.
       upstream.profile.replace(upstream.profile.with(findings.readings));
       await assertMeant(asked, options.yes, terminal);
       await askByWriting(asked, options.order, over);
@@ -144,7 +144,7 @@ function writeProfile(path: string, { readings: known, codes }: KnownPlatform): 
   const profile = {
     version: 1,
     readings: known,
-    // Nobody can ask a platform what its codes mean: a person has written them.
+    // The meanings of codes are copied from the earlier profile, because a person has written them and no platform can be asked for them.
     codes: Object.keys(codes).length > 0 ? codes : undefined,
     notAsked: readingNames.filter((name) => known[name] === undefined),
   };
@@ -152,7 +152,7 @@ function writeProfile(path: string, { readings: known, codes }: KnownPlatform): 
   renameSync(`${path}.new`, path);
 }
 
-/** Says for each module of which nothing could be read what to do. */
+/** Tells what to do, for each module of which nothing could be read. */
 function unreadOf({ unread }: Findings, alias: string | undefined): string[] {
   const reasons = {
     order:
@@ -165,7 +165,10 @@ function unreadOf({ unread }: Findings, alias: string | undefined): string[] {
   return unread.map((module) => reasons[module]);
 }
 
-/** What is known already stays known where this run does not ask it. Fails before anything is asked where the file cannot be written. */
+/**
+ * Reads the earlier profile. Its values stay valid where this run does not ask. It fails before the first question if the file cannot be
+ * written.
+ */
 function profileBefore(path: string): KnownPlatform {
   try {
     accessSync(dirname(path), constants.W_OK);
@@ -179,7 +182,7 @@ function leftOf({ left }: Findings): string {
   return left.length > 0 ? ` Could not be removed: ${left.join('; ')}.` : '';
 }
 
-/** An enterprise with members of its own may be in use. */
+/** Asks for a confirmation if the enterprise has members of its own, because it may be in use. */
 async function assertMeant(asked: Asked, isConfirmed: boolean, { input, errors }: Terminal): Promise<void> {
   if (isConfirmed || !(await mayHaveMembersOfItsOwn(asked))) return;
   const what = `The enterprise ${asked.target.enterpriseGlobalId} may have members that this command has not made`;
@@ -190,7 +193,7 @@ async function assertMeant(asked: Asked, isConfirmed: boolean, { input, errors }
   if (typed.trim() !== 'yes') throw new CannotAsk('Nothing was written.');
 }
 
-/** Resolves to the exit code: what went wrong is told, and not thrown. */
+/** Resolves to the exit code. Errors are printed, and not thrown. */
 export async function runConformance(argv: string[], terminal: Terminal): Promise<number> {
   const log = createLog('silent');
   try {

@@ -3,10 +3,10 @@ import { parseJson } from '../shared/json.ts';
 import type { TokenAnswer } from '../token/token-answer.ts';
 import { idOf, isRow } from './values.ts';
 
-/** How a response of the token endpoint looks. It has no token. */
+/** The form of a response of the token endpoint. It does not contain a token. */
 export interface TokenLook {
   readonly status: number;
-  /** The place of the token; undefined: the response has none. */
+  /** The place of the token. Undefined if the response has none. */
   readonly tokenIn: 'plain' | 'data' | undefined;
   readonly type: unknown;
   /** The error of a refusal in the form of OAuth. */

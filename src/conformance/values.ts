@@ -11,7 +11,7 @@ export function itemsOf(list: unknown): readonly Row[] {
   return Array.isArray(list) ? list.filter(isRow) : [];
 }
 
-/** A flag as the platform sends it: a boolean, or 0 or 1; undefined where it is neither. */
+/** Reads a flag: a boolean, or 0 or 1. Undefined for any other value. */
 export function flagOf(value: unknown): boolean | undefined {
   if (value === true || numberText(value) === '1') return true;
   return value === false || numberText(value) === '0' ? false : undefined;
@@ -23,18 +23,18 @@ interface Came {
   readonly data: unknown;
 }
 
-/** `data` of a success where it is an object, else an empty one. */
+/** Returns `data` of a success if it is an object, or else an empty object. */
 export function objectOf(answer: Came | undefined): Row {
   return answer?.kind === 'success' ? ((answer.data ?? {}) as Row) : {};
 }
 
-/** The items of a success, whose `data` is a list or a page; else none. */
+/** Returns the items of a success whose `data` is a list or a page, or else none. */
 export function rowsOf(answer: Came | undefined): readonly Row[] {
   const data = objectOf(answer);
   return itemsOf(Array.isArray(data) ? data : data['list']);
 }
 
-/** An id as it was sent, a text or a number of any size; undefined where there is none. */
+/** Returns an id as it was sent, a text or a number of any size. Undefined if there is none. */
 export function idOf(value: unknown): string | undefined {
   return numberText(value) ?? (isJsonText(value) && value !== '' ? value : undefined);
 }
@@ -44,7 +44,7 @@ export function countOf(value: unknown): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The largest number below `refused` that is taken, where 1 is; undefined where an answer does not tell. */
+/** Returns the largest accepted number below `refused`, if 1 is accepted. Undefined if an answer does not tell. */
 export async function largest(
   refused: number,
   isTaken: (number: number) => Promise<boolean | undefined>,

@@ -7,7 +7,7 @@ import { countOf, idOf, largest, objectOf, rowsOf } from './values.ts';
 
 const MAX_LOCKS = 1_000;
 
-/** Whether the enterprise has members that no run of this command has made, as far as a page shows them. */
+/** True if the enterprise has members that no run of this command has made, as far as a page shows them. */
 export async function mayHaveMembersOfItsOwn(asked: Asked): Promise<boolean> {
   const { maxPageSize = MAX_PAGE_SIZE, firstPage = 1 } = asked.findings.readings;
   const query = { pageNum: String(firstPage), pageSize: String(Math.min(MAX_PAGE_SIZE, maxPageSize)) };
@@ -18,7 +18,7 @@ export async function mayHaveMembersOfItsOwn(asked: Asked): Promise<boolean> {
   return made < Math.max(list.length, countOf(total) ?? 0);
 }
 
-/** What can only be asked by making something: each is removed again, and what could not be removed is told. */
+/** Asks the questions that need a write. Every object is removed again, and the report names those that could not be removed. */
 export async function askByWriting(asked: Asked, withOrder: boolean, over: AbortSignal): Promise<void> {
   const made: Made[] = [];
   try {
@@ -32,7 +32,7 @@ export async function askByWriting(asked: Asked, withOrder: boolean, over: Abort
   }
 }
 
-/** Of locks that are not there, so nothing is locked. */
+/** Asks with locks that do not exist, so nothing is locked. */
 async function locks(asked: Asked): Promise<void> {
   const ask = (count: number) => {
     const assetNums = Array.from({ length: count }, (_, index) => `${MADE}-${index}`);
