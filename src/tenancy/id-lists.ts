@@ -24,16 +24,16 @@ export interface IdListRequest {
 }
 
 type Id = string | null;
-/** Ids by kind; the same index in each is the same row. */
+/** Ids by kind. The same index in each list is the same row. */
 type Columns = Partial<Record<IdKind, Id[]>>;
 
 interface Read {
   readonly columns: Columns;
-  /** The kinds of which the list came whole, each item with its id, so that an id that is not in it does not exist. */
+  /** The kinds of which the list is whole: each item has its id, so an id that is missing from it does not exist. */
   readonly whole: readonly IdKind[];
 }
 
-/** How many pages of a list are read at a time: enough to halve the time, and few enough for the platform to serve other requests too. */
+/** The pages of a list that are read at a time. Two halve the time, and leave the platform able to serve other requests. */
 const PAGES_AT_A_TIME = 2;
 
 export class IdList {
@@ -60,7 +60,7 @@ export class IdList {
     return ids;
   }
 
-  /** The ids of one kind in the rows that have one of the ids of another. */
+  /** Returns the ids of one kind in the rows that have one of the ids of another. */
   beside(kind: IdKind, other: IdKind, ids: ReadonlySet<string>): string[] {
     const { columns } = this.read;
     const column = columns[kind] ?? [];
@@ -98,13 +98,13 @@ const LENT_LOCKS = columnsIn(lentLockShape, { lentLock: 'assetNum' });
 
 export interface Found {
   readonly list: IdList;
-  /** Whether the list was read after this request came. */
+  /** True if the list was read after this request arrived. */
   readonly fresh: boolean;
 }
 
 /**
- * The ids in the lists of an enterprise, through the read cache: a hundredth of the data that the platform sends. No other field of a list
- * is required, so that a fault there does not prevent a lookup.
+ * The ids in the lists of an enterprise, through the read cache. They are a hundredth of the data that the platform sends. No other field
+ * of a list is required, so that a fault in one does not prevent a lookup.
  */
 @Injectable()
 export class IdLists {
@@ -124,10 +124,10 @@ export class IdLists {
     return { list: value, fresh: part?.askedAt === undefined };
   }
 
-  /** Reads past the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */
+  /** Reads without the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */
   refreshed(request: IdListRequest, call: CallContext): Promise<IdList> {
     const key = JSON.stringify([request.list, request.enterprise, request.by, call.user?.name]);
-    // The read that is under way may have begun before this request came.
+    // A read that is in progress may have begun before this request arrived.
     return this.#refreshes.next(key, async () => (await this.#cached(request, call, true)).value);
   }
 
@@ -176,7 +176,7 @@ export class IdLists {
     return { columns: { member: found }, whole: ['member'] };
   }
 
-  /** The customers of one channel number that are bound to the enterprise. */
+  /** Reads the customers of one channel number that are bound to the enterprise. */
   customers(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -202,7 +202,7 @@ export class IdLists {
     });
   }
 
-  /** The licence orders whose products or packages are on one asset. */
+  /** Reads the licence orders whose products or packages are on one asset. */
   orders(
     call: CallContext,
     _enterprise: string,
@@ -218,7 +218,7 @@ export class IdLists {
   }
 }
 
-/** About as long as its JSON. */
+/** Returns approximately the length of its JSON. */
 function lengthOf(columns: Columns): number {
   return Object.values(columns).reduce(
     (sum, column) => sum + column.reduce((length, id) => length + (id?.length ?? 4) + 3, 0),

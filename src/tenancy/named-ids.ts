@@ -3,7 +3,7 @@ import { pointerToken } from '../shared/json.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 
-/** The location of a value in a request, from the outside in. It is made a text only for a fault. */
+/** The location of a value in a request, from the outermost object to the innermost. It is made a text only when a fault needs it. */
 export interface IdLocation {
   readonly of: IdLocation | undefined;
   readonly key: string | number;
@@ -11,14 +11,14 @@ export interface IdLocation {
 
 export interface NamedId {
   readonly id: string;
-  /** In the body; undefined in the path or the query. */
+  /** The location in the body. Undefined for the path and the query. */
   readonly location: IdLocation | undefined;
 }
 
-/** A part of a request that names an enterprise, with all ids that it names: the whole request, or one item of an order. */
+/** A part of a request that names an enterprise, with all ids in it: the whole request, or one item of an order. */
 export interface EnterpriseScope {
   readonly enterprise: NamedId | undefined;
-  /** The location of the enterprise or the customer, or where it would have to be. */
+  /** Returns the location of the enterprise or the customer, or the place where it is missing. */
   readonly locationOf: (name: Name) => IdLocation | undefined;
   readonly ids: ReadonlyMap<Name, readonly NamedId[]>;
 }
@@ -31,7 +31,7 @@ interface OpenScope extends EnterpriseScope {
 interface Shape {
   readonly names: readonly (readonly [string, Name])[];
   readonly nested: readonly string[];
-  /** Whether an object of the class, or one in its fields, names its enterprise. */
+  /** True if an object of the class, or one in its fields, names its enterprise. */
   readonly isScope: boolean;
 }
 
@@ -101,7 +101,7 @@ function openScope(at: IdLocation | undefined, parts: readonly object[]): OpenSc
   return { enterprise: undefined, locationOf, ids: new Map() };
 }
 
-/** The field of that name in an object, or in an object in it. */
+/** Returns the field of that name in an object, or in an object in it. */
 function locationIn(value: object, name: Name, at: IdLocation | undefined): IdLocation | undefined {
   const { names, nested } = shapeOf(value.constructor as Type);
   const [own] = names.find((each) => each[1] === name) ?? [];
@@ -115,7 +115,7 @@ function locationIn(value: object, name: Name, at: IdLocation | undefined): IdLo
   return undefined;
 }
 
-/** Classes without ids that are looked up, such as features of products, are skipped. */
+/** Returns the fields of a class. Classes without ids to look up, such as features of products, are skipped. */
 function shapeOf(type: Type): Shape {
   const known = shapes.get(type);
   if (known) return known;
@@ -134,7 +134,7 @@ function shapeOf(type: Type): Shape {
   return shape;
 }
 
-/** The classes of mixed lists are not known here, so their items are checked one by one. */
+/** True if a class can contain ids. The classes of mixed lists are not known here, so their items are checked one by one. */
 function canHoldIds(type: Type, seen = new Set<Type>()): boolean {
   if (seen.has(type)) return false;
   seen.add(type);

@@ -3,10 +3,13 @@ import type { ObjectField } from '../request/operation-policy.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 
-/** The names that identify no object in a body: they stand for a value, such as a telephone number, or only for a word. */
+/** The names that identify no object in a body. They are a value, such as a telephone number, or only a word. */
 const VALUES: ReadonlySet<Name> = new Set(['label', 'filter']);
 
-/** The fields that identify the object of a request, from the outside in: all ids in its path, and what its body names (see `Names`). */
+/**
+ * Returns the fields that identify the object of a request, from the outermost to the innermost: all ids in its path, and the ids that its
+ * body names (see `Names`).
+ */
 export function namedObjects(path: readonly Type[], body: readonly Type[]): readonly ObjectField[] {
   return [
     ...path.flatMap((type) => fieldsOf(type, () => true)),
@@ -17,7 +20,7 @@ export function namedObjects(path: readonly Type[], body: readonly Type[]): read
 function fieldsOf(type: Type, isTold: (name: Name) => boolean): ObjectField[] {
   const declared = new Map(declaredFields(type).map((field) => [field.name, field]));
   const isOptional = (name: string) => declared.get(name)?.isOptional === true;
-  // Inherited fields first: they are further out.
+  // Inherited fields are first, because they belong to the outer object.
   const own = [...namesOf(type.prototype as object)].flatMap(([name, means]) =>
     isTold(means) ? [{ name, of: undefined, isOptional: isOptional(name) }] : [],
   );

@@ -5,14 +5,14 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext, IdKind } from '../request/call-context.ts';
 import { type IdList, type IdListRequest, IdLists } from './id-lists.ts';
 
-/** How long the gateway remembers that an id belongs to an enterprise. */
+/** The time for which the gateway remembers that an id belongs to an enterprise. */
 const REMEMBERED_MS = 24 * 3_600_000;
-/** About 16 MB at most: only ids that callers named. */
+/** The most ids that are remembered, about 16 MB. Only ids that callers named are remembered. */
 const REMEMBERED = 100_000;
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
-/** How many assets of one enterprise are read at a time; few enough for the platform to serve other requests too. */
+/** The assets of one enterprise that are read at a time. They leave the platform able to serve other requests. */
 const ASSETS_AT_A_TIME = 4;
-/** The time limit of a search through the assets of a large enterprise. The read cache keeps what was read for the next search. */
+/** The time limit of a search through the assets of a large enterprise. The read cache keeps the results for the next search. */
 const SEARCH_MS = 20_000;
 /** Problems of a single asset: it is gone, or its list cannot be read. */
 const OF_ONE_ASSET: ReadonlySet<string> = new Set([
@@ -25,9 +25,9 @@ export interface OwnershipLookup {
   readonly enterprise: string;
   readonly kind: IdKind;
   readonly ids: ReadonlySet<string>;
-  /** The operation is one of the member center, so its list of asset numbers is the one to ask. */
+  /** True for an operation of the member center, whose own list of asset numbers is then searched. */
   readonly ofMembers: boolean;
-  /** For customers: the channel and the customer's number in it, where the request names one. */
+  /** For customers: the channel and the customer's number in it, if the request names one. */
   readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
   /** For licence orders: the numbers of the assets that probably have them. */
   readonly assetNums?: ReadonlySet<string>;
@@ -46,7 +46,7 @@ export class OwnershipCheck {
 
   constructor(private readonly lists: IdLists) {}
 
-  /** `call` is the gateway's own, with the user on whose behalf member lists are read. */
+  /** Returns the missing ids. `call` is the gateway's own, with the user on whose behalf member lists are read. */
   async missing(lookup: OwnershipLookup, call: CallContext): Promise<ReadonlySet<string>> {
     const { kind, ids } = lookup;
     const unknown = new Set([...ids].filter((id) => !this.#own.get(keyOf(lookup, id))));
@@ -80,8 +80,8 @@ export class OwnershipCheck {
   }
 
   /**
-   * The platform shows the licence orders of one asset at a time. The search reads the assets that the request names first, then
-   * all others. A licence order is missing only where no asset has it now.
+   * Searches licence orders, which the platform shows for one asset at a time. The search reads the assets that the request names first,
+   * then all others. A licence order is missing only if no asset has it now.
    */
   async #orders(lookup: OwnershipLookup, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     if (!call.user) throw new ProblemException('user-required');
@@ -115,7 +115,7 @@ export class OwnershipCheck {
       if (performance.now() > search.until) throw new ProblemException('upstream-timeout');
       await this.#searchAsset(assetId, search, fresh);
     };
-    // A failure drops the assets that wait.
+    // After a failure, the waiting assets are dropped.
     await limit.map(assets, work).finally(() => limit.clearQueue());
   }
 
@@ -145,14 +145,14 @@ interface Search {
   readonly wanted: ReadonlySet<string>;
   readonly call: CallContext;
   readonly found: Set<string>;
-  /** Assets that were read after the request came. */
+  /** Assets that were read after the request arrived. */
   readonly seen: Set<string>;
-  /** Assets whose lists could not be read whole: any of them may have what is not found. */
+  /** Assets whose lists could not be read completely. Any of them may have an id that is not found. */
   readonly unread: Set<string>;
   readonly until: number;
 }
 
-/** An id that is not found may be in what did not come. */
+/** Returns the problem for an incomplete list, because an id that is not found may be in the missing part. */
 function notWhole(): ProblemException {
   return new ProblemException('upstream-contract-violation', {
     outcome: 'not_processed',
@@ -160,14 +160,14 @@ function notWhole(): ProblemException {
   });
 }
 
-/** The lists to search, in order. The next list is read only for ids that the one before lacks. */
+/** Returns the lists to search, in order. The next list is read only for ids that are missing from the one before. */
 function listsFor(
   { enterprise, kind, channel, ofMembers }: OwnershipLookup,
   { user }: CallContext,
 ): IdListRequest[] {
   const assetNums: IdListRequest = { list: 'assetNums', enterprise };
   const assets: IdListRequest[] = ofMembers ? [assetNums] : [{ list: 'assets', enterprise }];
-  // The order module may list virtual assets only (reading `assetList`), so a number that it lacks may be that of a lock.
+  // The order module may list virtual assets only (reading `assetList`), so a number that is missing there may be that of a lock.
   if (!ofMembers && user && kind === 'assetNum') assets.push(assetNums);
   const customers: IdListRequest[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];
   switch (kind) {
@@ -184,7 +184,9 @@ function listsFor(
   }
 }
 
-/** A channel customer's number is unique only within its channel. Ids have no line breaks. */
+/**
+ * Returns a key. It contains the channel, because a channel customer's number is unique only within its channel. Ids have no line breaks.
+ */
 function keyOf({ enterprise, kind, channel }: OwnershipLookup, id: string): string {
   const of = kind === 'channelCustomer' ? (channel?.channelCode ?? '') : '';
   return `${kind}\n${enterprise}\n${of}\n${id}`;

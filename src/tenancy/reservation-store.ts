@@ -5,12 +5,12 @@ import { among, type Columns, fields, columnNames, NOW, type Query, rows, sql } 
 import { locked, type Step } from '../database/step.ts';
 
 export const RESERVATION_MS = 30 * 24 * 3_600_000;
-/** The limit for one caller; the numbers that end first are forgotten first. */
+/** The limit for one caller. The numbers that end first are forgotten first. */
 export const MAX_RESERVATIONS = 100_000;
-/** One transaction deletes this number of rows at most. */
+/** The most rows that one transaction deletes. */
 const MAX_DELETED = 1_000;
 
-/** Says that several orders used a number, so that none of them alone may free it. */
+/** Marks a number that several orders used, so that none of them alone may free it. */
 const SEVERAL = '*';
 
 const NUMBERS = rows('numbers', { assetNum: 'text' });
@@ -74,7 +74,7 @@ const reserve: Step<{ readonly caller: string; readonly assetNums: readonly stri
   }),
 };
 
-/** Others bind and release no number of the caller before the commit, so a number that has no row yet is safe too. */
+/** Locks the numbers of a caller until the commit, including a number that has no row yet. No other step binds or releases them before. */
 function lockNumbers(caller: string): Query {
   return locked(`numbers of ${caller}`, 'alone');
 }
@@ -115,7 +115,7 @@ interface Bound {
 }
 
 interface NumberRow extends Bound {
-  /** 1 or 0, as `reserved`. */
+  /** 1 or 0, as in `reserved`. */
   readonly bound: number;
   readonly reserved: number;
 }
@@ -136,7 +136,10 @@ function knownNumbers(caller: string, assetNums: readonly string[]): Query {
   return KNOWN.with({ caller, numbers: numbersOf(assetNums) });
 }
 
-/** Reserved asset numbers in the database, and the enterprises to which orders have bound them. Every call rejects with `DatabaseUnavailable` while the database is away. */
+/**
+ * Reserved asset numbers in the database, and the enterprises to which orders have bound them. Every call rejects with
+ * `DatabaseUnavailable` while the database is away.
+ */
 @Injectable()
 export class ReservationStore {
   constructor(private readonly database: Database) {}
@@ -145,7 +148,7 @@ export class ReservationStore {
     return this.database.step(reserve, { caller, assetNums });
   }
 
-  /** Which of these numbers the caller has reserved, and the enterprise of each that an order has used. */
+  /** Returns the numbers that the caller has reserved, and the enterprise of each that an order has used. */
   async known(
     caller: string,
     assetNums: readonly string[],
@@ -156,12 +159,12 @@ export class ReservationStore {
     return { reserved: new Set(reserved), boundTo: new Map(bound) };
   }
 
-  /** Binds all numbers or none: false where one of them was used for another enterprise before. */
+  /** Binds all numbers or none. Resolves to false if one of them was used for another enterprise before. */
   bind(caller: string, order: string, uses: readonly NumberUse[]): Promise<boolean> {
     return this.database.step(bind, { caller, order, uses });
   }
 
-  /** Frees the numbers that this order alone has used. */
+  /** Frees the numbers that only this order has used. */
   release(caller: string, order: string, uses: readonly NumberUse[]): Promise<undefined> {
     return this.database.step(release, { caller, order, uses });
   }

@@ -4,11 +4,11 @@ import { RESERVATION_MS, MAX_RESERVATIONS, type NumberUse, ReservationStore } fr
 
 /**
  * Asset numbers that a caller reserved and may use in a purchase before an enterprise has them. The first order with a number binds it to
- * its enterprise: from then on the number is an asset of that enterprise, and its caller may lose the grant of it.
+ * its enterprise. From then on the number is an asset of that enterprise, and its caller may lose the grant of it.
  */
 @Injectable()
 export class Reservations {
-  /** When numbers end that the database did not take, by caller: only this process knows them. */
+  /** The end of each number that the database did not accept, by caller. Only this process knows these numbers. */
   readonly #here = new Map<string, Map<string, number>>();
 
   constructor(
@@ -16,7 +16,7 @@ export class Reservations {
     private readonly log: Log,
   ) {}
 
-  /** Never fails: the platform has used up the numbers, so the caller must get them. */
+  /** Adds numbers. It never fails, because the platform has used up the numbers and the caller must get them. */
   async add(caller: string, assetNums: readonly string[]): Promise<void> {
     if (assetNums.length === 0) return;
     try {
@@ -30,7 +30,7 @@ export class Reservations {
     }
   }
 
-  /** The numbers that this caller reserved and that no order has used for another enterprise. */
+  /** Returns the numbers that this caller reserved and that no order has used for another enterprise. */
   async findOwn(
     caller: string,
     enterprise: string,
@@ -44,12 +44,12 @@ export class Reservations {
     return new Set(own.filter((each) => (boundTo.get(each) ?? enterprise) === enterprise));
   }
 
-  /** Called before an order is sent. Returns false, and binds nothing, where a number was used for another enterprise before. */
+  /** Binds numbers before an order is sent. Resolves to false, and binds nothing, if a number was used for another enterprise before. */
   bind(caller: string, order: string, uses: readonly NumberUse[]): Promise<boolean> {
     return this.store.bind(caller, order, uses);
   }
 
-  /** Called where the platform did not carry out the order: its numbers are free for any enterprise again. Never fails. */
+  /** Frees the numbers of an order that the platform did not carry out, for any enterprise. Never fails. */
   async release(caller: string, order: string, uses: readonly NumberUse[]): Promise<void> {
     try {
       await this.store.release(caller, order, uses);

@@ -22,8 +22,8 @@ const EVERYTHING: ReadonlySet<string> = new Set(['*']);
 const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
 
 /**
- * The names that are looked up, their kinds, and the problem for a missing id. Without a problem the id is left out (the results of
- * locks report it).
+ * The names that are looked up, their kinds, and the problem for a missing id. Without a problem the id is left out (the results of locks
+ * report it).
  */
 const LOOKED_UP: readonly { readonly name: Name; readonly kind: IdKind; readonly problem?: ProblemSlug }[] = [
   { name: 'member', kind: 'member', problem: 'member-not-found' },
@@ -49,10 +49,11 @@ interface Lookup extends OwnershipLookup {
 }
 
 /**
- * The one check of what a request names (docs/api.md, section 2): every enterprise and channel must be granted to the caller, and every other id
- * of a bound caller's request must be found in that enterprise. An id of another enterprise gets the same response as one that does not exist.
- * Callers that may reach every enterprise need no lookup. The upstream client sends no id of a bound caller that was not looked up here. The
- * guard decides what it can without the platform; the interceptor calls the lookup, after a repeated write has got its first response (decision 16).
+ * The one check of the ids in a request (docs/api.md, section 2). Every enterprise and channel must be granted to the caller, and every
+ * other id of a bound caller's request must be found in that enterprise. An id of another enterprise gets the same response as one that
+ * does not exist. Callers that may reach every enterprise need no lookup. The upstream client sends no id of a bound caller that was not
+ * looked up here. The guard decides everything that needs no call to the platform. The interceptor calls the lookup, after a repeated write
+ * has got its first response (decision 16).
  */
 @Injectable()
 export class TenancyGuard implements CanActivate {
@@ -161,7 +162,9 @@ function assertGranted({ ids }: EnterpriseScope, { grants }: CallContext['caller
   }
 }
 
-/** A bound caller's request can be looked up: it names the enterprise of what it names, and an order its customer. */
+/**
+ * Refuses a bound caller's request that cannot be looked up: it must name the enterprise of its ids, and an order must name its customer.
+ */
 function assertComplete({ enterprise, locationOf, ids }: EnterpriseScope): void {
   const [crm] = ids.get('crmCustomer') ?? [];
   if (crm)
@@ -184,7 +187,7 @@ function refused(location: IdLocation | undefined, detail: string): ProblemExcep
   });
 }
 
-/** Items of an order that name the same enterprise are looked up together. */
+/** Returns the lookups. Items of an order that name the same enterprise are looked up together. */
 function lookupsOf(scopes: readonly EnterpriseScope[], ofMembers: boolean): Lookup[] {
   const lookups = new Map<string, Lookup>();
   const channelCode = scopes[0]?.ids.get('channel')?.[0]?.id;
@@ -225,7 +228,7 @@ function lookupsOf(scopes: readonly EnterpriseScope[], ofMembers: boolean): Look
   return [...lookups.values()];
 }
 
-/** The problem of the first kind with missing ids, with all of their locations in the body. */
+/** Returns the problem of the first kind with missing ids, with all of their locations in the body. */
 function problemOf(
   lookups: readonly Lookup[],
   missing: readonly ReadonlySet<string>[],
