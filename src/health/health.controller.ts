@@ -56,7 +56,7 @@ export class ReadinessDto {
   load!: WordOf<typeof loads>;
 }
 
-/** Shows states only: details are in the log and the metrics, which not every caller may see. Terminus would show them (decision 3). */
+/** Shows states only. Details are in the log and the metrics, which not every caller may see. Terminus would show them (decision 3). */
 @ApiTags('Meta')
 @Controller('health')
 export class HealthController {

@@ -4,6 +4,6 @@ import { TokenModule } from '../token/token.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { HealthController } from './health.controller.ts';
 
-/** What probes ask for. */
+/** Serves the health checks of probes. */
 @Module({ imports: [HttpModule, TokenModule, UpstreamClientModule], controllers: [HealthController] })
 export class HealthModule {}
