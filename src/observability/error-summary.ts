@@ -1,18 +1,18 @@
 import { cleanText } from '../shared/clean-text.ts';
 import { MASK } from '../shared/secret-fields.ts';
 
-/** Names of classes. A name that was made of data does not match. */
+/** The form of names of classes. A name that was made of data does not match. */
 const KIND = /^[A-Za-z]{1,60}$/;
-/** What a message quotes may be data: a text that is no JSON, a header, a value. Names of fields and files have single quotes. */
+/** A quotation in a message. It may be data: a text that is no JSON, a header, a value. Names of fields and files have single quotes. */
 const QUOTED = /"[^"]*"?|`[^`]*`?/g;
 const LOGIN_OF_URL = /(?<=\/\/)[^/\s@]+@/g;
-/** Letters and digits of a token, a key or a password that was made at random; the log knows and masks the gateway's own. */
+/** Letters and digits of a random token, key or password. The log masks the gateway's own secrets, which it knows. */
 const RANDOM = /[A-Za-z0-9+=_-]{12,}/g;
 const MOST = 300;
 
 /**
- * What is logged about an unexpected failure: its class, its message without what it quotes and without what looks like a secret, and its
- * stack without the message.
+ * Summarises an unexpected failure for the log: its class, its message without quotations and possible secrets, and its stack without the
+ * message.
  */
 export function errorSummary(error: unknown): { error: string; message: string; stack: string } {
   if (typeof error === 'string') return { error: 'string', message: masked(error), stack: '' };

@@ -3,17 +3,17 @@ import type { FileFields, FileReports } from '../config/watched-file.ts';
 import { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 
-/** A file whose content was refused when it changed. The content from before is in use. */
+/** A file whose content was refused when it changed. The earlier content is in use. */
 export interface RefusedFile {
   /** The variable that names the file. */
   readonly file: string;
   readonly reason: string;
 }
 
-/** Logs what becomes of files that are read again while the process runs, and keeps those whose content is refused. */
+/** Logs the result of reading files again while the process runs, and remembers those whose content is refused. */
 @Injectable()
 export class FollowedFiles implements FileReports {
-  /** Undefined for a file whose content was taken again. */
+  /** The reasons of refusals. Undefined for a file whose content was accepted again. */
   readonly #reasons = new Map<string, string | undefined>();
 
   constructor(
@@ -34,7 +34,7 @@ export class FollowedFiles implements FileReports {
     this.log.info(fields, message);
   }
 
-  /** For content that is the same as before, which the log does not mention. */
+  /** Handles unchanged content, which the log does not mention. */
   unchanged(file: string): void {
     this.#reasons.set(file, undefined);
   }

@@ -8,16 +8,19 @@ import { edge } from '../shared/edge.ts';
 import { rfc3339 } from '../shared/rfc3339.ts';
 
 const METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;
-/** So many different texts are logged, each once: a library prints the same text again at each connection. */
+/** The most different texts that are logged, each once. A library prints the same text again at each connection. */
 const MAX_TEXTS = 100;
 
-/** At most one line of an edge in this time: a timer may fail forty times a second. */
+/** The shortest time between two lines of an edge. A timer may fail forty times a second. */
 const EVERY_MS = 1_000;
 
 const STDOUT = 1;
-/** Characters that are kept while no process reads the output. Lines beyond that are dropped. */
+/** The most characters that are kept while no process reads the output. Further lines are dropped. */
 const MAX_BACKLOG = 1024 * 1024;
-/** Lines are gathered for this time, or up to this size, and written together: one write costs as much as making ten lines. */
+/**
+ * The time for which lines are gathered before they are written together, unless they reach the size below. One write costs as much as
+ * making ten lines.
+ */
 const GATHER_MS = 10;
 const GATHER_CHARACTERS = 16 * 1024;
 
@@ -26,15 +29,15 @@ const LISTEN_FAILURE = /^Error: listen E[A-Z]+/;
 type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
- * JSON lines on standard output. Fields are chosen one by one and are plain values. An object, a request or an error cannot be
- * logged whole, so a line has no unexpected data. It is pino without nestjs-pino (decision 2).
+ * JSON lines on standard output. Fields are chosen one by one and are plain values. An object, a request or an error cannot be logged
+ * whole, so a line has no unexpected data. It uses pino without nestjs-pino (decision 2).
  */
 export abstract class Log {
   abstract debug(fields: Fields, message: string): void;
   abstract info(fields: Fields, message: string): void;
   abstract warn(fields: Fields, message: string): void;
   abstract error(fields: Fields, message: string): void;
-  /** Masks these secrets in every line from now on. */
+  /** Masks these secrets in every later line. */
   abstract addSecrets(...sources: readonly SecretSource[]): void;
   /** Masks the same secrets in texts for callers. */
   abstract readonly redactor: Redactor;
@@ -56,13 +59,15 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   });
 }
 
-/** Nearly all lines have only numbers and words of the gateway, so no secret is searched for in them. */
+/** True if a line has only numbers and words of the gateway, as nearly all lines do. It is not searched for secrets. */
 function isOwn(line: string): boolean {
   const hasText = line.includes('"problem":') && !line.includes('"problem":"overloaded"');
   return !hasText && line.includes('"event":"request"');
 }
 
-/** Where the reader of the output stalls, is gone or has no space, log lines are lost, but no request fails. */
+/**
+ * Returns the destination of log lines. If the reader of the output stalls, ends or has no space, log lines are lost, but no request fails.
+ */
 function standardOutput(): DestinationStream {
   let isFailing = false;
   let gathered = '';
@@ -72,11 +77,11 @@ function standardOutput(): DestinationStream {
     try {
       if (lines !== '') stream.write(lines);
     } catch {
-      // There is no log to say it in.
+      // There is no log in which to report this.
       isFailing = true;
     }
   };
-  // Runs before the destination's own listener, which writes its rest and, where that fails, tries again for ever.
+  // This listener runs before the destination's own, which writes its rest and, if that fails, tries again for ever.
   process.once('exit', () => {
     if (isFailing) stream.destroy();
     else write();
@@ -87,7 +92,7 @@ function standardOutput(): DestinationStream {
   stream.on('write', () => (isFailing = false));
   return {
     write: (line) => {
-      // The destination's own buffer is not used: lines that come during a write would stay in it until the next line.
+      // The destination's own buffer is not used, because lines that arrive during a write would stay in it until the next line.
       if (gathered === '') setTimeout(write, GATHER_MS).unref();
       gathered += line;
       if (gathered.length >= GATHER_CHARACTERS) write();
@@ -134,7 +139,7 @@ export function faultLog(log: Log): (at: string, fault: unknown) => void {
   };
 }
 
-/** Turns what libraries and Node itself print, on the console or as warnings of the process, into lines of the log. */
+/** Converts the output of libraries and of Node, on the console or as warnings of the process, to lines of the log. */
 export function logLibraryOutput(log: Log): void {
   const logged = new Set<string>();
   const logOnce = (text: string) => {
@@ -143,7 +148,7 @@ export function logLibraryOutput(log: Log): void {
     log.warn({ event: 'library' }, cleanText(text));
   };
   for (const method of METHODS) console[method] = (...values: unknown[]) => logOnce(format(...values));
-  // Node's own listener prints them.
+  // Node's own listener prints the warnings.
   process.removeAllListeners('warning');
   process.on(
     'warning',

@@ -7,21 +7,21 @@ import { answerFault } from '../problem/fault-response.ts';
 import { edge } from '../shared/edge.ts';
 import { Metrics } from './metrics.ts';
 
-/** An address is no name that could lead elsewhere, and `localhost` is this machine. */
+/** An address or `localhost`. An address is no name that could lead elsewhere, and `localhost` is this machine. */
 const ADDRESS = /^(localhost|\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+)$/i;
-/** Names that only a container's network or a cluster gives: no name of the internet has one label, or ends so. */
+/** Names that only a container's network or a cluster assigns. No public name has only one label or such an ending. */
 const OF_CLUSTER = /^[a-z\d_-]+$|\.svc$|\.cluster\.local$/i;
 
 interface Allowed {
-  /** A name that was configured. */
+  /** The configured name. */
   readonly name: string;
-  /** A server of the same cluster reads this, by the name of a service, of a pod or of this machine. */
+  /** True if a server of the same cluster may read this, by the name of a service, of a pod or of this machine. */
   readonly fromCluster: boolean;
-  /** A link of another site may lead here: it shows something to a person, and the other site cannot read it. */
+  /** True if a link of another site may lead here. The page shows something to a person, and the other site cannot read it. */
   readonly byLink: boolean;
 }
 
-/** Answers each request itself. What it throws, or its promise rejects with, becomes a 500. */
+/** Answers each request itself. If it throws, or its promise rejects, the answer is a 500. */
 type Page = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** A separate listener (loopback by default) for `/metrics` and the console, so that the public one never shows them. */
@@ -83,8 +83,8 @@ function notFound(_request: IncomingMessage, response: ServerResponse): void {
 }
 
 /**
- * Why a request must not be served that a page of another site may have sent, in the browser of a person who reaches this listener: under
- * a name of its own that leads here (DNS rebinding), or from another origin. Undefined where it may.
+ * Tells why a request must not be served that a page of another site may have sent, in the browser of a person who can reach this listener:
+ * under a name of the site that leads here (DNS rebinding), or from another origin. Undefined if it may be served.
  */
 function foreignRequest({ headers }: IncomingMessage, allowed: Allowed): string | undefined {
   const { host = '', origin, 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers;

@@ -2,14 +2,14 @@
 export type Table = Readonly<
   Record<string, { help: string; labels: Readonly<Record<string, readonly string[]>> }>
 >;
-/** A label whose words are not listed. */
+/** Declares a label whose words are not listed. */
 const words = <Word extends string = string>(): readonly Word[] => [];
 
 export type SealedInRedis = 'tokens' | 'cache' | 'sessions' | 'words';
 
 /**
- * Counters. A counter that begins with 1 has no increase in Prometheus, so what alerts and the dashboard watch has a list of its words, and
- * begins with 0 for each.
+ * Counters. A counter that begins with 1 has no increase in Prometheus. So each counter of an alert or of the dashboard has a list of its
+ * words, and begins with 0 for each.
  */
 export const COUNTERS = {
   gateway_token_events_total: {
@@ -95,7 +95,7 @@ export const COUNTERS = {
   },
 } as const satisfies Table;
 
-/** Counters of which an increase is an alert. The console shows who or what it was. */
+/** Counters whose increase is an alert. The console shows the details. */
 export const ALERTING = [
   'gateway_token_events_total',
   'gateway_issuer_keys_missed_total',
@@ -214,7 +214,7 @@ export const GAUGES = {
   },
 } as const satisfies Table;
 
-/** Gauges that are there once they are set, so not where no Redis is configured: a 0 would raise an alarm. */
+/** Gauges that exist only once they are set. Without a configured Redis they do not exist, because a 0 would raise an alarm. */
 export const GAUGES_OF_REDIS = {
   gateway_redis_up: {
     help: 'Whether Redis can be used: 1 or 0',

@@ -26,7 +26,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const alerting: ReadonlySet<string> = new Set(ALERTING);
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** Codes of OpenSSL and of Node for a certificate that one side does not accept, and for a handshake that failed. */
+/** Codes of OpenSSL and of Node for a certificate that one side refuses, and for a handshake that failed. */
 const TLS_CODE =
   /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS_|ERR_SSL_|EPROTO$)/;
 
@@ -49,7 +49,7 @@ export class Metrics {
   readonly #counters = new Map<string, Counter>();
   readonly #gauges = new Map<string, Gauge>();
   readonly #followed = new Map<string, () => void>();
-  /** By name and labels, in ms of `performance.now()`. */
+  /** The latest events by name and labels, in ms of `performance.now()`. */
   readonly #latest = new Map<string, { name: string; labels: Labels; at: number }>();
 
   constructor() {
@@ -74,7 +74,7 @@ export class Metrics {
       });
   }
 
-  /** The labels with which such an event was counted within this time. */
+  /** Returns the labels with which such an event was counted within this time. */
   recent(wanted: AlertingCounter, withinMs: number): Labels[] {
     const since = performance.now() - withinMs;
     return [...this.#latest.values()].flatMap(({ name, labels, at }) =>
@@ -82,7 +82,7 @@ export class Metrics {
     );
   }
 
-  /** The samples of a gauge, as the next reading of the metrics would have them. */
+  /** Returns the samples of a gauge, as the next reading of the metrics would return them. */
   async samples(name: keyof Gauges): Promise<readonly { labels: Labels; value: number }[]> {
     const { values } = await this.#gauge(name).get();
     return values as { labels: Labels; value: number }[];
@@ -92,7 +92,7 @@ export class Metrics {
     this.#gauge(name).set(labels as Labels, value);
   }
 
-  /** From now on the gauge is set by `read` whenever the metrics are read. */
+  /** Lets `read` set the gauge whenever the metrics are read. */
   follow<Name extends keyof Gauges>(name: Name, read: () => readonly Sample<Name>[]): void {
     const gauge = this.#gauge(name);
     this.#followed.set(name, () => {
@@ -101,7 +101,10 @@ export class Metrics {
     });
   }
 
-  /** `operation` is an operation id or `none` where no route matched; `seconds` is undefined where the caller decides how long it lasts. */
+  /**
+   * Counts a request. `operation` is an operation id, or `none` if no route matched. `seconds` is undefined if the caller decides the
+   * duration.
+   */
   request(operation: string, status: number, seconds: number | undefined): void {
     this.#requests.count(operation, status);
     if (seconds !== undefined) this.#requestSeconds.observe(operation, seconds);
@@ -128,7 +131,7 @@ export class Metrics {
     this.set('gateway_redis_up', {}, up ? 1 : 0);
   }
 
-  /** Counts the failure where TLS or a certificate was refused; others come from the network. */
+  /** Counts the failure if TLS or a certificate was refused. Other failures come from the network. */
   connectionFailed(server: TlsServer, { code = '' }: NodeJS.ErrnoException): void {
     if (TLS_CODE.test(code)) this.count('gateway_tls_failures_total', { server });
   }

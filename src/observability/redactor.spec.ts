@@ -31,7 +31,7 @@ describe('a known secret in a text', () => {
   ])('%s is masked', (_, text) => {
     const masked = redactorOf('another', secret).redact(`before ${text} after`);
     expect(masked).toMatch(/^before .*\[secret\].* after$/);
-    // In base64 the digits that the secret shares with its neighbours stay.
+    // In base64, the digits that the secret shares with its neighbours are not masked.
     expect(masked.length).toBeLessThan(60);
   });
 
@@ -66,7 +66,7 @@ describe('a known secret in a text', () => {
 });
 
 describe('the log', () => {
-  /** The texts that a careless log call may put into a field: the log accepts texts only. */
+  /** Returns the texts that a careless log call may put into a field. The log accepts texts only. */
   const textsOf = (thing: unknown) => [
     String(thing),
     inspect(thing, { depth: 9 }),

@@ -1,18 +1,18 @@
 import { MASK } from '../shared/secret-fields.ts';
 
-/** A shorter value is not masked: it would match ordinary words. */
+/** The shortest value that is masked. A shorter one would match ordinary words. */
 const MIN_LENGTH = 4;
-/** Fewer digits of base64 would match by chance. */
+/** The fewest digits of base64 that are masked. Fewer would match by chance. */
 const MIN_DIGITS = 8;
-/** Remembered forms of secrets. Tokens change, so the memory is emptied when it is full. */
+/** The most remembered forms of secrets. Tokens change, so the memory is emptied when it is full. */
 const MAX_REMEMBERED = 1_000;
 
-/** Gives the secrets of that moment each time. */
+/** Returns the present secrets each time. */
 export type SecretSource = Iterable<string>;
 
 /**
- * The last defence of the log and of responses. Both contain chosen fields only. Where one contains a secret all the same (in a
- * text of the platform, or in a message that quotes), the redactor masks it, in every encoding that can occur there.
+ * Masks secrets in the log and in responses, as the last defence. Both contain chosen fields only. If one contains a secret nevertheless
+ * (in a text of the platform, or in a message that quotes), the redactor masks it, in every encoding that can occur there.
  */
 export class Redactor {
   readonly #sources: SecretSource[] = [];
@@ -22,7 +22,7 @@ export class Redactor {
     this.#sources.push(...sources);
   }
 
-  /** `passing`: further secrets that only this text can contain, such as the passwords of a request. They are not kept. */
+  /** `passing` has further secrets that only this text can contain, such as the passwords of a request. They are not kept. */
   redact(text: string, passing: readonly string[] = []): string {
     const found: string[] = [];
     for (const source of this.#sources)
@@ -33,7 +33,7 @@ export class Redactor {
       if (secret.length < MIN_LENGTH) short.push(secret);
       else for (const form of formsOf(secret)) if (text.includes(form)) found.push(form);
     }
-    // The longest first, because another secret may be its beginning.
+    // The longest secret is first, because another secret may be its beginning.
     found.sort((one, other) => other.length - one.length);
     const clean = found.reduce((masked, form) => masked.replaceAll(form, MASK), text);
     return short.reduce(withoutWord, clean);
@@ -49,14 +49,17 @@ export class Redactor {
   }
 }
 
-/** Masks a short secret where it stands alone: within words and numbers it would match by chance. */
+/** Masks a short secret if it is a whole word. Within words and numbers it would match by chance. */
 function withoutWord(text: string, secret: string): string {
   if (secret === '' || !text.includes(secret)) return text;
   const alone = `(?<![\\p{Script=Latin}\\p{N}])${RegExp.escape(secret)}(?![\\p{Script=Latin}\\p{N}])`;
   return text.replaceAll(new RegExp(alone, 'gu'), MASK);
 }
 
-/** The secret as it is; in JSON, and JSON within JSON; in a URL or a form, with hex digits in both cases; in base64 and in hex. */
+/**
+ * Returns the forms of a secret: unchanged; in JSON, and JSON within JSON; in a URL or a form, with hex digits in both cases; in base64 and
+ * in hex.
+ */
 function formsOf(secret: string): string[] {
   const hex = Buffer.from(secret).toString('hex');
   const inUrl = [encodeURIComponent(secret.toWellFormed()), asFormField(secret), everyBytePercent(secret)];
@@ -72,7 +75,7 @@ function formsOf(secret: string): string[] {
   return [...new Set(forms)];
 }
 
-/** The secret's own base64 digits between other bytes (`key:secret`), in both alphabets; none where they are too few. */
+/** Returns the secret's own base64 digits between other bytes (`key:secret`), in both alphabets. Returns none if they are too few. */
 function base64(secret: string, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
   const digits = bytes
@@ -81,7 +84,7 @@ function base64(secret: string, offset: number): string[] {
   return digits.length < MIN_DIGITS ? [] : [digits, digits.replaceAll('+', '-').replaceAll('/', '_')];
 }
 
-/** application/x-www-form-urlencoded: a space becomes a plus, and more characters are encoded than in a URL. */
+/** Encodes as application/x-www-form-urlencoded: a space becomes a plus, and more characters are encoded than in a URL. */
 function asFormField(secret: string): string {
   return new URLSearchParams({ '': secret }).toString().slice(1);
 }

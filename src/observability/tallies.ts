@@ -1,8 +1,8 @@
 import { Counter, type Metric, type Registry } from 'prom-client';
 
 /**
- * Counters and histograms for events of every request. prom-client builds, sorts and joins the label texts for each observation.
- * These classes only add to a number, and pass it on when the metrics are read.
+ * Counters and histograms for events of every request. prom-client builds, sorts and joins the label texts for each observation. These
+ * classes only add to a number, and pass the result on when the metrics are read.
  */
 
 interface Naming {
@@ -47,7 +47,7 @@ export class TallyHistogram {
   readonly type = 'histogram';
   readonly aggregator = 'sum';
   readonly labelNames: readonly string[];
-  /** By label: the count of each bucket (the last is beyond all bounds), then the sum of the observations. */
+  /** The cells by label: the count of each bucket (the last is beyond all bounds), then the sum of the observations. */
   readonly #cells = new Map<string, Float64Array>();
 
   constructor(
@@ -71,7 +71,7 @@ export class TallyHistogram {
     cell[bounds.length + 1] = (cell[bounds.length + 1] as number) + value;
   }
 
-  /** The form that prom-client's registry prints: each bucket includes the counts of the smaller ones. */
+  /** Returns the form that prom-client's registry prints: each bucket includes the counts of the smaller ones. */
   get(): Promise<object> {
     const { name, help, type, aggregator } = this;
     const values = [...this.#cells].flatMap(([label, cell]) => this.#valuesOf({ [this.label]: label }, cell));

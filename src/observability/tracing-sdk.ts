@@ -49,15 +49,15 @@ const SAMPLERS: Readonly<Record<string, () => Sampler>> = {
 };
 
 /**
- * The parts of OpenTelemetry's SDK that send spans. `main` loads this file only where OTEL_EXPORTER_OTLP_ENDPOINT is set: loading takes
- * time. The exporters read the variables of OTLP themselves, and this file reads those of the SDK. Only spans are exported: metrics are
- * read from `/metrics`, and the log is on standard output.
+ * The parts of OpenTelemetry's SDK that send spans. `main` loads this file only if OTEL_EXPORTER_OTLP_ENDPOINT is set, because loading
+ * takes time. The exporters read the variables of OTLP themselves, and this file reads those of the SDK. Only spans are exported: metrics
+ * are read from `/metrics`, and the log is on standard output.
  */
 export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Promise<void> } {
   const { env } = process;
-  // They may come from a file.
+  // The headers may come from a file, so they are set here.
   if (headers) env['OTEL_EXPORTER_OTLP_HEADERS'] = headers.reveal();
-  // Not the process' own detector: it sends the command line and the user.
+  // The process' own detector is left out, because it sends the command line and the user.
   env['OTEL_NODE_RESOURCE_DETECTORS'] ??= 'env,host,serviceinstance';
   const given = env['OTEL_RESOURCE_ATTRIBUTES'] ?? '';
   const names = (attribute: string) => new RegExp(`(^|,)\\s*service\\.${attribute}\\s*=`).test(given);
@@ -101,7 +101,7 @@ export function startTracing(log: Log, { headers }: TracingConfig): { stop(): Pr
   return { stop: () => provider.shutdown().catch(() => undefined) };
 }
 
-/** The value of the first of these variables that is set; the first word where none is. */
+/** Returns the value of the first of these variables that is set, or the first word if none is. */
 function chosen(variables: readonly string[], words: readonly [string, ...string[]]): string {
   const [variable = ''] = variables.filter((name) => getStringFromEnv(name) !== undefined);
   const word = getStringFromEnv(variable)?.trim() ?? words[0];
@@ -109,7 +109,7 @@ function chosen(variables: readonly string[], words: readonly [string, ...string
   return word;
 }
 
-/** Undefined: the SDK has a default of its own. */
+/** Returns undefined if the SDK has a default of its own. */
 function positive(variable: string): number | undefined {
   const value = getNumberFromEnv(variable);
   if (value === undefined || value > 0) return value;
@@ -117,7 +117,7 @@ function positive(variable: string): number | undefined {
   return undefined;
 }
 
-/** Undefined: the SDK collects what the caller collects, and every trace that begins here. */
+/** Returns undefined for the SDK's default, which collects what the caller collects, and every trace that begins here. */
 function samplerOf(name: string | undefined): Sampler | undefined {
   if (name === undefined) return undefined;
   const own = SAMPLERS[name.replace(/^parentbased_/, '')];
@@ -152,7 +152,7 @@ function detectors(): ResourceDetector[] {
   });
 }
 
-/** What the SDK reports, each text once: a collector that is away fails every few seconds. */
+/** Logs the reports of the SDK, each text once, because a collector that is away fails every few seconds. */
 function sayOnce(log: Log): void {
   const said = new Set<string>();
   const say = (message: string) => {

@@ -10,15 +10,15 @@ import {
 } from '@opentelemetry/api';
 import { freshHex } from '../shared/random-bytes.ts';
 
-/** Where a request stands in a trace (W3C Trace Context). The gateway passes it on, with or without a collector of spans. */
+/** The position of a request in a trace (W3C Trace Context). The gateway passes it on, with or without a collector of spans. */
 export interface TraceContext {
-  /** 32 hex digits. */
+  /** The id of the trace: 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the caller's span, or the gateway's own where spans are collected. */
+  /** The id of the span, 16 hex digits: the caller's, or the gateway's own if spans are collected. */
   readonly spanId: string;
-  /** Two hex digits; `01`: the trace is collected. */
+  /** The flags of the trace: two hex digits. `01` means that the trace is collected. */
   readonly flags: string;
-  /** What other systems note for themselves, passed on as it is. */
+  /** Notes of other systems, passed on unchanged. */
   readonly state?: string;
 }
 
@@ -28,11 +28,11 @@ const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)
 const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
 const MAX_STATE = 512;
-/** Members `key=value` between commas. A text with other characters is not passed on. */
+/** The form of members, `key=value` between commas. A text with other characters is not passed on. */
 const MEMBER =
   /^[ \t]*[a-z\d][\w*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e][ \t]*$/;
 
-/** The caller's trace; undefined where it has none, or one that is not valid. */
+/** Returns the caller's trace. Undefined if it has none, or an invalid one. */
 export function callerTrace(headers: Headers): TraceContext | undefined {
   const given = headers['traceparent'];
   return given === undefined ? undefined : parse(given, headers['tracestate']);
@@ -42,7 +42,7 @@ export function traceContext(headers: Headers): TraceContext {
   return callerTrace(headers) ?? newTrace();
 }
 
-/** A trace that begins here. No span of it is collected by the gateway. */
+/** Makes a trace that begins here. The gateway collects no span of it. */
 export function newTrace(): TraceContext {
   return { traceId: freshHex(16), spanId: freshHex(8), flags: '00' };
 }
@@ -69,14 +69,15 @@ function isState(text: string): boolean {
 }
 
 /**
- * Spans, through OpenTelemetry's API alone: it does nothing until its SDK is loaded (tracing-sdk.ts). Attributes never have ids, queries,
- * bodies or secrets. Names are those of OpenTelemetry's semantic conventions, and `gateway.…` for what they do not have.
+ * Spans, through OpenTelemetry's API alone, which does nothing until its SDK is loaded (tracing-sdk.ts). Attributes never contain ids,
+ * queries, bodies or secrets. Names are those of OpenTelemetry's semantic conventions, or begin with `gateway.` if there is no such
+ * convention.
  */
 
 const tracer = trace.getTracer('licensing-gateway');
 let collecting = false;
 
-/** Called once, when the SDK runs. */
+/** Starts the collection of spans. Call it once, when the SDK runs. */
 export function collectSpans(): void {
   collecting = true;
 }
@@ -85,7 +86,7 @@ export function isCollecting(): boolean {
   return collecting;
 }
 
-/** Begins the first span of the gateway in a trace: `parent` is the caller's, undefined where the trace begins here. */
+/** Begins the first span of the gateway in a trace. `parent` is the caller's, or undefined if the trace begins here. */
 export function firstSpan(name: string, options: SpanOptions, parent: TraceContext | undefined): Span {
   return tracer.startSpan(
     name,
@@ -98,7 +99,7 @@ export function within<T>(span: Span, run: () => T): T {
   return context.with(trace.setSpan(context.active(), span), run);
 }
 
-/** The span's location in the trace, as the headers of a request tell it. */
+/** Returns the span's position in the trace, in the form of a request's headers. */
 export function contextOf(span: Span): TraceContext {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext();
   const state = traceState?.serialize();
@@ -106,7 +107,7 @@ export function contextOf(span: Span): TraceContext {
   return state ? { traceId, spanId, flags, state } : { traceId, spanId, flags };
 }
 
-/** Runs a step of a request as a span of its own, where the request's trace is collected. A step that rejects marks it as failed. */
+/** Runs a step of a request as a span of its own, if the request's trace is collected. A step that rejects marks the span as failed. */
 export function inSpan<T>(
   name: string,
   options: SpanOptions,
@@ -116,7 +117,7 @@ export function inSpan<T>(
   return ofSpan(tracer.startSpan(name, options), run);
 }
 
-/** Runs work of the background as a trace of its own, linked to the request that wanted it, where there was one. */
+/** Runs background work as a trace of its own. It is linked to the request that caused it, if there was one. */
 export function inOwnTrace<T>(name: string, run: () => Promise<T>, request?: TraceContext): Promise<T> {
   if (!collecting) return run();
   const links = request ? [{ context: spanContextOf(request) }] : [];
@@ -137,7 +138,7 @@ async function ofSpan<T>(span: Span, run: (span: Span) => Promise<T>): Promise<T
   try {
     return await within(span, () => run(span));
   } catch (error) {
-    // The message stays out, because it may have foreign text.
+    // The message is left out, because it may contain foreign text.
     const { name } = error as Error;
     span.setAttribute('error.type', name).setStatus({ code: SpanStatusCode.ERROR });
     throw error;
