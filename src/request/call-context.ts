@@ -7,36 +7,39 @@ import type { TraceContext } from '../observability/tracing.ts';
 /** The platform's user on whose behalf the member center is called (interface section 5). */
 export interface ActingUser {
   readonly kind: 'alias' | 'session';
-  /** Absent for the user of a session. */
+  /** The alias. Absent for the user of a session. */
   readonly alias?: string;
-  /** Distinguishes users in cache keys and metrics; has no secret and no session id. */
+  /** A name that distinguishes users in cache keys and metrics. It contains no secret and no session id. */
   readonly name: string;
-  /** Returns a usable token at once where the process holds it, else within `waitMs`; or throws a token failure. */
+  /** Returns a usable token at once if the process holds one. Otherwise it resolves within `waitMs`, or throws a token failure. */
   token(waitMs: number): AccessToken | Promise<AccessToken>;
   /**
-   * The platform refused the token of that version; `again`: it is the second refusal in the same call. The next {@link token} is
-   * another one, unless the platform refused the last renewed token too.
+   * Handles a token version that the platform refused. `again` means the second refusal in the same call. The next {@link token} is another
+   * one, unless the platform refused the last renewed token too.
    */
   refused(version: string, again: boolean): Promise<void>;
 }
 
-/** What a caller may name: ids of enterprises and channels, aliases of users; `*` stands for all. */
+/** The ids that a caller may name: of enterprises and channels, and aliases of users. `*` means all. */
 export interface Grants {
   readonly enterprises: ReadonlySet<string>;
   readonly channels: ReadonlySet<string>;
   readonly users: ReadonlySet<string>;
 }
 
-/** The generation of the cached data of one enterprise, or of all where none is named; undefined without Redis, and then nothing may be cached. */
+/**
+ * The generation of the cached data of one enterprise, or of all enterprises if none is named. Undefined without Redis; nothing may be
+ * cached then.
+ */
 export interface AskedGeneration {
   readonly enterprise: string | undefined;
   readonly word: Promise<string | undefined>;
 }
 
-/** The kinds of ids that a bound caller's request to the platform may have, beside those of enterprises and channels. */
+/** The kinds of ids that a bound caller's request to the platform may have, besides those of enterprises and channels. */
 export type IdKind = 'asset' | 'assetNum' | 'lentLock' | 'member' | 'customer' | 'channelCustomer' | 'order';
 
-/** All ids that a bound caller's request may send: looked up in the enterprises that it names, or read from their lists. */
+/** All ids that a bound caller's request may send. They were looked up in the named enterprises, or read from their lists. */
 export class AuthorisedIds {
   #refusal: ProblemException | undefined;
   readonly #own = new Map<IdKind, Set<string>>();
@@ -50,7 +53,7 @@ export class AuthorisedIds {
     return this.#refusal;
   }
 
-  /** Nothing may be sent, also none of the ids that were found. */
+  /** Forbids to send anything, including the ids that were found. */
   refuse(problem: ProblemException): void {
     this.#refusal = problem;
     this.#own.clear();
@@ -58,7 +61,7 @@ export class AuthorisedIds {
     this.reserved.length = 0;
   }
 
-  /** Adds the ids of a list that the platform gave for a granted enterprise. */
+  /** Adds the ids of a list that the platform returned for a granted enterprise. */
   add(kind: IdKind, ids: Iterable<string>): void {
     const own = this.#own.get(kind) ?? new Set();
     for (const id of ids) own.add(id);
@@ -70,46 +73,52 @@ export class AuthorisedIds {
   }
 }
 
-/** A list of the read cache that a response is made of. */
+/** A list of the read cache of which a response is made. */
 export interface CachedPart {
   readonly key: string;
-  /** Another number for each other value of the list. */
+  /** The number of the list's value, which differs for different values. */
   readonly version: number;
-  /** When the platform was asked, in ms since the epoch; undefined where it was asked for this request, or for one at the same time. */
+  /** When the platform was asked, in ms since the epoch. Undefined if it was asked for this request, or for one at the same time. */
   readonly askedAt: number | undefined;
-  /** The platform was asked for another request at the same time. */
+  /** True if the platform was asked for another request at the same time. */
   readonly isJoined: boolean;
 }
 
-/** What a request has waited for and used so far, for the headers of its response. Every step of it adds to this, and none takes away. */
+/**
+ * The waits and lists of a request so far, for the headers of its response. Every step of the request adds to this, and none removes
+ * anything.
+ */
 export class Progress {
   upstreamMs = 0;
-  /** Milliseconds spent on lookups before the handler. Counted separately, because lookups change nothing and so invalidate nothing in the cache. */
+  /**
+   * Milliseconds spent on lookups before the handler. They are counted separately, because lookups change nothing and so invalidate nothing
+   * in the cache.
+   */
   lookupMs = 0;
-  /** The platform was called. What has begun is finished, also where an operator stops everything meanwhile. */
+  /** True once the platform was called. The request is then finished, even if an operator stops everything in the meantime. */
   hasBegun = false;
   readonly parts: CachedPart[] = [];
 
-  /** When the platform was asked for the oldest part that was not read for this request; undefined where all were. */
+  /** The time at which the oldest part was read that was not read for this request. Undefined if all parts were read for it. */
   get oldestPart(): number | undefined {
     const times = this.parts.flatMap(({ askedAt }) => askedAt ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** What another part of the request has waited for. */
+  /** Adds the waits of another part of the request. */
   waited({ upstreamMs, lookupMs, hasBegun }: Progress): void {
     this.upstreamMs += upstreamMs;
     this.lookupMs += lookupMs;
     this.hasBegun ||= hasBegun;
   }
 
-  /** The response is made of these lists; undefined stands for a result that no cache has. */
+  /** Adds lists of which the response is made. Undefined is a result that no cache has. */
   uses(...parts: readonly (CachedPart | undefined)[]): void {
     for (const part of parts) if (part) this.parts.push(part);
   }
 }
 
-/** One request in the gateway, as the platform's client and the services see it. Nobody changes it. */
+/** One request in the gateway, as the platform's client and the services see it. It never changes. */
 export interface CallContext {
   readonly requestId: string;
   readonly trace: TraceContext;
@@ -123,16 +132,16 @@ export interface CallContext {
     readonly budgets?: Budgets;
   };
   readonly user?: ActingUser | undefined;
-  /** Set on reads whose response only this caller waits for; aborted when the caller hangs up. */
+  /** The signal that is aborted when the caller hangs up. It is set on reads whose response only this caller waits for. */
   readonly abandon?: AbortSignal | undefined;
-  /** The caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
+  /** True if the caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
   readonly fresh?: boolean;
-  /** Set on cached reads. It was asked for when the request arrived, and all cached parts of the response use it. */
+  /** The generation of a cached read. It is requested when the read arrives, and all cached parts of the response use it. */
   readonly generation?: AskedGeneration | undefined;
-  /** Set on requests of bound callers once the ids that they name were looked up. The gateway sends no other ids. */
+  /** The ids that a bound caller's request may send, set once they were looked up. The gateway sends no other ids. */
   readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
-  /** Set on the dry run of a write: nothing is sent, and nothing recorded. */
+  /** The dry run of a write: nothing is sent, and nothing recorded. */
   readonly dryRun?: DryRun | undefined;
 }
 
@@ -140,7 +149,7 @@ export function isGranted(granted: ReadonlySet<string>, id: string): boolean {
   return granted.has('*') || granted.has(id);
 }
 
-/** Whether the caller may reach only some enterprises, so that every id has to be looked up. */
+/** True if the caller may reach only some enterprises, so that every id has to be looked up. */
 export function isBound({ enterprises }: Grants): boolean {
   return !enterprises.has('*');
 }

@@ -2,19 +2,19 @@ import type { Budgets } from '../budgets/state/budgets.ts';
 import type { Grants } from './call-context.ts';
 import type { Scope } from './scopes.ts';
 
-/** Who sends a request: an entry of the callers file, with what its credential adds. */
+/** The sender of a request: an entry of the callers file, with the additions of its credential. */
 export interface Caller {
   readonly name: string;
-  /** SHA-256 of each key; two allow rotation. */
+  /** The SHA-256 of each key. Two keys allow rotation. */
   readonly keyHashes: readonly Buffer[];
-  /** Names of client certificates, each of which is a credential as a key is. */
+  /** The names of client certificates. Each of them is a credential, as a key is. */
   readonly certificates: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
-  /** Why a token gives no scopes, where it gives none. */
+  /** Why a token grants no scopes, if it grants none. */
   readonly whyNone?: string;
   readonly grants: Grants;
   readonly appKey?: string;
-  /** Undefined: the caller's rate is not limited. */
+  /** The limit of the caller's rate. Undefined if it is not limited. */
   readonly rateLimit?: RateLimit;
   readonly budgets?: Budgets;
 }

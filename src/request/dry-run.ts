@@ -4,9 +4,9 @@ import { withoutSecrets } from '../shared/secret-fields.ts';
 
 /** A call of the platform that a write would make. */
 export interface WouldSend {
-  /** Its name in the gateway. */
+  /** The name of the call in the gateway. */
   readonly operation: string;
-  /** With its secrets masked; null where it has none, or too many to show. */
+  /** The body with its secrets masked. Null if there is none, or if it is too large to show. */
   readonly body: unknown;
 }
 
@@ -27,7 +27,7 @@ export const effectKinds = enumeration(
   'What a write would take away or change',
 );
 
-/** What a write would take away or change, as it is now; null where a field does not apply, or is not known. */
+/** The present state that a write would remove or change. A field is null if it does not apply, or is not known. */
 export interface DryRunEffect {
   readonly kind: WordOf<typeof effectKinds>;
   readonly enterpriseGlobalId: string | null;
@@ -36,7 +36,7 @@ export interface DryRunEffect {
   readonly productUri: string | null;
   readonly memberGlobalId: string | null;
   readonly account: string | null;
-  /** Whether the platform shows it. */
+  /** True if the platform shows it. */
   readonly readable: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface ImportPlan {
   readonly impossible: { row: number; account: string; reason: string }[];
 }
 
-/** Ends a dry run where something would be sent or recorded. Callers never see it: the interceptor answers with the dry run. */
+/** Ends a dry run where the write would send or record something. Callers never see it: the interceptor answers with the dry run. */
 export class DryRunStop extends ProblemException {
   override readonly name = 'DryRunStop';
 
@@ -57,14 +57,14 @@ export class DryRunStop extends ProblemException {
   }
 }
 
-/** The dry run of a write: all of it up to the point where something would be sent to the platform, or recorded. */
+/** The dry run of a write: all of it up to the point where it would send something to the platform, or record something. */
 export class DryRun {
   readonly wouldSend: WouldSend[] = [];
   readonly effects: DryRunEffect[] = [];
   plan: ImportPlan | undefined;
   #isStopped = false;
 
-  /** It has come to where it would begin. */
+  /** True once the dry run has reached the point where the write would begin. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
@@ -74,13 +74,13 @@ export class DryRun {
     this.effects.push({ kind, ...none, memberGlobalId: null, account: null, readable: true, ...what });
   }
 
-  /** The one place where a call of the platform is stopped: `UpstreamClient`. */
+  /** Stops before a call of the platform. Only `UpstreamClient` does so. */
   stopBefore(operation: string, body: object | undefined): never {
     this.wouldSend.push({ operation, body: withoutSecrets(body ?? null) });
     return this.stop();
   }
 
-  /** Called by a service before it records something of its own. */
+  /** Stops before a service records something of its own. */
   stop(): never {
     this.#isStopped = true;
     throw new DryRunStop();

@@ -3,7 +3,7 @@ import { edge } from '../shared/edge.ts';
 import { type CallContext, Progress } from './call-context.ts';
 import { DryRun } from './dry-run.ts';
 
-/** What the handler gets, before the check of its ids. */
+/** Returns the call context of the handler, before the check of its ids. */
 export function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply): CallContext {
   const { requestId, trace } = stages.arrived;
   const { caller, generation } = stages.get('identified');
@@ -16,14 +16,14 @@ export function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply)
     user: stages.get('acting').user,
     generation,
     fresh: isRead && asksForFresh(headers['cache-control']),
-    // A cached read continues without its caller: other callers may wait for it, and the cache keeps its result.
+    // A cached read continues without its caller, because other callers may wait for it, and the cache keeps its result.
     abandon: isRead && !generation ? hangUp(reply) : undefined,
     progress: new Progress(),
     dryRun: isDryRun ? new DryRun() : undefined,
   };
 }
 
-/** Aborted when the caller hangs up before it has its response. */
+/** Returns a signal that is aborted when the caller hangs up before it has its response. */
 function hangUp({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once(
@@ -33,7 +33,7 @@ function hangUp({ raw }: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** Whether a request's `Cache-Control` (RFC 9111 5.2.1) asks to bypass the cache. */
+/** True if a request's `Cache-Control` (RFC 9111 5.2.1) asks to bypass the cache. */
 export function asksForFresh(cacheControl: string | undefined): boolean {
   return (cacheControl ?? '').split(',').some((directive) => directive.trim().toLowerCase() === 'no-cache');
 }

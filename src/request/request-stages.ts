@@ -10,41 +10,44 @@ import type { Caller } from './caller.ts';
 import type { OperationPolicy } from './operation-policy.ts';
 
 /**
- * The way of a request as one list: what each stage adds to what the gateway knows. A stage is passed once, and nobody changes what it has
- * added. `http/http.module.ts` puts the guards and the interceptor in this order, `http/request-hooks.ts` the hooks around them.
+ * The way of a request as one list: the data that each stage adds. A request passes a stage once, and no code changes what the stage has
+ * added. `http/http.module.ts` puts the guards and the interceptor in this order, and `http/request-hooks.ts` the hooks around them.
  */
 interface Stages {
-  /** Hook: the headers of the request are here. */
+  /** Hook: the headers of the request have arrived. */
   readonly arrived: {
     readonly requestId: string;
     readonly startedAt: number;
     readonly trace: TraceContext;
-    /** What is undone when the response is closed, also before it is complete. */
+    /** Functions that run when the response is closed, even before it is complete. */
     readonly atEnd: (() => void)[];
   };
-  /** Hook, before the body is read: who calls, within its limits. Public routes do not have this stage. */
+  /** Hook, before the body is read: the caller, within its limits. Public routes do not have this stage. */
   readonly identified: {
     readonly caller: Caller;
-    /** Of a cached read: Redis is asked for it together with the rate of the caller. */
+    /** The generation of a cached read. Redis is asked for it together with the rate of the caller. */
     readonly generation: CallContext['generation'];
   };
-  /** Hook: the body is a file, of which nothing has been read yet. A body of JSON is the request's. */
+  /** Hook: the body is a file, of which nothing has been read yet. A body of JSON is in the request itself. */
   readonly parsed: { readonly file: RequestFile };
-  /** `CallerGuard`: what the route declares, and that the caller has its scopes. Also a refused request has the stage, for its log line. */
+  /** `CallerGuard`: the declarations of the route. The caller has its scopes. A refused request has the stage too, for its log line. */
   readonly authorised: { readonly policy: OperationPolicy };
   /** `ValidationGuard`: path, query and body as instances of their DTO classes, without a fault. */
   readonly validated: {
     readonly parameters: readonly object[];
     readonly body: object | undefined;
-    /** Of an operation that takes one (docs/api.md, section 4); undefined where the caller sends none. */
+    /** The key of an operation that accepts one (docs/api.md, section 4). Undefined if the caller sends none. */
     readonly idempotencyKey: string | undefined;
   };
-  /** `ActingUserGuard`: the user of the platform on whose behalf the gateway calls. Before the next stage, which reads lists as that user. */
+  /**
+   * `ActingUserGuard`: the user of the platform on whose behalf the gateway calls. It precedes the next stage, which reads lists as that
+   * user.
+   */
   readonly acting: { readonly user: ActingUser | undefined };
-  /** `TenancyGuard`: all that the request names is granted, and what the handler gets. */
+  /** `TenancyGuard`: all ids of the request are granted, and the arguments of the handler are ready. */
   readonly reached: {
     readonly call: CallContext;
-    /** Looks up what cannot be decided without the platform; the interceptor calls it. Undefined where nothing is left to look up. */
+    /** Looks up the ids that cannot be checked without the platform. The interceptor calls it. Undefined if there is nothing to look up. */
     readonly lookUp: (() => Promise<void>) | undefined;
   };
   // `UpstreamErrorInterceptor` handles the request. The hooks then add headers, log line, metrics and audit line.
@@ -68,7 +71,7 @@ export class RequestStages implements Partial<Stages> {
     (this as Partial<Record<keyof Stages, object>>)[stage] = added;
   }
 
-  /** What a stage has added. Throws where the request has not passed it. */
+  /** Returns the data that a stage has added. Throws if the request has not passed it. */
   get<Name extends keyof Stages>(stage: Name): Stages[Name] {
     const added = this[stage] as Stages[Name] | undefined;
     if (!added) throw new Error(`the request has not passed the stage ${stage}`);
@@ -79,28 +82,30 @@ export class RequestStages implements Partial<Stages> {
 /** A file in the body of a request, of which nothing has been read yet. */
 export interface RequestFile {
   readonly kind: 'csv' | 'ndjson';
-  /** In bytes, as the request says; undefined where it does not say it. */
+  /** The length in bytes, as the request states it. Undefined if the request does not state it. */
   readonly length: number | undefined;
-  /** The digest of the bytes that were read so far; the reader adds them. */
+  /** The digest of the bytes that were read so far. The reader adds them. */
   readonly digest: Hash;
-  /** Asks the client for the body where it waits for that. The reader must not destroy the stream, because the response uses its connection. */
+  /**
+   * Asks the client for the body, if it waits for that. The reader must not destroy the stream, because the response uses its connection.
+   */
   open(): Readable;
 }
 
-/** RFC 9745 and RFC 8594. */
+/** The headers of RFC 9745 and RFC 8594. */
 export interface DeprecationHeaders {
   readonly deprecation: string;
   readonly sunset?: string;
 }
 
-/** The one declaration of what requests and routes of Fastify have in addition. */
+/** The one declaration of the additions to requests and routes of Fastify. */
 declare module 'fastify' {
   interface FastifyRequest {
     stages: RequestStages;
-    /** Set where spans are collected. */
+    /** The span of the request, if spans are collected. */
     span?: Span;
   }
-  /** What `@Operation` says of a route before its handler is known to Nest. */
+  /** The declarations of `@Operation` for a route, before Nest knows its handler. */
   interface FastifyContextConfig {
     isCached?: boolean;
     takesFile?: boolean;
@@ -124,7 +129,7 @@ function stagesOf(context: ExecutionContext): RequestStages {
   return context.switchToHttp().getRequest<FastifyRequest>().stages;
 }
 
-/** One header of the request. The OpenAPI document says about it only what the route declares. */
+/** One header of the request. The OpenAPI document describes only the headers that the route declares. */
 export const HeaderValue = createParamDecorator(
   (name: string, context: ExecutionContext): string | undefined => {
     const value = context.switchToHttp().getRequest<FastifyRequest>().headers[name];
