@@ -3,16 +3,16 @@ import type { DeprecationHeaders } from '../request/request-stages.ts';
 
 type Day = `${number}-${number}-${number}`;
 
-/** An operation that callers should leave. Days begin at midnight, UTC. */
+/** An operation that callers should stop using. Days begin at midnight, UTC. */
 export interface Deprecated {
   readonly since: Day;
-  /** From this day on it may be gone. */
+  /** The day from which on the operation may be gone. */
   readonly sunset?: Day;
-  /** The id of the operation that takes its place. */
+  /** The id of the operation that replaces it. */
   readonly instead?: string;
 }
 
-/** Throws where a day is none, or the end comes before the beginning: the process then does not start. */
+/** Throws if a day does not exist, or if the end comes before the beginning. The process then does not start. */
 export function deprecationHeaders({ since, sunset }: Deprecated): DeprecationHeaders {
   const begin = timeOf(since);
   if (sunset === undefined) return { deprecation: `@${begin / 1000}` };
@@ -26,7 +26,7 @@ export function deprecationText({ since, sunset, instead }: Deprecated): string 
   return `**Deprecated** from ${since} on${end}.${instead === undefined ? '' : ` Use \`${instead}\` instead.`}`;
 }
 
-/** Gives a deprecated route, and no other, a hook of its own: it sets the headers on every response, whoever makes it. */
+/** Adds a hook to a deprecated route, and to no other. The hook sets the headers on every response, whichever code makes it. */
 export function tellDeprecation(fastify: FastifyInstance, route: RouteOptions, publicPath: string): void {
   const { deprecation: headers } = route.config ?? {};
   if (!headers) return;
@@ -44,7 +44,7 @@ export function tellDeprecation(fastify: FastifyInstance, route: RouteOptions, p
 
 function timeOf(day: Day): number {
   const time = Date.parse(`${day}T00:00:00Z`);
-  // A day that the month does not have would be one of the next.
+  // Date reads a day that does not exist as a day of the next month.
   if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(day))
     throw new RangeError(`${day} is no day`);
   return time;

@@ -7,13 +7,13 @@ type Handler = (...parts: unknown[]) => unknown;
 type Controller = Record<string, Handler>;
 type Args = Readonly<Record<string, { readonly index: number }>>;
 
-/** Two writes with one path have one path for their dry runs too. There the body tells which of them is meant. */
+/** Two writes with one path. They share the path of their dry runs, where the body tells which write is meant. */
 export interface SharedPath {
   /** The method of the controller that declares the other write, above this one. */
   readonly with: string;
-  /** The last part of a further path, which is of this dry run alone. */
+  /** The last part of a further path, which belongs to this dry run alone. */
   readonly own: string;
-  /** Whether a body is of this write, and not of the other. */
+  /** True if a body belongs to this write, and not to the other one. */
   readonly takes: OtherBody['takes'];
 }
 
@@ -23,7 +23,7 @@ export function dryRunOf(name: string): string {
 
 /**
  * Adds the handler of a write to its controller once more, on `POST <path of the write>/dry-run`, with the same parameters and body. The
- * interceptor ends it where something would be sent. Returns its name and descriptor, for the decorators that make it an operation.
+ * interceptor ends it where the write would send something. Returns its name and descriptor, for the decorators that make it an operation.
  */
 export function addDryRunRoute(
   controller: object,
@@ -41,7 +41,7 @@ export function addDryRunRoute(
   Object.defineProperty(controller, method, descriptor);
   for (const key of Reflect.getMetadataKeys(handler) as string[])
     Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), run);
-  // Types are kept at the prototype, what parameters are at the class.
+  // The prototype keeps the types of parameters, and the class keeps their meaning.
   for (const place of [controller, controller.constructor])
     for (const key of Reflect.getMetadataKeys(place, write) as string[])
       Reflect.defineMetadata(key, Reflect.getMetadata(key, place, write), place, method);
@@ -56,7 +56,7 @@ export function addDryRunRoute(
   return { method, descriptor };
 }
 
-/** The validation guard has checked the body as that of the handler that it is of. */
+/** Returns the named handler. The validation guard has checked the body for the handler to which it belongs. */
 function named(method: string, handler: Handler, body: number): Handler {
   const run = {
     [method](this: Controller, ...parts: unknown[]): unknown {
@@ -67,7 +67,7 @@ function named(method: string, handler: Handler, body: number): Handler {
   return run;
 }
 
-/** Where the handler takes its body; -1: it takes none. */
+/** Returns the index of the handler's body parameter, or -1 if it has none. */
 function bodyIndex(args: Args): number {
   const [, found] = Object.entries(args).find(([key]) => key.startsWith(`${RouteParamtypes.BODY}:`)) ?? [];
   return found?.index ?? -1;

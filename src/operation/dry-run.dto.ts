@@ -39,7 +39,7 @@ class EffectDto implements DryRunEffect {
   /** The account of a member who would be removed. */
   account!: string | null;
 
-  /** false: the platform does not show what would happen here, so there may be more. */
+  /** false: the platform does not show the effect here, so there may be more. */
   readable!: boolean;
 }
 
@@ -50,7 +50,7 @@ class ImpossibleRowDto {
 
   account!: string;
 
-  /** Why not, in words. */
+  /** Why the platform does not show it. */
   reason!: string;
 }
 

@@ -21,25 +21,26 @@ type Policies = Pick<
 export interface OperationSpec extends Policies, OperationDescription {
   readonly id: string;
   /**
-   * A read has an `ETag` and may be cached; a write may have an `Idempotency-Key`, and drops what is cached. The policy's `handling` is made
-   * of it. The `Effect` of the platform's operation is another one: whether that may be repeated.
+   * The kind of operation. A read has an `ETag` and may be cached. A write may have an `Idempotency-Key`, and drops cached reads. It
+   * determines the policy's `handling`. The `Effect` of the platform's operation differs from it: it tells whether that operation may be
+   * repeated.
    */
   readonly effect: 'read' | 'write';
-  /** `none`: any caller may have it. */
+  /** The required scope. `none` allows any caller. */
   readonly scope: Scope | 'none';
-  /** Whether the platform is called on behalf of a user; default: if the operation behind it is a member operation. */
+  /** True if the platform is called on behalf of a user. By default it is true if the platform's operation is a member operation. */
   readonly actsAsUser?: boolean;
-  /** A write that changes something at the platform has a dry run, on a path of its own: see {@link addDryRunRoute}. */
+  /** The dry run of a write that changes something at the platform. It has a path of its own: see {@link addDryRunRoute}. */
   readonly dryRun?: true | SharedPath;
-  /** A read that calls the platform, and whose response must not be cached. */
+  /** True for a read that calls the platform, and whose response must not be cached. */
   readonly isUncached?: boolean;
-  /** A read whose response must not be stored, not even by the caller: it has no `ETag`. */
+  /** True for a read whose response must not be stored, not even by the caller. It has no `ETag`. */
   readonly noStore?: boolean;
 }
 
 /**
- * All that a route declares: which callers may use it, what the OpenAPI document says about it, every problem of its responses, and the
- * platform's operation behind it.
+ * Declares everything about a route: the callers that may use it, its part of the OpenAPI document, every problem of its responses, and the
+ * platform's operation that it calls.
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   return (controller, method, descriptor) => {
@@ -115,7 +116,7 @@ function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
   };
 }
 
-/** An order is stopped where it begins. */
+/** True if the operation changes something. An order is left out, because it is stopped where it begins. */
 function changes({ effect, placesOrders }: UpstreamOperation): boolean {
   return effect !== 'read' && !placesOrders;
 }
@@ -126,7 +127,7 @@ function handlingOf({ effect, noStore, success }: OperationSpec): OperationPolic
   return noStore ? 'plain' : 'read';
 }
 
-/** A route that needs no caller: health, problems. A test has the list of these routes. */
+/** Declares a route that needs no caller: health, problems. A test has the list of these routes. */
 export function PublicOperation(
   id: string,
   summary: string,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Watchers } from './watchers.ts';
 
-/** The streams that callers watch. */
+/** Provides the streams that callers watch. */
 @Module({ providers: [Watchers], exports: [Watchers] })
 export class OperationModule {}

@@ -32,7 +32,7 @@ export abstract class PageDto {
   totalPages!: number;
 }
 
-/** One page of a whole list. */
+/** Returns one page of a whole list. */
 export function pageOf<T>(list: readonly T[], { page, pageSize }: PageQuery): PageDto & { items: T[] } {
   const first = (page - 1) * pageSize;
   return {

@@ -8,12 +8,15 @@ type Handle = () => Promise<unknown>;
 
 const MAX_LISTENERS = 20;
 
-/** Cache and `ETag` of a read. */
+/** Handles the cache and the `ETag` of a read. */
 @Injectable()
 export class ReadHandling {
   constructor(private readonly responses: ResponseCache) {}
 
-  /** Serialises the result once, with an `ETag`, takes it from the cache where the operation allows that, and answers 304 where the caller has it. */
+  /**
+   * Serialises the result once, with an `ETag`. It uses the cache if the operation allows that, and answers 304 if the caller has the
+   * result already.
+   */
   async handle(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -23,7 +26,7 @@ export class ReadHandling {
     if (served instanceof StreamableFile) return handleStream(request, reply, () => Promise.resolve(served));
     const { response, askedAt } = served;
     const { body, etag, link } = response;
-    // The caller may keep the response, and has to ask with its ETag before each use.
+    // The caller may keep the response, and has to send its ETag before each use.
     void reply.header('etag', etag).header('cache-control', 'private, no-cache');
     if (link !== undefined) void reply.header('link', link);
     if (askedAt !== undefined) void reply.header('age', String(secondsSince(askedAt)));
@@ -55,8 +58,8 @@ export class ReadHandling {
 }
 
 /**
- * A stream has no `ETag` and is not cached. A failure before the first byte is a problem; after it the connection is closed before the end
- * of the response, so that no client takes a part for the whole.
+ * Starts a stream, which has no `ETag` and is not cached. A failure before the first byte is a problem. After it, the connection is closed
+ * before the end of the response, so that no client mistakes a part for the whole.
  */
 export async function handleStream(
   { method }: FastifyRequest,
@@ -66,11 +69,11 @@ export async function handleStream(
   // The hooks of a request and those of the stream listen for its end.
   reply.raw.setMaxListeners(MAX_LISTENERS);
   const file = (await handle()) as StreamableFile;
-  // A proxy passes the bytes on as they arrive: nginx reads the first header, and what compresses reads the second.
+  // A proxy then passes the bytes on as they arrive: nginx reads the first header, and compressing proxies read the second.
   void reply.header('x-accel-buffering', 'no').header('cache-control', 'no-store, no-transform');
   if (method !== 'HEAD') return file;
-  // A response to HEAD has no body, and a stream of events might not end. A stream again, since Nest gives the length of anything else, which is
-  // not that of the response to GET (RFC 9110, section 8.6).
+  // A response to HEAD has no body, and a stream of events might not end. The body is an empty stream, because Nest sends the length of any
+  // other body, which differs from that of the response to GET (RFC 9110, section 8.6).
   file.getStream().destroy();
   return new StreamableFile(Readable.from([]), { type: file.options.type ?? 'application/octet-stream' });
 }

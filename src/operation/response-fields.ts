@@ -1,17 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 
-/** What the OpenAPI document says about a field of a response besides its type, which the build takes from the class. */
+/** The documentation of a field of a response besides its type, which the build reads from the class. */
 
 type FieldDoc = Parameters<typeof ApiProperty>[0] & Record<`x-${string}`, string>;
 
-/** The field's name on the platform, where it differs. */
+/** The field's name on the platform, if it differs. */
 export function UpstreamName(name: string): PropertyDecorator {
   const doc: FieldDoc = { 'x-upstream': name };
   return ApiProperty(doc);
 }
 
-/** RFC 3339 in UTC with milliseconds; `upstream` is the field's name there. */
+/** Declares a time of RFC 3339 in UTC with milliseconds. `upstream` is the field's name on the platform. */
 export function Time(upstream?: string, description?: string): PropertyDecorator {
   return ApiProperty({
     format: 'date-time',
@@ -20,12 +20,12 @@ export function Time(upstream?: string, description?: string): PropertyDecorator
   });
 }
 
-/** A 64-bit quantity: digits in a string, since many JSON readers have doubles only. */
+/** Declares a 64-bit quantity: digits in a string, because many JSON readers have doubles only. */
 export function Int64(upstream?: string): PropertyDecorator {
   return ApiProperty({ format: 'int64', ...(upstream !== undefined && { 'x-upstream': upstream }) });
 }
 
-/** A word of an enumeration that may grow. */
+/** Declares a word of an enumeration that may grow. */
 export function OpenWord(words: Enumeration, description?: string): PropertyDecorator {
   return ApiProperty({ ...enumerationSchema(words), ...(description !== undefined && { description }) });
 }
@@ -34,7 +34,7 @@ export function Count(description?: string): PropertyDecorator {
   return ApiProperty({ type: 'integer', minimum: 0, ...(description !== undefined && { description }) });
 }
 
-/** A value whose shape the platform does not document: passed on unchanged; null where it is absent. */
+/** Declares a value whose shape the platform does not document. It is passed on unchanged, and null if it is absent. */
 export function Opaque(): PropertyDecorator {
   return ApiProperty({
     oneOf: [

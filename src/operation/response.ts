@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
 
-/** A result as it is sent. Node sends a text together with the headers in one write, and bytes in a second one. A long response from the cache is bytes. */
+/**
+ * A result in the form that is sent. Node sends a text together with the headers in one write, and bytes in a second one. A long response
+ * from the cache is bytes.
+ */
 export interface Response {
   readonly body: string | Buffer;
   readonly etag: string;
@@ -13,25 +16,25 @@ export function responseOf(result: unknown, url: string): Response {
   return { body, etag: etagOf(body), link: pageLinks(result, url) };
 }
 
-/** 22 characters of base64url are 132 bits, so collisions by chance do not occur. */
+/** The length of a tag. 22 characters of base64url are 132 bits, so collisions by chance do not occur. */
 const LENGTH = 22;
 
-/** A strong entity tag (RFC 9110 8.8.3) of the content only, so that tokens, replicas and restarts do not change it. */
+/** Returns a strong entity tag (RFC 9110 8.8.3) of the content only, so that tokens, replicas and restarts do not change it. */
 export function etagOf(body: string | Buffer): string {
   return `"${hash('sha256', body, 'base64url').slice(0, LENGTH)}"`;
 }
 
-/** A proxy that compresses a response appends the coding to its tag: Apache `-gzip` and `-br`, Jetty `--gzip`. */
+/** The coding that a compressing proxy appends to the tag of a response: Apache `-gzip` and `-br`, Jetty `--gzip`. */
 const CODING = /--?(?:gzip|br|zstd|deflate)"$/;
 
 /**
- * Whether `If-None-Match` or `If-Match` (RFC 9110 13.1) names this content: a list, `*`, compared weakly, and also as a proxy that
- * compresses has named it.
+ * True if `If-None-Match` or `If-Match` (RFC 9110 13.1) names this content: a list, `*`, compared weakly, and also with a tag that a
+ * compressing proxy has changed.
  */
 export function isNamed(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;
-  // Tags may hold commas, so a list is not split at them.
+  // Tags may contain commas, so a list is not split at them.
   return header.matchAll(/"[^"]*"/g).some(([named]) => named === etag || named.replace(CODING, '"') === etag);
 }
 
@@ -43,7 +46,7 @@ interface Page {
   readonly totalPages: number | null;
 }
 
-/** Path and query that a `URL` would leave as they are. */
+/** The form of a path and query that a `URL` would leave unchanged. */
 const PLAIN = /^(?:\/[\w~-]+)+(?:\?[\w*-]+=[\w*.-]*(?:&[\w*-]+=[\w*.-]*)*)?$/;
 const PAGE = /[?&]page=/;
 
@@ -51,7 +54,7 @@ function isPlain(url: string): boolean {
   return PLAIN.test(url) && url.indexOf('page=') === url.lastIndexOf('page=');
 }
 
-/** The `Link` header (RFC 8288) of a page; undefined for every other result. `url` is that of the request. */
+/** Returns the `Link` header (RFC 8288) of a page. Undefined for every other result. `url` is that of the request. */
 export function pageLinks(result: unknown, url: string): string | undefined {
   if (!isPage(result)) return undefined;
   const { page, totalPages } = result;
@@ -68,9 +71,9 @@ export function pageLinks(result: unknown, url: string): string | undefined {
   return links.slice(', '.length);
 }
 
-/** Path and query of the URL, encoded for the header: what is before the page number, and what follows it. */
+/** Returns path and query of the URL, encoded for the header: the part before the page number, and the part after it. */
 function aroundPage(url: string): readonly [before: string, after: string] {
-  // Nearly all are plain, and two `URL`s for each page took a tenth of the time of a small one.
+  // Nearly all URLs are plain, and two `URL`s for each page took a tenth of the time of a small page.
   const encoded = isPlain(url) ? url : withPage(url);
   const at = encoded.search(PAGE);
   if (at < 0) return [`${encoded}${encoded.includes('?') ? '&' : '?'}page=`, ''];

@@ -9,8 +9,8 @@ import { WriteHandling } from './write-handling.ts';
  * Turns every failure of the platform (HTTP 299, a code in a 200, the connection, a token, an id of another tenant) into the HTTP exception
  * that the catalogue has for it. The problem filter uses the same function for errors of guards and other code outside of handlers.
  *
- * Nest makes an observable for each interceptor, so what else an operation's policy says is done by the classes that this one calls, in
- * promises: operators of rxjs cost more than the cache (decision 16).
+ * The rest of an operation's policy is done by classes that this one calls, in promises. Nest makes an observable for each interceptor, and
+ * operators of rxjs cost more than the cache (decision 16).
  */
 @Injectable()
 export class UpstreamErrorInterceptor implements NestInterceptor {
@@ -37,7 +37,7 @@ export class UpstreamErrorInterceptor implements NestInterceptor {
   ): Promise<unknown> {
     const { handling } = request.stages.get('authorised').policy;
     if (handling === 'write') return this.writes.handle(request, reply, handle);
-    // The lookup comes before the cache, which may have responses that this caller may not reach.
+    // The lookup comes before the cache, which may have responses that this caller may not read.
     await request.stages.reached?.lookUp?.();
     if (handling === 'read') return this.reads.handle(request, reply, handle);
     return handling === 'stream' ? handleStream(request, reply, handle) : handle();

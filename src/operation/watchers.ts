@@ -5,36 +5,36 @@ import { type BeforeApplicationShutdown, Injectable, StreamableFile } from '@nes
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
 
-/** Each watcher asks the store several times a second. */
+/** The most watchers, because each of them reads the store several times a second. */
 const MAX_WATCHERS = 500;
 const MAX_WATCHERS_OF_CALLER = 100;
 
-/** What a look has found. */
+/** The result of a search for news. */
 export interface Look {
   readonly texts?: readonly string[];
-  /** `again`: there may be more to find at once. `end`: nothing follows. Else the next look is after a pause. */
+  /** `again` means that more may be found at once. `end` means that nothing follows. Otherwise the next search follows after a pause. */
   readonly next?: 'again' | 'end';
 }
 
 interface Pace {
   readonly pauseMs: number;
-  /** A comment follows where nothing was found for this time, so that the connection does not count as stalled. */
+  /** The time without news after which a comment is sent, so that the connection does not count as stalled. */
   readonly quietMs: number;
   readonly comment: () => string;
 }
 
-/** Those who have a stream of server-sent events (of the HTML standard) open. */
+/** The open streams of server-sent events (of the HTML standard). */
 @Injectable()
 export class Watchers implements BeforeApplicationShutdown {
   readonly #shutdown = new AbortController();
-  /** How many each caller has. */
+  /** The number of open streams of each caller. */
   readonly #open = new Map<string, number>();
 
   beforeApplicationShutdown(): void {
     this.#shutdown.abort();
   }
 
-  /** What one look after the other finds. It also ends when the process does: a client connects again, to another process. */
+  /** Yields the results of one search after the other. It also ends when the process ends: a client then connects to another process. */
   async *follow(
     look: () => Promise<Look>,
     { pauseMs, quietMs, comment }: Pace,
@@ -55,7 +55,10 @@ export class Watchers implements BeforeApplicationShutdown {
     }
   }
 
-  /** The response that streams these events. It counts as one of the caller until it has ended, and then nothing more is asked for it. */
+  /**
+   * Returns the response that streams these events. It counts as one of the caller's streams until it has ended, and then the events are
+   * not read any more.
+   */
   stream(caller: string, response: ServerResponse, events: AsyncGenerator<string>): StreamableFile {
     const all = this.#open.values().reduce((sum, count) => sum + count, 0);
     const own = this.#open.get(caller) ?? 0;
@@ -74,7 +77,7 @@ export class Watchers implements BeforeApplicationShutdown {
   }
 }
 
-/** A comment comes first, so that the head and the first bytes arrive at once, even if no event follows for long. */
+/** Sends a comment first, so that the head and the first bytes arrive at once, even if no event follows for long. */
 async function* opened(events: AsyncGenerator<string>): AsyncGenerator<string> {
   yield ': open\n\n';
   yield* events;

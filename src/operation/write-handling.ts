@@ -8,7 +8,7 @@ import type { DryRunDto } from './dry-run.dto.ts';
 
 type Handle = () => Promise<unknown>;
 
-/** Idempotency, maintenance and invalidation of a write, and its dry run. */
+/** Handles the idempotency, maintenance and invalidation of a write, and its dry run. */
 @Injectable()
 export class WriteHandling {
   constructor(
@@ -20,7 +20,7 @@ export class WriteHandling {
   /** Runs a write with an `Idempotency-Key` once, and drops cached reads that it may have changed. */
   async handle(request: FastifyRequest, reply: FastifyReply, handler: Handle): Promise<unknown> {
     const { policy } = request.stages.get('authorised');
-    // Not before a repeated request has got the response of the first.
+    // The maintenance is checked only after a repeated request has got the response of the first.
     const handle = () => {
       if (policy.stoppedBy) this.maintenance.assertNot(policy.stoppedBy);
       return handler();
@@ -47,7 +47,7 @@ export class WriteHandling {
     }
   }
 
-  /** Runs a write up to where it would begin, and answers what it would send. No `Idempotency-Key` is used. */
+  /** Runs a write up to its beginning, and answers with the call that it would send. No `Idempotency-Key` is used. */
   async #dryRun(
     reply: FastifyReply,
     dryRun: DryRun,
@@ -60,7 +60,7 @@ export class WriteHandling {
     } catch (error) {
       if (!dryRun.isStopped) throw error;
     }
-    // The handler may have set that of the write.
+    // The handler may have set the status of the write.
     void reply.status(200);
     const { wouldSend, effects, plan = null } = dryRun;
     return { wouldSend, effects, plan };

@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 
 const text = { type: 'string' } as const;
 
-/** draft-ietf-httpapi-ratelimit-headers-11 for the first two; RFC 9110 for the others. */
+/** The headers: draft-ietf-httpapi-ratelimit-headers-11 for the first two, and RFC 9110 for the others. */
 const headers = {
   RateLimitPolicy: {
     description:
@@ -33,7 +33,9 @@ const OF_PROBLEMS = {
   'WWW-Authenticate': ref('WwwAuthenticate'),
 };
 
-/** On every response of a deprecated operation; the common problems stand once for all, so they cannot say it. */
+/**
+ * The headers of every response of a deprecated operation. The common problems are shared by all operations, so they cannot contain them.
+ */
 const DEPRECATION = {
   Deprecation: {
     description: 'Since when the operation is deprecated: `@` and seconds (RFC 9745)',

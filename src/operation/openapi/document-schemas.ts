@@ -2,11 +2,11 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Enumeration } from '../../shared/enumeration.ts';
 import fieldTexts from './field-descriptions.json' with { type: 'json' };
 
-/** What the schemas of the document say beyond what the decorators of DTOs can. */
+/** Adds what the decorators of DTOs cannot say to the schemas of the document. */
 
 /**
- * What a field or a parameter is, by its name: the vocabulary of the API has one meaning for a name, so a field of many DTOs is described
- * once, in the file. A DTO describes a field itself only where it means something particular there.
+ * The meaning of a field or a parameter, by its name. A name has one meaning in the whole API, so a field of many DTOs is described once,
+ * in the file. A DTO describes a field itself only if it has a particular meaning there.
  */
 const fieldDescriptions: Readonly<Record<string, string>> = fieldTexts;
 
@@ -61,7 +61,7 @@ export function finishSchemas(document: OpenAPIObject): void {
   Object.assign(schemas, named);
 }
 
-/** The schemas of what callers send: unknown fields are refused, so they are closed. */
+/** Closes the schemas of requests, and returns them: unknown fields are refused. */
 function closeRequestSchemas(schemas: Schemas, operations: readonly Described[]): ReadonlySet<Schema> {
   const closed = new Set<Schema>();
   const visit = (part: unknown): void => {
@@ -82,7 +82,7 @@ function describeField(name: string, field: { description?: string }): void {
   if (description !== undefined) field.description = description;
 }
 
-/** A default in words: generators make a field with `default` required, also where the caller may leave it out. */
+/** Describes a default in words. Generators make a field with `default` required, even if the caller may leave it out. */
 function tellDefault(field: Schema): void {
   if (field.default === undefined) return;
   const value = typeof field.default === 'string' ? field.default : JSON.stringify(field.default);
@@ -91,8 +91,9 @@ function tellDefault(field: Schema): void {
 }
 
 /**
- * Every choice of schemas and every enumeration is a schema of its own. Of an enumeration, a request refers to it; so does a response, which allows any other text beside, since
- * the platform may extend it: the known words then stand in `x-extensible-enum` as well.
+ * Makes a separate schema of every choice of schemas and of every enumeration. A request refers to the schema of an enumeration. A response
+ * refers to it too, and allows any other text in addition, because the platform may extend the enumeration. The known words are then
+ * repeated in `x-extensible-enum`.
  */
 function withNames(schema: Schema, isOpen: boolean, named: Schemas): Schema {
   if (schema.items) schema.items = withNames(schema.items, isOpen, named);
@@ -113,7 +114,7 @@ function withNames(schema: Schema, isOpen: boolean, named: Schemas): Schema {
   return { ...others, anyOf: choices, 'x-extensible-enum': words } as Schema;
 }
 
-/** In a list of numbers generators fail on `null`, which is a type of its own. */
+/** Separates `null` from the other types, because generators fail on it in a list of numbers. */
 function nullApart(schema: Schema): Schema {
   const { enum: all = [], type, ...others } = schema;
   if (!all.includes(null)) return schema;
@@ -121,7 +122,7 @@ function nullApart(schema: Schema): Schema {
   return { ...others, anyOf: [{ type: only, enum: all.filter((each) => each !== null) }, { type: 'null' }] };
 }
 
-/** Tools look for the example and the description at the parameter; what the gateway adds belongs into its schema. */
+/** Moves the example and the description to the parameter, where tools look for them. The gateway's additions belong into its schema. */
 function finishParameter(parameter: Parameter, named: Schemas): void {
   describeField(parameter.name, parameter);
   const { schema, 'x-enumeration': enumeration } = parameter;

@@ -12,7 +12,7 @@ const HEADERS = [
   ],
 ] as const;
 
-/** What receivers of webhooks get, which is not a path of the gateway. */
+/** Adds the deliveries that receivers of webhooks get. They are no path of the gateway. */
 export function addWebhooks(document: OpenAPIObject): void {
   const sent = (name: string, summary: string, schema: string) => [
     name,

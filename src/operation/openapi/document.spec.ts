@@ -5,7 +5,7 @@ import { routes } from '../../../test/support/contract.ts';
 import { refusalCodes } from '../../../test/support/upstream-codes.ts';
 import { problemSlugs } from '../../problem/catalogue.ts';
 
-/** What holds for every part of the document, which `npm run check:generated` compares with the code. */
+/** The rules for every part of the document, which `npm run check:generated` compares with the code. */
 
 interface Schema {
   readonly minimum?: number;
@@ -49,7 +49,7 @@ interface Document {
 }
 
 const areas = routes.filter(({ template }) => template.startsWith('/v1/'));
-/** They lead nowhere on the platform. */
+/** Operations of the gateway that call no operation of the platform. */
 const OF_GATEWAY = [
   ...['getOrder', 'listOrders', 'settleOrder', 'cancelOrder', 'listGaps', 'getCaller'],
   ...['getMaintenance', 'setMaintenance', 'endMaintenance'],
@@ -75,7 +75,7 @@ const fields = schemas.flatMap(([name, { properties = {}, required = [] }]) =>
   })),
 );
 
-/** The names of schemas that `part` reaches. */
+/** Returns the names of schemas that `part` reaches. */
 function reached(part: unknown, found = new Set<string>()): Set<string> {
   for (const [, name = ''] of JSON.stringify(part).matchAll(/#\/components\/schemas\/(\w+)/g)) {
     if (found.has(name)) continue;
@@ -149,7 +149,7 @@ describe('the document', () => {
   it('names every enumeration, and shares it between requests and answers', () => {
     const words = schemas.filter(([, { enum: all, type }]) => all && type === 'string');
     expect(words.length).toBeGreaterThan(15);
-    // No two names for the same words.
+    // No two names have the same words.
     const lists = words.map(([, { enum: all = [] }]) => [...all].sort().join());
     expect(new Set(lists).size).toBe(lists.length);
     const inline = fields.filter(({ schema }) => {
@@ -197,7 +197,7 @@ describe('the document', () => {
         ['failingSince', 'from', 'until', 'notBefore'].includes(field) ||
         /^(Test)?Event\.time/.test(at);
       expect([at, isTime]).toEqual([at, isNamedSo]);
-      // Counts and limits stay far below 2^53: a number of JSON holds them.
+      // Counts and limits stay far below 2^53, so a number of JSON holds them.
       const isCount = schema.minimum === 0 || field.startsWith('limit');
       if (schema.format === 'int64' && !isCount)
         expect([at, [schema.type].flat()]).toEqual([at, expect.arrayContaining(['string'])]);
@@ -334,7 +334,7 @@ describe('the document', () => {
 
 const words = new Set(schemas.filter(([, schema]) => schema.enum).map(([name]) => name));
 
-/** Line separators end a line of JavaScript, also in a regular expression. */
+/** True for a pattern without line separators, which end a line of JavaScript, even in a regular expression. */
 function isSafe(pattern: string): boolean {
   return !/\u2028|\u2029|\\u202[89]|\n|\r/.test(pattern) && new RegExp(pattern) instanceof RegExp;
 }

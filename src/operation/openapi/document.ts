@@ -9,7 +9,7 @@ import { addWebhooks } from './document-webhooks.ts';
 import { API_KEY, BEARER } from './operation-description.ts';
 import { addCommonProblems, commonProblemsText } from './problem-responses.ts';
 
-/** What a reader of the OpenAPI document has to know first: how to begin, and the words of the domain. */
+/** The introduction for a reader of the OpenAPI document: the first steps, and the words of the domain. */
 const DESCRIPTION = `One REST interface in front of the licensing platform, for internal services.
 
 1. *Authorize* with an API key: the demo prints one in its terminal; elsewhere the operator of the gateway gives out keys.
@@ -95,7 +95,10 @@ export function openApiDocument(app: INestApplication, examples: ResponseExample
   return withPlainNames(document);
 }
 
-/** The build's plugin adds a response for the status it guesses from the method; what we declare has a description. */
+/**
+ * Removes undescribed responses. The build's plugin adds one for the status that it guesses from the method, and declared responses have a
+ * description.
+ */
 function dropUndescribedResponses(document: OpenAPIObject): void {
   for (const path of Object.values(document.paths)) {
     for (const { responses } of Object.values(path as object) as {
@@ -118,7 +121,7 @@ function addExamples(document: OpenAPIObject, examples: ResponseExamples): void 
   }
 }
 
-/** Each PATCH has a body with what is to change, so clients may call it a merge patch (RFC 7396). */
+/** Adds the type of merge patches (RFC 7396). Each PATCH has a body with the changes, so clients may call it a merge patch. */
 function takeMergePatches(document: OpenAPIObject): void {
   for (const { patch } of Object.values(document.paths)) {
     const { content } = (patch?.requestBody ?? {}) as { content?: Record<string, object> };
@@ -127,7 +130,10 @@ function takeMergePatches(document: OpenAPIObject): void {
   }
 }
 
-/** Generators take an integer without a format for one of any length. Some of our counts are the platform's, which may be of any size. */
+/**
+ * Adds formats to integers. Generators treat an integer without a format as one of any length. Some of our counts are the platform's, which
+ * may have any size.
+ */
 function tellLengths(part: unknown): void {
   if (typeof part !== 'object' || part === null) return;
   const schema = part as { type?: string | string[]; format?: string; minimum?: number; maximum?: number };
@@ -143,7 +149,7 @@ interface Described {
   >;
 }
 
-/** `Customer` instead of `CustomerDto`: generated clients use the names of the contract. */
+/** Renames schemas to `Customer` instead of `CustomerDto`, because generated clients use the names of the contract. */
 function withPlainNames(document: OpenAPIObject): OpenAPIObject {
   const schemas = Object.entries(document.components?.schemas ?? {});
   const renamed = Object.fromEntries(schemas.map(([name, schema]) => [name.replace(/Dto$/, ''), schema]));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
-/** What generators of clients need of the document and of its copy in OpenAPI 3.0. test/generators runs some of them. */
+/** The needs of client generators, checked in the document and in its copy in OpenAPI 3.0. test/generators runs some generators. */
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ interface Document {
 
 const read = (name: string) => JSON.parse(readFileSync(`config/${name}`, 'utf8')) as Document;
 
-/** Every object in `part` that is no example, with its place. */
+/** Returns every object in `part` that is no example, with its path. */
 function partsOf(part: unknown, at = ''): { readonly at: string; readonly part: Part }[] {
   if (typeof part !== 'object' || part === null) return [];
   const own = Array.isArray(part) ? [] : [{ at, part: part as Part }];
@@ -104,7 +104,7 @@ describe.each(['openapi.json', 'openapi-3.0.json'])('%s for generators', (name) 
     expect(patches.length).toBeGreaterThan(3);
     for (const { operation } of patches) {
       const { content = {} } = operation.requestBody ?? {};
-      // Generators take the first.
+      // Generators use the first type.
       expect([operation.operationId, Object.keys(content)]).toEqual([
         operation.operationId,
         ['application/json', 'application/merge-patch+json'],

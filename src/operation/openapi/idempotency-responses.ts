@@ -21,7 +21,7 @@ const LOCATION: ResponseHeaders = {
 const RUNNING: ResponseHeaders = {
   Location: { description: 'The job that runs, of `import-in-progress`', schema: { type: 'string' } },
 };
-/** Only problems that say what became of a write are replayed. */
+/** The statuses of problems that tell the effect of a write. Only these problems are replayed. */
 const OF_OUTCOMES = new Set([409, 422, 502, 504]);
 
 export function idempotencyHeaders(

@@ -50,7 +50,7 @@ const LINK: Headers = {
 export const API_KEY = 'apiKey';
 export const BEARER = 'bearer';
 
-/** The acting user on the platform; without either header the alias `default` (docs/api.md, section 1). */
+/** The headers of the acting user on the platform. Without either, it is the alias `default` (docs/api.md, section 1). */
 const userHeaders = [
   ApiHeader({
     name: 'X-Acting-User',
@@ -64,7 +64,7 @@ const userHeaders = [
   }),
 ];
 
-/** The header of an operation that needs no user for its call of the platform, but for look-ups. */
+/** The header of an operation that needs a user for lookups, and not for its call of the platform. */
 const lookupHeader = ApiHeader({
   name: 'X-Acting-User',
   required: false,
@@ -92,13 +92,13 @@ export interface Success {
 export interface OperationDescription {
   readonly summary: string;
   readonly description?: string;
-  /** The platform's operation behind it; its problems are problems of the operation. */
+  /** The platform's operation that this one calls. Its problems are problems of the operation. */
   readonly upstream?: OperationName;
-  /** The platform's operation that is called after the response, where the operation itself calls none or another. */
+  /** The platform's operation that is called after the response, if the operation itself calls none or another one. */
   readonly later?: OperationName;
-  /** An `Idempotency-Key` for the example, where the platform would refuse the same request again. */
+  /** An `Idempotency-Key` for the example, if the platform would refuse the same request again. */
   readonly keyExample?: string;
-  /** Whether the response is a page, with a `Link` to other pages. */
+  /** True if the response is a page, with a `Link` to other pages. */
   readonly paged?: boolean;
   /** Problems besides the common ones and those of the platform's operation. */
   readonly problems?: readonly ProblemSlug[];
@@ -107,7 +107,7 @@ export interface OperationDescription {
   readonly file?: FileDoc;
   readonly deprecated?: Deprecated;
   readonly body?: Type;
-  /** The operation whose examples of requests it has; default: its own. */
+  /** The operation whose examples of requests are used. The default is the operation itself. */
   readonly examplesOf?: string;
 }
 

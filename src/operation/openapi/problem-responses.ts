@@ -8,7 +8,7 @@ import { upstreamCodes } from '../../upstream/problems/upstream-codes.ts';
 import type { ResponseHeaders } from './idempotency-responses.ts';
 import { type OperationName, operations } from '../../upstream/operations.ts';
 
-/** Problems that are not particular to an operation. They stand once in the document, which is a third as long in this way. */
+/** Problems that are not particular to an operation. The document has them once, which makes it a third as long. */
 const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
   all: [
     'validation-failed',
@@ -34,7 +34,7 @@ const commonProblems: Readonly<Record<string, readonly ProblemSlug[]>> = {
 };
 const common = Object.values(commonProblems).flat();
 
-/** Returns which operations may have a problem that is particular to none: the words follow "operations"; undefined for other problems. */
+/** Returns the operations that may have a problem that is particular to none, as words after "operations". Undefined for other problems. */
 export function commonTo(slug: ProblemSlug): string | undefined {
   return Object.entries(commonProblems).find(([, slugs]) => slugs.includes(slug))?.[0];
 }
@@ -57,7 +57,7 @@ export function ownProblemsOf(handler: object): readonly ProblemSlug[] {
   return (Reflect.getMetadata(OWN_PROBLEMS, handler) as readonly ProblemSlug[] | undefined) ?? [];
 }
 
-/** One response for each status of the operation's own problems, with all problems of that status. */
+/** Returns one response for each status of the operation's own problems, with all problems of that status. */
 export function problemResponses(
   slugs: readonly ProblemSlug[],
   headersOf: (status: number, problems: readonly ProblemSlug[]) => ResponseHeaders | undefined = () =>
@@ -79,7 +79,7 @@ export function problemResponses(
   return [SetMetadata(OWN_PROBLEMS, own), ...responses];
 }
 
-/** The response `default` of every operation, and an example of each problem in the document. */
+/** Adds the response `default` of every operation, and an example of each problem to the document. */
 export function addCommonProblems(document: OpenAPIObject): void {
   const examples = examplesOf(common.map((slug) => ({ slug, status: problemDefinition(slug).statuses[0] })));
   for (const path of Object.values(document.paths))
@@ -105,7 +105,7 @@ export function addCommonProblems(document: OpenAPIObject): void {
   );
 }
 
-/** What any request can get, for the introduction of the document. */
+/** The problems of any request, for the introduction of the document. */
 export const commonProblemsText = `## Problems of any operation
 
 They are the response \`default\` of every operation; an operation lists only its own beside it.

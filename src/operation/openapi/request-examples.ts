@@ -2,7 +2,10 @@ import type { Type } from '@nestjs/common';
 import { getSchemaPath } from '@nestjs/swagger';
 import all from './examples.json' with { type: 'json' };
 
-/** The examples of the OpenAPI document, by operation. Those of requests work in the demo unchanged; those of streams are what it answers. */
+/**
+ * The examples of the OpenAPI document, by operation. Examples of requests work in the demo unchanged. Examples of streams are its
+ * responses.
+ */
 const examples: {
   readonly requests: Readonly<Record<string, Examples<object>>>;
   readonly files: Readonly<Record<string, Readonly<Record<string, Examples<string>>>>>;
@@ -13,7 +16,7 @@ type Examples<Value> = Readonly<Record<string, { readonly summary: string; reado
 
 export interface StreamDoc {
   readonly type: 'text/csv' | 'application/x-ndjson' | 'text/event-stream';
-  /** The schema of one line (NDJSON) or of the data of one event; absent: text. */
+  /** The schema of one line (NDJSON) or of the data of one event. Absent for text. */
   readonly item?: Type;
 }
 
@@ -24,7 +27,10 @@ export interface FileDoc {
 
 const text = { type: 'string' } as const;
 
-/** OpenAPI 3.1 has no schema for a sequence: it is text, and `contentSchema` is the schema of one item (JSON Schema, Content). */
+/**
+ * Returns the schema of a sequence. OpenAPI 3.1 has none: a sequence is text, and `contentSchema` is the schema of one item (JSON Schema,
+ * Content).
+ */
 function sequence(contentMediaType: string, item: Type | undefined): object {
   return item ? { ...text, contentMediaType, contentSchema: { $ref: getSchemaPath(item) } } : text;
 }
