@@ -5,7 +5,7 @@ import { ownProblemsOf } from '../operation/openapi/problem-responses.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { lazily } from '../shared/shipped-file.ts';
 
-/** Tells which operations declare which problems. The handlers are read at the first question, when all of them are known. */
+/** Tells which operations declare which problems. The handlers are read at the first call, when all of them are known. */
 @Injectable()
 export class DeclaredProblems {
   readonly #byOperation = lazily(() => this.#read());
@@ -19,7 +19,7 @@ export class DeclaredProblems {
     return new Set(this.#byOperation().keys());
   }
 
-  /** Returns the operations to which the problem is particular. */
+  /** Returns the operations that declare the problem. */
   by(slug: ProblemSlug): string[] {
     return [...this.#byOperation()].filter(([, slugs]) => slugs.includes(slug)).map(([id]) => id);
   }

@@ -15,7 +15,7 @@ import { FixedContent, linked } from './fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
-/** Documents of the repository that are pages too, by their names there. */
+/** Documents of the repository that are also pages, by their file names. */
 const PAGES = {
   changelog: { title: 'Changes', file: new URL('../../CHANGELOG.md', import.meta.url) },
   recipes: { title: 'Recipes', file: new URL('../../docs/recipes.md', import.meta.url) },
@@ -47,8 +47,8 @@ const UI_POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Serves the OpenAPI document, its copy in OpenAPI 3.0, a collection for Postman, and the page that shows it. Files are read at the start; what is made of them is made
- * at the first request.
+ * Serves the OpenAPI document, its copy in OpenAPI 3.0, a collection for Postman, and the page that shows the document. Files are read at
+ * the start. Everything that is made of them is made at the first request.
  */
 export function serveDocumentation(app: NestFastifyApplication): void {
   const fastify = app.getHttpAdapter().getInstance();
@@ -100,7 +100,7 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   });
 }
 
-/** A document with links to its sections in front. */
+/** Returns a document that begins with links to its sections. */
 function documentHtml(title: string, markdown: string): string {
   const html = markdownHtml(markdown.replaceAll(/\((?:\.\.\/)?config\/openapi\.json\)/g, '(/openapi.json)'));
   const sections = [...html.matchAll(/<h2 id="([^"]*)">(.*)<\/h2>/g)];
@@ -108,7 +108,7 @@ function documentHtml(title: string, markdown: string): string {
   return page(title, `${html.replace('</h1>', `</h1>\n<p>${links}</p>`)}<p><a href="/docs">The API</a></p>`);
 }
 
-/** Leaves out bearer tokens where no issuer is configured. */
+/** Leaves out bearer tokens if no issuer is configured. */
 function withAccepted(app: NestFastifyApplication, document: OpenAPIObject): OpenAPIObject {
   if (app.get(JwtCallers).accepted) return document;
   delete document.components?.securitySchemes?.[BEARER];

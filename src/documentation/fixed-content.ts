@@ -3,19 +3,19 @@ import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/s
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StaticContent } from '../http/static-content.ts';
 
-/** A client without a key may send these requests, so they must cost nearly nothing. */
+/** The time for which clients may keep the content. A client without a key may send these requests, so they must cost almost nothing. */
 const MAX_AGE_S = 300;
-/** What begins a link to another path of the gateway: in HTML, in JSON and in Markdown. */
+/** The beginning of a link to another path of the gateway: in HTML, in JSON and in Markdown. */
 const LINKS = /((?:href|src)="|"type": ?"|\]\()\/(?=[a-z])/g;
 
-/** A page or JSON whose links name the path under which a proxy shows the gateway. */
+/** Returns a page or JSON whose links contain the path under which a proxy shows the gateway. */
 export function linked(content: string, publicPath: string): string {
   return publicPath === '' ? content : content.replaceAll(LINKS, `$1${publicPath}/`);
 }
 
 /** Static content on the public listener. */
 export class FixedContent extends StaticContent {
-  /** `policy`: the Content-Security-Policy. The default allows nothing. */
+  /** `policy` is the Content-Security-Policy. The default allows nothing. */
   constructor(type: string, content: string | Buffer, policy = "default-src 'none'; frame-ancestors 'none'") {
     super(type, content, {
       'cache-control': `public, max-age=${MAX_AGE_S}`,
@@ -23,7 +23,7 @@ export class FixedContent extends StaticContent {
     });
   }
 
-  /** Sets the headers of the response and returns its bytes; undefined where the client already has them. */
+  /** Sets the headers of the response and returns its bytes. Undefined if the client already has them. */
   async respond(request: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
     const { status, headers, body } = await this.response(request.headers);
     const { vary = headers['vary'] } = reply.getHeaders();

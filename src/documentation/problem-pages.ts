@@ -23,16 +23,19 @@ const OUTCOMES = {
   unknown: 'It is not known whether the platform carried out the request.',
 } as const;
 
-/** What stands on a page beside the problem itself. */
+/** The content of a page in addition to the problem itself. */
 interface Around {
   readonly example: ProblemBody;
-  /** The codes of the platform for which it is the answer. */
+  /** The codes of the platform that lead to the problem. */
   readonly codes: readonly PlatformCodeDto[];
-  /** The operations that may have it, where it is particular to none, as words after "operations"; undefined: none. */
+  /**
+   * The operations that may have the problem, if it belongs to none in particular, as words after "operations". Undefined if there are
+   * none.
+   */
   readonly commonTo: string | undefined;
 }
 
-/** Where a word of a text leads; undefined: nowhere. */
+/** Returns the link of a word in a text. Undefined if it has none. */
 type Links = (word: string) => string | undefined;
 
 export function catalogueHtml({ items, codes }: ProblemListDto, links: Links): string {
@@ -94,7 +97,7 @@ function named(operations: readonly string[]): string {
   return operations.map((id) => `\`${id}\``).join(', ');
 }
 
-/** A page with its own style and nothing to load. */
+/** Makes a page with its own style and without further files. */
 export function page(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -84,7 +84,7 @@ export class ProblemsController {
   }
 }
 
-/** A value as JSON and as a page. Each is made at its first request. */
+/** A value as JSON and as a page. Each form is made at its first request. */
 class Pair<T extends object> {
   readonly #json: () => FixedContent;
   readonly #page: () => FixedContent;

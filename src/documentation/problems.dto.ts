@@ -32,7 +32,7 @@ export class ProblemDescriptionDto {
   /** Whether one occurrence may have another outcome: `unknown` after a write, or `processed` where `unknown` is usual. */
   outcomeVaries!: boolean;
 
-  /** Whether the same request may usually be sent again as it is. */
+  /** Whether the same request may usually be sent again unchanged. */
   retryable!: boolean;
 
   /** When it is sent. */
@@ -53,7 +53,7 @@ export class PlatformCodeDto {
   /** The code, as the platform sends it. */
   code!: string;
 
-  /** What the platform's interface says of it. */
+  /** The statement of the platform's interface about it. */
   meaning!: string;
 
   @OpenWord(problemCodes, 'The problem that a caller gets for it; null where it is no failure')
@@ -65,7 +65,7 @@ export class PlatformCodeDto {
   /** Ids of the operations for which the interface has the code; empty if any operation that calls the platform may meet it. */
   operations!: string[];
 
-  /** What the gateway does, and what it answers. */
+  /** The gateway's reaction and answer. */
   handling!: string;
 }
 
@@ -74,6 +74,6 @@ export class ProblemListDto {
   /** All problems that the gateway sends. */
   items!: ProblemDescriptionDto[];
 
-  /** The codes of the platform. Any other code is `upstream-unmapped-error`, unless the gateway's operator has taught what it means. */
+  /** The codes of the platform. Any other code is `upstream-unmapped-error`, unless the gateway's operator has taught its meaning. */
   codes!: PlatformCodeDto[];
 }

@@ -1,17 +1,17 @@
-/** What the page does before and after an operation is executed, so that its example works each time. */
+/** The work of the page before and after an operation is executed, so that its example works each time. */
 import { exampleOf, fromOperation, linksOf, linkTo } from './prepare.js';
 
 /** The job that this page began last. The platform's next import has to wait for its end. */
 let lastJob;
 
-/** Called with each response. */
+/** Remembers each response. */
 export function remember({ status, headers = {}, obj }) {
   if (status === 202 && obj?.jobId !== undefined) lastJob = headers.location;
 }
 
 /**
- * Fills in what an example cannot hold: values from other operations, and a new key for a body that was changed. Returns what to do after the
- * response: it removes what was made for this request, and puts the words of the example back in its place.
+ * Fills in what an example cannot contain: values from other operations, and a new key for a changed body. Returns the work after the
+ * response: it removes everything that was made for this request, and restores the words of the example.
  */
 export async function complete(system, document, credential, { path, method, isDry }) {
   const operation = document.paths[path][method];
@@ -42,7 +42,7 @@ export async function complete(system, document, credential, { path, method, isD
   for (const { place, put } of supplied) if (found?.has(place)) put(found.get(place));
   return async () => {
     for (const { place, link, put, words } of supplied) {
-      // What another operation has found is still there.
+      // The result of the other operation still exists.
       if (!found?.has(place) || link.method === 'get') continue;
       put(words);
       const end = removerOf(document, link.source);
@@ -58,8 +58,8 @@ export async function complete(system, document, credential, { path, method, isD
 }
 
 /**
- * The values of `fields` and of those to be supplied. Of a list the first item counts that leads to values for the others too; undefined where
- * there is none.
+ * Supplies the values of `fields` and of the remaining links. Of a list it uses the first item that leads to values for the other links
+ * too. Returns undefined if there is none.
  */
 async function supply([first, ...others], fields, credential) {
   if (!first) return fields;
@@ -75,13 +75,16 @@ async function supply([first, ...others], fields, credential) {
   return undefined;
 }
 
-/** Of a list all items. */
+/** Returns all items of a list. */
 function membersOf(value, name) {
   if (Array.isArray(value)) return value;
   return value?.[name] === undefined ? [] : [value[name]];
 }
 
-/** The operation that removes what another one makes, as a link of its response says: its id, its path, and the parameter that names the thing. */
+/**
+ * Finds the operation that removes the object which another operation makes, by a link of its response: its id, its path, and the parameter
+ * that names the object.
+ */
 function removerOf(document, source) {
   const ids = new Map(linksOf(document, source).map((link) => [link.operationId, link]));
   for (const [path, { delete: end }] of Object.entries(document.paths)) {
@@ -91,7 +94,7 @@ function removerOf(document, source) {
   return undefined;
 }
 
-/** The body of the response; undefined where it is a problem. */
+/** Returns the body of the response. Undefined if it is a problem. */
 async function request(method, path, credential, { headers = {}, body } = {}) {
   const response = await fetch(path, {
     method: method.toUpperCase(),
@@ -102,12 +105,12 @@ async function request(method, path, credential, { headers = {}, body } = {}) {
   return response.ok && response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : undefined;
 }
 
-/** A path with the values of its parameters. */
+/** Returns a path with the values of its parameters. */
 function filled(path, fields) {
   return path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(fields.get(`path.${name}`) ?? ''));
 }
 
-/** Of members to add only the first, under a new account: the platform refuses an account that exists. */
+/** Keeps only the first of the members to add, under a new account, because the platform refuses an account that exists. */
 function unused(body) {
   if (!body?.members) return body;
   const [member] = body.members;
@@ -126,7 +129,7 @@ function newKey() {
   return `docs-${random()}`;
 }
 
-/** 24 hexadecimal digits. */
+/** Returns 24 hexadecimal digits. */
 function random() {
   const bytes = [...crypto.getRandomValues(new Uint8Array(12))];
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');

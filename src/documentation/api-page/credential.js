@@ -1,11 +1,14 @@
-/** The reader's API key or token: kept for this tab, sent with every request, and told to be dead where it is. */
+/**
+ * The reader's API key or token. The page keeps it for this tab, sends it with every request, and tells the reader when it is no longer
+ * valid.
+ */
 
 const STORED = 'licensing-gateway.credential';
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 const element = (id) => document.getElementById(id);
 
-/** The header for what was pasted: a key or a token, with or without the name of a header or a scheme in front. */
+/** Returns the header for a pasted text: a key or a token, with or without the name of a header or a scheme in front. */
 function headerOf(text) {
   const bare = text
     .trim()
@@ -55,7 +58,7 @@ export class Credential {
     element('dialog').showModal();
   }
 
-  /** Looks whether the kept credential is still accepted, and says so. */
+  /** Checks whether the kept credential is still accepted, and shows the result. */
   async check() {
     if (this.#text === '') return this.#show('Authorize', 'This request had no API key.');
     const { caller, fault } = await this.#callerOf(this.#text);
@@ -78,12 +81,12 @@ export class Credential {
     element('dialog').close();
   }
 
-  /** Asks the gateway whose credential it is. */
+  /** Asks the gateway for the caller of the credential. */
   async #callerOf(text) {
     const [name, value] = headerOf(text);
     if (name === 'Authorization' && !this.#acceptsTokens)
       return { fault: 'This is a token, and this gateway accepts API keys only: no issuer is configured.' };
-    // A header cannot carry it.
+    // A header cannot contain such a text.
     if (!/^[\x20-\x7e]+$/.test(value)) return { fault: 'A key has letters, digits, - and _ only.' };
     const me = new URL('../v1/callers/me', import.meta.url);
     const response = await fetch(me, { headers: { [name]: value } }).catch(() => undefined);

@@ -1,18 +1,18 @@
-/** What the search field finds: operations and fields of the document, recipes, problems, and codes of the platform. */
+/** The results of the search field: operations and fields of the document, recipes, problems, and codes of the platform. */
 import { fieldsOf } from './fields.js';
 import { namedOperations, resolve } from './prepare.js';
 
-/** In the order in which they are shown. */
+/** The kinds of results in the order in which they are shown. */
 const KINDS = ['operation', 'recipe', 'field', 'problem', 'code'];
-/** So many hits of a kind are shown; those of a task all are. */
+/** The most results of a kind that are shown. Of a task all are shown. */
 const SHOWN = 7;
 const OF_TASK = 1;
-/** A shorter word begins too many words of tasks. */
+/** The shortest word that is compared with tasks. A shorter one begins too many words of tasks. */
 const MIN_TASK_WORD = 3;
-/** A word that continues a shorter word of a task is another word. */
+/** The shortest word of a task that a longer word may continue. If it is shorter, the longer word has another meaning. */
 const MIN_STEM = 4;
 
-/** Those that have every word of the phrase, first those that have them in their names or are of a task with such a word. */
+/** Returns the entries that have every word of the phrase. Entries with a word in their names, or of a task with such a word, are first. */
 export function hitsFor({ entries, ignored }, phrase) {
   const typed = phrase.toLowerCase().split(/\s+/).filter(Boolean);
   const telling = typed.filter((word) => !ignored.has(word));
@@ -30,7 +30,7 @@ export function hitsFor({ entries, ignored }, phrase) {
   );
 }
 
-/** Whether the word begins a word of a task that leads to the entry, or continues one: `renewals` continues `renew`. */
+/** True if the word begins a word of a task that leads to the entry, or continues one: `renewals` continues `renew`. */
 function isOfTask({ tasks }, word) {
   if (word.length < MIN_TASK_WORD) return false;
   return tasks.some((each) => each.startsWith(word) || (each.length >= MIN_STEM && word.startsWith(each)));
@@ -44,7 +44,10 @@ function rankOf(entry, words) {
   return 4;
 }
 
-/** All entries, and the words of a phrase that say nothing. What the gateway does not give, because it may be stopped, is not found. */
+/**
+ * Returns all entries, and the words of a phrase that are ignored. If the gateway does not respond, because it may be stopping, its entries
+ * are left out.
+ */
 export async function entriesOf(api) {
   const [tasks, problems, recipes] = await Promise.all([
     read('tasks.json', (response) => response.json(), { ignored: '', tasks: [] }),
@@ -79,9 +82,9 @@ function leadsTo({ operations = [], extension, recipes = [] }, { kind, name, ope
   return kind === 'operation' && (operations.includes(name) || operation[extension] !== undefined);
 }
 
-/** Each section of the page of recipes. */
+/** Returns each section of the page of recipes. */
 function recipeEntries(html) {
-  // The policy of this page refuses the style of that one.
+  // Only the main part is parsed, because the policy of this page refuses the style of the other one.
   const page = new DOMParser().parseFromString(html.slice(html.indexOf('<main>')), 'text/html');
   return [...page.querySelectorAll('h2')].map((heading) => ({
     kind: 'recipe',
@@ -121,7 +124,7 @@ function operationEntries(api) {
   }));
 }
 
-/** Each name once. It leads to an operation that takes the field, or else to one that answers with it. */
+/** Returns each name once. It leads to an operation that accepts the field, or else to one whose response has it. */
 function fieldEntries(api) {
   const fields = new Map();
   const add = (operation, path, description = '') => {

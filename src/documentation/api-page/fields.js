@@ -1,9 +1,9 @@
-/** The fields of a schema, and of what it contains, in one list. */
+/** The fields of a schema and of everything in it, in one list. */
 import { resolve } from './prepare.js';
 
 /**
- * Each field once: `path` from the top (`items[].orderType`), `type`, `required`, `description`, and `only`: the values of the discriminator
- * with which it may be sent, where it may not be with all of them.
+ * Returns each field once: `path` from the outermost object (`items[].orderType`), `type`, `required`, `description`, and `only`. If only
+ * some values of the discriminator allow the field, `only` has them.
  */
 export function fieldsOf(api, schema) {
   const rows = new Map();
@@ -39,7 +39,7 @@ export function fieldsOf(api, schema) {
   }
 }
 
-/** The value of the discriminator that leads to one of the choices. */
+/** Returns the value of the discriminator that leads to one of the choices. */
 function variantOf({ oneOf, discriminator }, index) {
   const values = Object.entries(discriminator?.mapping ?? {});
   const [value] = values.find(([, target]) => target === oneOf[index].$ref) ?? [];

@@ -1,4 +1,4 @@
-/** The list of operations beside the page, on wide screens. */
+/** The list of operations next to the page, on wide screens. */
 import { namedOperations } from './prepare.js';
 
 /** `open` shows an operation. */
@@ -32,7 +32,7 @@ export function connectList(api, open) {
     list.append(title, group);
   }
   return {
-    /** Shows which operation was opened last. */
+    /** Marks the operation that was opened last. */
     mark(operationId) {
       for (const [id, link] of links)
         if (id === operationId) link.setAttribute('aria-current', 'true');

@@ -13,22 +13,22 @@ followScheme();
 const loaded = await fetch(new URL('../openapi.json', import.meta.url)).catch(() => undefined);
 if (!loaded?.ok) {
   document.querySelector('.loading').textContent = 'The gateway does not answer. Load the page again.';
-  // There is nothing else to show.
+  // There is no other content to show.
   await new Promise(() => {});
 }
 const { shown: api, dryRuns } = withoutDryRuns(await loaded.json());
 const acceptsTokens = Object.values(api.components.securitySchemes).some(({ type }) => type === 'http');
 const credential = new Credential(acceptsTokens);
 
-/** Other pages lead to an operation by its id alone. Swagger UI changes the address. */
+/** Other pages link to an operation by its id alone. Swagger UI changes the address. */
 const asked = namedOperations(api).find(({ operationId, 'x-dry-run': dryRun }) =>
   [`#${operationId}`, `#${dryRun}`].includes(location.hash),
 );
 
-/** How long Swagger UI reads a stream of events, of which it shows nothing before the end. */
+/** The time for which Swagger UI reads a stream of events. It shows nothing of a stream before its end. */
 const STREAM_MS = 3_000;
 
-/** As `fetch`, but a stream of events, which may have no end, ends here after a time. */
+/** Works as `fetch`, but ends a stream of events after a time, because it may have no end. */
 async function fetchBeginning(url, init) {
   const response = await fetch(url, init);
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
@@ -60,7 +60,7 @@ const ui = globalThis.SwaggerUIBundle({
   },
 });
 
-/** What Swagger UI leaves without a name, at a wrong level or out of the reach of the keyboard. */
+/** The elements that Swagger UI leaves without a name, at a wrong level or unreachable by keyboard. */
 const UNNAMED = [
   ['.information-container', () => ['role', 'region']],
   ['.information-container', () => ['aria-label', 'About this API']],
@@ -86,7 +86,7 @@ new MutationObserver(() => {
     }
 }).observe(document.getElementById('swagger-ui'), { childList: true, subtree: true });
 
-/** Opens an operation where it stands, and leads to it. */
+/** Opens an operation in its place, and scrolls to it. */
 function open({ tag, operationId }) {
   const { layoutActions } = ui.getSystem();
   layoutActions.show(['operations-tag', tag], true);
@@ -94,7 +94,7 @@ function open({ tag, operationId }) {
   list.mark(operationId);
   const lead = () => {
     const block = document.querySelector(`.opblock.is-open[id$="-${operationId}"]`);
-    // It is not drawn yet.
+    // The operation is not drawn yet.
     if (!block) return requestAnimationFrame(lead);
     block.scrollIntoView();
     block.querySelector('.opblock-summary-control').focus({ preventScroll: true });
@@ -106,7 +106,7 @@ connectSearch(api, open);
 
 if (asked) open(asked);
 
-// What explains opens beside the page, which would lose what was typed.
+// Explanations open in a new tab, because the page would lose typed text.
 document.addEventListener('click', (event) => {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (/\/(problems(\/[\w-]+)?|openapi(-3\.0)?\.json|docs\/(changelog|recipes))$/.test(link?.pathname))

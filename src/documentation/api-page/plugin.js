@@ -1,16 +1,16 @@
-/** What the page changes in Swagger UI. */
+/** The changes of the page in Swagger UI. */
 import { complete, remember } from './complete.js';
 import { fieldsOf } from './fields.js';
 import { resolvedAt } from './prepare.js';
 import { curl, python, requestOf, typeScript } from './samples.js';
 
 const LANGUAGES = { curl, TypeScript: typeScript, Python: python };
-/** Answers that have arrived, by path and method, and are not drawn yet. */
+/** Responses that have arrived and are not drawn yet, by path and method. */
 const arrived = new Set();
-/** Operations whose answer is that of a dry run, by path and method. */
+/** Operations whose response is that of a dry run, by path and method. */
 const dry = new Set();
 
-/** `dryRuns`: the paths of the document that are buttons of other operations. */
+/** `dryRuns` has the paths of the document that are buttons of other operations. */
 export function pagePlugin(document, dryRuns, credential) {
   const dryRunOf = (write) =>
     Object.values(dryRuns).find(({ post }) => post['x-dry-run-of'] === write.get('operationId'))?.post;
@@ -37,7 +37,7 @@ export function pagePlugin(document, dryRuns, credential) {
         }
       };
 
-    /** The code of an operation, which follows what is typed. */
+    /** Shows the code of an operation, which changes with the typed values. */
     function Samples({ path, method }) {
       const { operationId } = document.paths[path][method];
       const [language, setLanguage] = useState('curl');
@@ -67,7 +67,7 @@ export function pagePlugin(document, dryRuns, credential) {
       );
     }
 
-    /** The fields of a body with their texts, beside the body. */
+    /** Shows the fields of a body with their descriptions, next to the body. */
     function Fields({ operation }) {
       const { operationId, requestBody } = operation;
       const fields = useMemo(() => {
@@ -89,12 +89,12 @@ export function pagePlugin(document, dryRuns, credential) {
       );
     }
 
-    /** `words` of a text as code. */
+    /** Shows the `words` of a text as code. */
     function withCode(text) {
       return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', { key: index }, part) : part));
     }
 
-    /** Comes into view when it arrives. */
+    /** Shows a response, and scrolls to it when it arrives. */
     function Answer({ path, method, children }) {
       const box = useRef(null);
       useEffect(() => {
@@ -110,7 +110,7 @@ export function pagePlugin(document, dryRuns, credential) {
       return h('div', { className: 'answer', ref: box }, word, children);
     }
 
-    /** The way from a problem that was received to the page that explains it. */
+    /** Links a received problem to the page that explains it. */
     function Explanation({ text }) {
       const problem = problemIn(text);
       if (!problem) return null;
@@ -130,11 +130,11 @@ export function pagePlugin(document, dryRuns, credential) {
       components: {
         // The sample above shows the same request, without the key.
         curl: () => null,
-        // Swagger UI puts a link into a button, which readers with a screen reader cannot reach.
+        // Swagger UI puts a link into a button, where screen readers cannot reach it.
         DeepLink: ({ text }) => h('span', null, text),
       },
       wrapComponents: {
-        // A webhook is a request that the gateway sends, so it has no code and no answer here.
+        // A webhook is a request that the gateway sends, so it has no code and no response here.
         responses: (Original) => (props) =>
           h(
             Fragment,
@@ -176,7 +176,7 @@ export function pagePlugin(document, dryRuns, credential) {
               await after();
               return answer;
             },
-            // Swagger UI finds an operation in the document by its id, wherever it is.
+            // Swagger UI finds an operation in the document by its id, whatever its path is.
             executeRequest: (original) => (request) =>
               original({
                 ...request,

@@ -1,14 +1,14 @@
-/** The OpenAPI document as the page shows it: the same operations, with less to scroll past. */
+/** The OpenAPI document as the page shows it: the same operations, in a shorter form. */
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 /** Headers that every response may have. */
 const OF_ANY_RESPONSE = new Set(['RateLimit-Policy', 'RateLimit']);
 
-/** Stands in a required parameter whose value another operation supplies, until that value is there. */
+/** The value of a required parameter until another operation supplies it. */
 export const fromOperation = (operationId) => `taken from ${operationId}`;
 
-/** The document without its dry runs, and their paths: on the page a dry run is a button of its write. */
+/** Returns the document without its dry runs, and their paths. On the page, a dry run is a button of its write. */
 export function withoutDryRuns(document) {
   const paths = Object.entries(document.paths);
   const isDryRun = ([, { post }]) => post?.['x-dry-run-of'] !== undefined;
@@ -60,7 +60,7 @@ export function prepare(document, dryRuns) {
   return spec;
 }
 
-/** What explains words and problems opens at a click. Links of the operations lead to the problems. */
+/** Folds explanations of words and problems, so that a click opens them. Links of the operations lead to the problems. */
 function folded(description) {
   return description
     .replace(/(?:^\|.*\n)+/m, '<details><summary>Words</summary>\n\n$&\n</details>\n')
@@ -76,7 +76,7 @@ function operationsOf({ paths }) {
   );
 }
 
-/** Each operation with what leads to it: its tag, and its address on this page. In the order of the page. */
+/** Returns each operation with its tag and its address on this page, in the order of the page. */
 export function namedOperations({ paths, tags }) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     METHODS.filter((method) => methods[method]).map((method) => {
@@ -95,8 +95,8 @@ export function namedOperations({ paths, tags }) {
 }
 
 /**
- * The operation whose response supplies the parameter, as a link of the document says, and the names that lead to it in the body. One that finds
- * the value counts more than one that makes something.
+ * Finds the operation whose response supplies the parameter, by a link of the document, and the names that lead to it in the body. An
+ * operation that finds the value is preferred to one that makes something.
  */
 export function linkTo(document, { operationId }, { name, in: where }) {
   const found = [];
@@ -140,7 +140,7 @@ function moveTimes(value) {
     value[name] = new Date(Date.parse(value[name]) + aheadMs).toISOString();
 }
 
-/** Status and title by slug, from the examples of a response. */
+/** Returns status and title by slug, from the examples of a response. */
 function problemsOf(response, document) {
   const { examples = {} } = response.content?.['application/problem+json'] ?? {};
   return new Map(
@@ -161,7 +161,10 @@ function descriptionOf(own, common) {
   return `Problems of this operation:\n\n${list.join('\n')}\n\n${others}`;
 }
 
-/** Swagger UI fills in every example: an optional parameter would narrow each list to next to nothing. */
+/**
+ * Removes examples of optional parameters. Swagger UI fills in every example, and such a parameter would narrow each list to almost
+ * nothing.
+ */
 function tidy(parameter, link) {
   const example = link ? fromOperation(link.source.operationId) : exampleOf(parameter);
   const { schema = {} } = parameter;
@@ -169,7 +172,7 @@ function tidy(parameter, link) {
     delete holder.example;
     delete holder.examples;
   }
-  // The words are no value yet.
+  // The words are a placeholder, which does not match the pattern.
   if (link) delete schema.pattern;
   if (example === undefined) return;
   if (parameter.required || parameter.name === 'Idempotency-Key') parameter.example = example;
@@ -182,8 +185,8 @@ function suchAs({ description = '' }, example) {
 }
 
 /**
- * What stands at a path, with references followed, for Swagger UI: its own resolver reads the whole document again for every operation
- * that is opened. A schema that contains itself stays a reference there.
+ * Returns the object at a path, with references followed, for Swagger UI. Its own resolver reads the whole document again for every
+ * operation that is opened. A schema that contains itself remains a reference there.
  */
 export function resolvedAt(document, path) {
   return follow(

@@ -1,6 +1,6 @@
-/** An operation with its present values, as a command and as code. The key stays out: a sample may be passed on. */
+/** An operation with its present values, as a command and as code. The key is left out, because a sample may be passed on. */
 
-/** What Swagger UI would send. */
+/** Returns the request that Swagger UI would send. */
 export function requestOf(system, [path, method]) {
   const { specSelectors, oas3Selectors } = system;
   const operation = specSelectors.specJson().getIn(['paths', path, method]).toJS();
@@ -15,7 +15,7 @@ export function requestOf(system, [path, method]) {
     else if (parameter.in === 'query') query.set(parameter.name, String(value));
     else headers[parameter.name] = String(value);
   }
-  // A file that was chosen is no text.
+  // A chosen file is not text.
   const typed = operation.requestBody && oas3Selectors.requestBodyValue(path, method);
   const body = typeof typed === 'string' ? typed : undefined;
   if (body !== undefined)
@@ -36,7 +36,7 @@ export function curl({ method, url, headers, body }) {
   return lines.join(' \\\n  ');
 }
 
-/** A string of both languages. */
+/** Returns a string that is valid in both languages. */
 const text = (value) =>
   `'${value
     .replaceAll('\\', '\\\\')
@@ -85,7 +85,7 @@ except HTTPError as error:
   raise SystemExit(f"{problem['code']}: {problem['detail']}")`;
 }
 
-/** JSON as Python has it: all digits stay. */
+/** Converts JSON to a Python literal with all digits. */
 function pythonLiteral(json) {
   const names = { true: 'True', false: 'False', null: 'None' };
   return json.replaceAll(/"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/g, (token) => names[token] ?? token);

@@ -37,7 +37,7 @@ export function connectSearch(api, open) {
   const show = async () => {
     entries ??= entriesOf(api);
     const hits = hitsFor(await entries, field.value);
-    // The reader may have left meanwhile.
+    // The reader may have left the field in the meantime.
     if (document.activeElement !== field) return;
     list.replaceChildren(...groupsOf(hits, take));
     list.hidden = hits.length === 0;
@@ -47,7 +47,7 @@ export function connectSearch(api, open) {
   };
   const take = ({ operation }, event) => {
     close();
-    // What explains is a link.
+    // An explanation is a link.
     if (!operation) return;
     event.preventDefault();
     field.blur();
@@ -57,7 +57,7 @@ export function connectSearch(api, open) {
   field.addEventListener('input', () => void show());
   field.addEventListener('focus', () => void show());
   field.addEventListener('blur', close);
-  // A press on a hit must not take the focus away before it is a click.
+  // A press on a result must not take the focus away before it is a click.
   list.addEventListener('mousedown', (event) => event.preventDefault());
   field.addEventListener('keydown', (event) => {
     const count = options().length;
@@ -83,7 +83,7 @@ export function connectSearch(api, open) {
   });
 }
 
-/** Hits of a kind stand together. */
+/** Groups results by kind. */
 function groupsOf(hits, take) {
   return Object.entries(TITLES).flatMap(([kind, title]) => {
     const own = [...hits.entries()].filter(([, hit]) => hit.kind === kind);
