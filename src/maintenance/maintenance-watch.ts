@@ -7,7 +7,7 @@ import { type NewWindow, WindowStore } from './state/window-store.ts';
 
 const LOOK_MS = 500;
 
-/** Sets and ends the maintenance, and learns twice a second what other replicas have set. */
+/** Sets and ends the maintenance, and reads twice a second what other replicas have set. */
 @Injectable()
 export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
@@ -35,7 +35,7 @@ export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
     this.#endPoll?.();
   }
 
-  /** The window that was set; undefined where it is over already. */
+  /** Resolves to the window that was set. Undefined if it has ended already. */
   async set(window: NewWindow): Promise<MaintenanceWindow | undefined> {
     const stored = await this.store.set(window);
     this.#learn(stored.window, stored.now);
@@ -47,13 +47,13 @@ export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
     await this.look();
   }
 
-  /** While the store cannot be read, what was known stays. */
+  /** Reads the window. While the store cannot be read, the last known window stays. */
   async look(): Promise<void> {
     const stored = await this.store.read();
     this.#learn(stored.window, stored.now);
   }
 
-  /** Never fails: where the database is away, the log has said so, and the next look tries again. */
+  /** Reads the window again. It never fails: if the database is away, another log line has reported it, and the next poll tries again. */
   async #lookAgain(): Promise<void> {
     await this.look().catch(() => undefined);
   }

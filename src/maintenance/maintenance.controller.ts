@@ -28,7 +28,7 @@ export class MaintenanceController {
   })
   @Get()
   async getMaintenance(): Promise<MaintenanceDto> {
-    // Another replica may have set it a moment ago. What is known is true enough while the store is away.
+    // Another replica may have set the maintenance a moment ago. While the store is away, the last known window is good enough.
     await this.watch.look().catch(() => undefined);
     return toMaintenance(this.maintenance);
   }

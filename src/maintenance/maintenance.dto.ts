@@ -11,7 +11,7 @@ const MAX_REASON = 200;
   description: 'What an operator has stopped, and until when; without one everything but `active` is null',
 })
 export class MaintenanceDto {
-  /** Whether it is stopped now. It may be to come: see `from`. */
+  /** Whether something is stopped now. A later stop is announced by `from`. */
   active!: boolean;
 
   @OpenWord(stopWords, 'What is stopped')
@@ -23,10 +23,10 @@ export class MaintenanceDto {
   @Time(undefined, 'When it ends by itself')
   until!: string | null;
 
-  /** What callers are told. */
+  /** The reason that callers read. */
   reason!: string | null;
 
-  /** The caller who set it. */
+  /** The caller who set the maintenance. */
   by!: string | null;
 }
 

@@ -4,7 +4,7 @@ import { MaintenanceWatch } from './maintenance-watch.ts';
 import { MaintenanceStateModule } from './state/maintenance-state.module.ts';
 import { WindowStore } from './state/window-store.ts';
 
-/** What operators stop for a while. */
+/** Stops calls for a while, on an operator's request. */
 @Module({
   imports: [MaintenanceStateModule],
   providers: [WindowStore, MaintenanceWatch],

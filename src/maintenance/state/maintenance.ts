@@ -7,16 +7,16 @@ export const stopWords = enumeration(
   ['orders', 'writes', 'all'],
   '`orders`: no order is placed; `writes`: nothing is changed at the platform, and imports wait; `all`: the platform is not called',
 );
-/** What is stopped; each word stops what the words before it stop, too. */
+/** The kinds of calls that are stopped. Each word includes the words before it. */
 export type Stops = WordOf<typeof stopWords>;
 
-/** What an operator has said. Times are in ms since the epoch, by the clock of the database. */
+/** The decision of an operator. Times are in ms since the epoch, by the clock of the database. */
 export interface MaintenanceWindow {
   readonly stops: Stops;
   readonly from: number;
   readonly until: number;
   readonly reason: string;
-  /** The caller who set it. */
+  /** The caller who set the window. */
   readonly by: string;
 }
 
@@ -25,7 +25,7 @@ function stopsAt({ stops, from, until }: MaintenanceWindow, kind: Stops, now: nu
   return words.indexOf(stops) >= words.indexOf(kind) && from <= now && now < until;
 }
 
-/** For a caller whose request is stopped, until the window ends. */
+/** Returns the problem for a stopped request. It lasts until the window ends. */
 export function stoppedProblem({ stops, until, reason }: MaintenanceWindow, now: number): ProblemException {
   return new ProblemException('maintenance', {
     detail: `The gateway's operator has stopped ${stops} until ${new Date(until).toISOString()}: ${reason}`,
@@ -33,20 +33,20 @@ export function stoppedProblem({ stops, until, reason }: MaintenanceWindow, now:
   });
 }
 
-/** The maintenance of the platform as this process knows it. Whoever would call the platform asks here whether that is stopped. */
+/** The maintenance of the platform as this process knows it. All code that calls the platform checks here whether that is stopped. */
 @Injectable()
 export class Maintenance {
   #window: MaintenanceWindow | undefined;
-  /** How far the clock of the database is ahead of the monotonic one. */
+  /** The lead of the database's clock over the monotonic one. */
   #aheadMs = Date.now() - performance.now();
   #pause = new AbortController();
 
-  /** The window that is there or is to come; undefined without one. */
+  /** The present or next window. Undefined without one. */
   get window(): MaintenanceWindow | undefined {
     return this.#window && this.now < this.#window.until ? this.#window : undefined;
   }
 
-  /** By the clock of the database, in ms since the epoch. */
+  /** The time by the clock of the database, in ms since the epoch. */
   get now(): number {
     return performance.now() + this.#aheadMs;
   }
@@ -59,7 +59,7 @@ export class Maintenance {
     return this.#window !== undefined && stopsAt(this.#window, kind, this.now);
   }
 
-  /** The problem for what is stopped now; undefined where it is not. */
+  /** Returns the problem for a call of a kind that is stopped now. Undefined if it is not stopped. */
   refusal(kind: Stops): ProblemException | undefined {
     return this.#window && this.stops(kind) ? stoppedProblem(this.#window, this.now) : undefined;
   }
@@ -69,12 +69,12 @@ export class Maintenance {
     if (refusal) throw refusal;
   }
 
-  /** Aborted while writes are stopped, for work in the background; then there is another one. */
+  /** A signal that is aborted while writes are stopped, for work in the background. After the stop there is a new one. */
   get pause(): AbortSignal {
     return this.#pause.signal;
   }
 
-  /** Learns the window that the database has, and the time of its clock at the read. Called twice a second. */
+  /** Accepts the window in the database, and the time of its clock at the read. Runs twice a second. */
   learn(window: MaintenanceWindow | undefined, now: number): void {
     this.#window = window;
     this.#aheadMs = now - performance.now();

@@ -4,21 +4,21 @@ import { Database } from '../../database/database.ts';
 import { NOW, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 
-/** Without `from` it begins now, by the clock of the database. */
+/** A window to set. Without `from` it begins now, by the clock of the database. */
 export type NewWindow = Omit<MaintenanceWindow, 'from'> & { readonly from: number | undefined };
 
 export interface StoredMaintenance {
-  /** Undefined: none. */
+  /** The stored window. Undefined if there is none. */
   readonly window: MaintenanceWindow | undefined;
   /** The time of the database, in ms since the epoch. */
   readonly now: number;
 }
 
-/** An order that begins shares this lock with others; whoever changes the window has it alone. */
+/** The name of the lock. Orders that begin share it, and a change of the window takes it alone. */
 export const MAINTENANCE = 'maintenance';
 
 const FIELDS = sql`stops, starts_at AS "from", ends_at AS "until", reason, set_by AS "by"`;
-/** In the look of a step that begins orders, after the lock. */
+/** The window, read in the look of a step that begins orders, after the lock. */
 export const WINDOW = sql`SELECT ${FIELDS} FROM maintenance WHERE platform = :platform`;
 const WINDOW_NOW = sql`
   SELECT ${NOW} AS now, ${FIELDS} FROM (SELECT 1 AS one) AS one LEFT JOIN maintenance ON platform = :platform`;
@@ -45,7 +45,10 @@ const endWindow: Step<undefined, undefined> = {
   repeatable: true,
 };
 
-/** One window for all replicas: the step that begins an order reads it under a lock. Rejects with `DatabaseUnavailable` while the database is away. */
+/**
+ * One window for all replicas. The step that begins an order reads it under a lock. Calls reject with `DatabaseUnavailable` while the
+ * database is away.
+ */
 @Injectable()
 export class WindowStore {
   constructor(private readonly database: Database) {}
@@ -56,7 +59,10 @@ export class WindowStore {
     return { window: window.stops === null ? undefined : window, now };
   }
 
-  /** Replaces the window before. Once it has resolved, no order begins anywhere within the window, whatever a replica knows. */
+  /**
+   * Replaces the last window. After it has resolved, no order begins on any replica within the window, even if that replica does not know
+   * the window yet.
+   */
   set(window: NewWindow): Promise<StoredMaintenance> {
     return this.database.step(setWindow, window);
   }
