@@ -6,7 +6,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 import { UseStore } from './state/use-store.ts';
 
-/** A caller with budgets, and what it has used, the newest month first. */
+/** A caller with budgets, and its use of them, the newest month first. */
 export interface CallerUse {
   readonly caller: string;
   readonly budgets: Budgets;
@@ -16,18 +16,18 @@ export interface CallerUse {
 export interface NearlyUsed {
   readonly caller: string;
   readonly budget: Budget;
-  /** From 0 to 1. */
+  /** The used share, from 0 to 1. */
   readonly ratio: number;
 }
 
-/** Alerts on budgets wait for the morning. */
+/** The interval of measurements. It may be long, because alerts on budgets wait for the morning. */
 const MEASURE_MS = 5_000;
-/** The alert BudgetNearlyUsed has the same bound. */
+/** The share from which a budget counts as nearly used. The alert BudgetNearlyUsed has the same bound. */
 const NEARLY = 0.8;
 
 type Ratio = [labels: { caller: string; budget: Budget }, ratio: number];
 
-/** What callers have used of their budgets, for the metric and for operators. */
+/** Measures how much callers have used of their budgets, for the metric and for operators. */
 @Injectable()
 export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
@@ -41,7 +41,7 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
-    // It fails while the database is away: the log has said so, and what was measured stays.
+    // A measurement fails while the database is away, which another log line reports. The last values stay.
     const measure = () => this.#measure().catch(() => undefined);
     edge('budgets', measure)();
     this.#endPoll = poll('budgets', MEASURE_MS, measure);
@@ -51,7 +51,7 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
     this.#endPoll?.();
   }
 
-  /** Rejects while the database is away: what was measured stays. */
+  /** Rejects while the database is away. The last values stay. */
   async #measure(): Promise<void> {
     const all = await this.read(1);
     this.#ratios = all.flatMap(({ caller, budgets, months: [now] }) =>
@@ -62,14 +62,14 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
-  /** The budgets of this month that are used up, or nearly: the highest first. */
+  /** The budgets of this month that are used up, or nearly so, the highest share first. */
   get nearlyUsed(): readonly NearlyUsed[] {
     return this.#ratios
       .flatMap(([labels, ratio]) => (ratio >= NEARLY ? [{ ...labels, ratio }] : []))
       .toSorted((one, other) => other.ratio - one.ratio);
   }
 
-  /** Of all callers that have budgets, in so many months. */
+  /** Reads the use of all callers with budgets, for this number of months. */
   async read(months?: number): Promise<readonly CallerUse[]> {
     const wanted = keptMonths(Date.now()).slice(0, months);
     const limited = this.callers.all.flatMap(({ name, budgets }) =>
@@ -81,7 +81,7 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** A budget of nothing is used up. */
+/** Returns the used share. A budget of 0 is used up. */
 function ratioOf(used: number, limit: number): number {
   return limit === 0 ? 1 : used / limit;
 }

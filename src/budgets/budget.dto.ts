@@ -14,7 +14,7 @@ export class BudgetDto {
   resetsAt!: string;
 }
 
-/** Those that are limited, by their names. */
+/** Returns the limited budgets, by their names. */
 export function toBudgets(budgets: Budgets, { month, used }: MonthlyUse): Record<string, BudgetDto> {
   const resetsAt = new Date(endOfMonth(month)).toISOString();
   return Object.fromEntries(

@@ -3,7 +3,7 @@ import { CallerModule } from '../caller/caller.module.ts';
 import { BudgetWatch } from './budget-watch.ts';
 import { UseStore } from './state/use-store.ts';
 
-/** What callers may have in a month, and have had of it. */
+/** Limits the use of callers in a month, and shows it. */
 @Module({
   imports: [CallerModule],
   providers: [UseStore, BudgetWatch],

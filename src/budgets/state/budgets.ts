@@ -8,44 +8,44 @@ export const budgetWords = enumeration(
 );
 export type Budget = WordOf<typeof budgetWords>;
 
-/** How many a caller may have in a calendar month (UTC), of each that is limited. */
+/** The numbers that a caller may use in a calendar month (UTC). Only limited budgets have one. */
 export type Budgets = Readonly<Partial<Record<Budget, number>>>;
 
-/** Those that are limited. */
+/** Returns the limited budgets. */
 export function limitsOf(budgets: Budgets): readonly (readonly [Budget, limit: number])[] {
   return (Object.entries(budgets) as [Budget, number | undefined][]).flatMap(([budget, limit]) =>
     limit === undefined ? [] : [[budget, limit] as const],
   );
 }
 
-/** What an order takes of one budget of its caller. */
+/** The amount that an order uses of one budget of its caller. */
 export interface BudgetUse {
   readonly budget: Budget;
   readonly amount: number;
   readonly limit: number;
 }
 
-/** What a caller has used in one month, `2026-11`. */
+/** The use of a caller in one month, such as `2026-11`. */
 export interface MonthlyUse {
   readonly month: string;
   readonly used: Readonly<Record<Budget, number>>;
 }
 
-/** Counters of so many months are kept. */
+/** The number of months whose counters are kept. */
 const MONTHS_KEPT = 13;
 
-/** The calendar month of this time, in UTC. */
+/** Returns the calendar month of this time, in UTC. */
 export function monthOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7);
 }
 
-/** The beginning of the month after it, in ms since the epoch. */
+/** Returns the beginning of the next month, in ms since the epoch. */
 export function endOfMonth(month: string): number {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return Date.UTC(year, number);
 }
 
-/** The months that are kept, the newest first. */
+/** Returns the months that are kept, the newest first. */
 export function keptMonths(now: number): readonly string[] {
   const date = new Date(now);
   return Array.from({ length: MONTHS_KEPT }, (_, back) =>
@@ -53,7 +53,7 @@ export function keptMonths(now: number): readonly string[] {
   );
 }
 
-/** For an order that does not fit into what is left of this month. */
+/** Returns the problem for an order that does not fit into the rest of this month's budget. */
 export function exhaustedProblem(budget: Budget, now: number): ProblemException {
   const resetsAt = new Date(endOfMonth(monthOf(now))).toISOString();
   return new ProblemException('budget-exhausted', {
@@ -62,7 +62,7 @@ export function exhaustedProblem(budget: Budget, now: number): ProblemException 
   });
 }
 
-/** The first of these that the order does not fit into, after what was used. */
+/** Returns the first budget into which the order does not fit, after the earlier use. */
 export function exhausted(uses: readonly BudgetUse[], used: MonthlyUse['used']): Budget | undefined {
   return uses.find(({ budget, amount, limit }) => amount > 0 && used[budget] + amount > limit)?.budget;
 }

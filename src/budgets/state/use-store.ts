@@ -11,11 +11,11 @@ import { summed } from '../../shared/summed.ts';
  */
 
 const DAY_MS = 24 * 3_600_000;
-/** The orders of a caller that begin within so many days may have {@link MAX_ORDER_BYTES} together. */
+/** The days whose orders count. The orders of a caller that begin within them may have {@link MAX_ORDER_BYTES} together. */
 const DAYS = 7;
 export const MAX_ORDER_BYTES = 256 * 1024 * 1024;
 
-/** What an order has taken of its caller's budgets, and of which month: its record has it until it is given back. */
+/** The use that an order has added to its caller's budgets, and the month of it. The order's record keeps it until it is returned. */
 export interface Taken {
   readonly month: string;
   readonly uses: readonly BudgetUse[];
@@ -37,7 +37,7 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The day from which on a caller's bytes count. */
+/** Returns the first day whose bytes count for a caller. */
 function firstDay(now: number): string {
   return dayOf(now - (DAYS - 1) * DAY_MS);
 }
@@ -51,7 +51,7 @@ const BUDGETS = sql`
   SELECT caller, period, kind, used FROM uses
   WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${CALLERS}`)}
     AND ${among(sql`period`, sql`SELECT period FROM ${CALLERS}`)}`;
-/** Not locked: the bound of a caller need not be exact. */
+/** Reads bytes without a lock, because the bound of a caller need not be exact. */
 const BOUNDED = sql`
   SELECT caller, CAST(sum(CASE WHEN kind = 'bytes' THEN used ELSE 0 END) AS bigint) AS bytes,
     CAST(sum(CASE WHEN kind = 'writes' THEN used ELSE 0 END) AS bigint) AS writes,
@@ -60,7 +60,9 @@ const BOUNDED = sql`
     AND (kind IN ('writes', 'scheduled') OR kind = 'bytes' AND period >= :since)
   GROUP BY caller`;
 
-/** The last of these statements finds the budgets. Whoever takes of a caller's budgets has them alone until the commit. */
+/**
+ * Returns statements of which the last one finds the budgets. A transaction that changes a caller's budgets locks them until the commit.
+ */
 export function budgetsOf(callers: readonly string[], months: readonly string[]): Query[] {
   const wanted = callers.flatMap((caller) => months.map((period) => ({ caller, period })));
   return [
@@ -74,7 +76,7 @@ export function boundedUses(callers: readonly string[], now: number): Query {
 }
 
 const CHANGE: Columns = { caller: 'text', period: 'text', kind: 'text', amount: 'bigint' };
-/** The order of the rows is that of every transaction, so that no two of them wait for each other. */
+/** The rows have the same order in every transaction, so that no two of them wait for each other. */
 const ADD = sql`
   INSERT INTO uses (platform, caller, period, kind, used)
   SELECT CAST(:platform AS text), ${columnNames(CHANGE)} FROM ${rows('changes', CHANGE)} WHERE true ORDER BY caller, period, kind
@@ -92,17 +94,17 @@ const FORGET = sql`
   DELETE FROM uses WHERE platform = :platform
     AND (length(period) = 7 AND period < :month OR length(period) = 10 AND period < :day)`;
 
-/** Months and days that count no more. */
+/** Deletes months and days that no longer count. */
 export function forgottenUses(now: number, oldestMonth: string): Query {
   return FORGET.with({ month: oldestMonth, day: firstDay(now) });
 }
 
-/** Reads what callers have used of their budgets. Orders change it in their own steps. */
+/** Reads the use that callers have made of their budgets. Orders change it in their own steps. */
 @Injectable()
 export class UseStore {
   constructor(private readonly database: Database) {}
 
-  /** What the caller has used in these months. */
+  /** Returns the use of the caller in these months. */
   async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
     const query = USED.with({ caller, months: months.map((period) => ({ period })) });
     const found = await this.database.read<UseRow>(query);
