@@ -10,16 +10,16 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, HeaderValue>>;
   readonly body: unknown;
-  /** Whether `body` tells of success; faults patch successes only. */
+  /** True if `body` means success. Faults patch successes only. */
   readonly success: boolean;
 }
 
-/** What goes on the wire. */
+/** The response as it is sent. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, HeaderValue>>;
   readonly body: string | Buffer;
-  /** The code that the body carries, for the journal. */
+  /** The code in the body, for the journal. */
   readonly code: string | null;
 }
 
@@ -37,13 +37,13 @@ export function successAnswer(data: unknown, settings: Settings): Answer {
   return { status: 200, headers: JSON_HEADERS, body, success: true };
 }
 
-/** A copy in which empty lists are null. */
+/** Returns a copy in which empty lists are null. */
 function withNullLists(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? null : value.map(withNullLists);
   return isObject(value) ? withValues(value, withNullLists) : value;
 }
 
-/** A copy in which flags are 0 or 1. */
+/** Returns a copy in which flags are 0 or 1. */
 function withNumericFlags(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (Array.isArray(value)) return value.map(withNumericFlags);
@@ -58,7 +58,7 @@ export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {
   const { code, message, cause, data } = refusal;
   const { refusalCode, refusalStatus } = settings.profile;
   const wireCode = refusalCode === 'number' && /^\d+$/.test(code) ? Number(code) : code;
-  // Some codes come with one status, the others with the other.
+  // Codes with an odd number come with one status, and even ones with the other.
   const isOdd = Number(code) % 2 === 1;
   const status = refusalStatus === '200' || (refusalStatus === 'both' && isOdd) ? 200 : 299;
   const body = { code: wireCode, message, cause, ...(data === undefined ? {} : { data }) };
@@ -88,7 +88,7 @@ export function toReply({ status, headers, body }: Answer): Reply {
   return { status, headers, body: writeJson(body), code: codeOf(body) };
 }
 
-/** The envelope's code, or a token error's. */
+/** Returns the code of an envelope, or of a token error. */
 export function codeOf(body: unknown): string | null {
   if (!isObject(body)) return null;
   const code = body['code'] ?? body['error'];
@@ -107,7 +107,7 @@ const ID_NAMES = new Set([
   'srcLicenseOrderId',
 ]);
 
-/** A copy in which string ids that are all digits are bare numbers (section 2.1, "Identifiers"). */
+/** Returns a copy in which string ids of digits only are bare numbers (section 2.1, "Identifiers"). */
 export function withNumericIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withNumericIds);
   if (!isObject(value)) return value;

@@ -1,11 +1,11 @@
-/** What an operation's handler receives, and what a handler is. */
+/** The handler of an operation, and its argument. */
 import type { Time } from './clock.ts';
 import type { Settings } from './options.ts';
 import type { State } from './state/state.ts';
 
 export interface World {
   readonly state: State;
-  /** During a call it stands still: all that one call records has one time. */
+  /** The time of the call. It stands still during a call, so all records of one call have the same time. */
   readonly clock: Time;
   readonly settings: Settings;
 }
@@ -14,9 +14,9 @@ export interface Call extends World {
   /** Path parameters, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The parsed JSON body; undefined when there is none. */
+  /** The parsed JSON body. Undefined if there is none. */
   readonly body: unknown;
-  /** The logged-in user of a member call; null in the order module. */
+  /** The logged-in user of a member call. Null in the order module. */
   readonly username: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface Call extends World {
  */
 export type Handler = (call: Call) => unknown;
 
-/** A time of the state (ms) as a long in the wire's unit. */
+/** Returns a time of the state (ms) as a long in the wire's unit. */
 export function wireTime(call: World, time: number): number;
 export function wireTime(call: World, time: number | null): number | null;
 export function wireTime({ settings }: World, time: number | null): number | null {

@@ -1,4 +1,4 @@
-/** What handlers know of time. */
+/** The time as handlers see it. */
 export interface Time {
   /** Milliseconds since 1970. */
   now(): number;
@@ -12,7 +12,7 @@ export class Clock implements Time {
     return Date.now() + this.#offset;
   }
 
-  /** How far ahead of the machine's time. */
+  /** The lead over the machine's time. */
   get offset(): number {
     return this.#offset;
   }

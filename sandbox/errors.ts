@@ -1,9 +1,9 @@
 /** The platform's whole error catalogue (interface section 7), and the one way to refuse a call. */
 
-/** The module whose meaning and error codes an operation uses. */
+/** The module that decides the meaning and the error codes of an operation. */
 export type Module = 'order' | 'member';
 
-/** Texts are the interface's meanings. The code that raises 50003 or 60009 puts in the number that the interface leaves out. */
+/** The meanings of the interface. The code that raises 50003 or 60009 adds the number that the interface leaves out. */
 export const CATALOGUE = {
   '500': 'network exception, retry',
   '10003': 'account may contain only letters and digits',
@@ -44,11 +44,11 @@ export const CATALOGUE = {
 export type ErrorCode = keyof typeof CATALOGUE;
 
 interface RefusalParts {
-  /** Sent as `data` beside the code; only 60027 has one (member endpoint 1). */
+  /** The value of `data` in addition to the code. Only 60027 has one (member endpoint 1). */
   readonly data?: unknown;
-  /** Replaces the catalogue's text. */
+  /** A text that replaces the catalogue's. */
   readonly message?: string;
-  /** Replaces the code by one that the interface does not have, as a platform may. */
+  /** A code that replaces the one of the interface, as a platform may. */
   readonly as?: string;
 }
 
@@ -71,12 +71,12 @@ export class Refusal extends Error {
   }
 }
 
-/** Order module: a parameter is wrong; the detail names it. */
+/** Refuses a wrong parameter of the order module. The detail names it. */
 export function invalid(detail: string): Refusal {
   return new Refusal('13004', detail);
 }
 
-/** The code of a module for a request that it cannot read at all. */
+/** Returns the code of a module for a request that it cannot read at all. */
 export function unreadable(module: Module, detail: string): Refusal {
   return new Refusal(module === 'order' ? '13004' : '40000', detail);
 }

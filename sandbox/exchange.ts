@@ -21,7 +21,7 @@ import { passTime } from './order/batch.ts';
 
 const TOKEN_PATH = '/oauth/token';
 
-/** Fault rules may carry whole bodies. */
+/** The most bytes of a control body. Fault rules may contain whole bodies. */
 const CONTROL_BODY_BYTES = 64 * 1024 * 1024;
 
 const CONTROL_HEADERS = { 'content-type': 'application/json;charset=UTF-8', 'cache-control': 'no-store' };
@@ -150,7 +150,7 @@ export class Exchange {
     send(arrived.response, reply);
   }
 
-  /** A caller that hangs up during the wait changes nothing: the operation is still carried out. */
+  /** Carries out an operation with a fault. A caller that hangs up during the wait changes nothing: the operation is still carried out. */
   async #spoiled(
     { request, response }: Arrived,
     entry: JournalEntry,
@@ -195,7 +195,7 @@ export class Exchange {
   }
 }
 
-/** 404 with the operation that was probably meant, and the control side's page. */
+/** Answers 404 with the operation that was probably meant, and the control side's page. */
 function unknownPath({ method, path }: Arrived, controlEnabled: boolean): Answer {
   const { name, method: its, path: template } = nearestOperation(method, path);
   const nearest = { operation: name, method: its, path: template };
@@ -208,8 +208,8 @@ function unknownPath({ method, path }: Arrived, controlEnabled: boolean): Answer
 }
 
 /**
- * The whole body, or null when it is larger than the limit; the rest is then discarded. It uses events, since the async iterator costs
- * more than the rest of a small request.
+ * Reads the whole body. Returns null if it is larger than the limit, and discards the rest. It uses events, because the async iterator
+ * costs more than the rest of a small request.
  */
 function readBody(request: IncomingMessage, limit: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {

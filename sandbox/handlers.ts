@@ -1,4 +1,4 @@
-/** Which handler carries out which operation. */
+/** The handler of each operation. */
 import type { Handler } from './call.ts';
 import { addMembers } from './member/add.ts';
 import { listAssetNums, listLentLocks } from './member/asset-numbers.ts';

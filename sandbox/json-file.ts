@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parseJson } from './json.ts';
 
-/** Why a file gives no JSON: the end of a sentence about it, which quotes nothing of it, since it may have passwords. */
+/**
+ * A file contains no JSON. The message is the end of a sentence about it, which quotes nothing of the file, because it may contain
+ * passwords.
+ */
 export class JsonFileError extends Error {
   override readonly name = 'JsonFileError';
 }

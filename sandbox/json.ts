@@ -1,6 +1,6 @@
 /**
- * JSON with exact integers. The platform's ids exceed 2^53, and its interface lets some of them travel as bare numbers (section 2.1),
- * which `JSON.parse` would change.
+ * JSON with exact integers. The platform's ids exceed 2^53, and its interface sends some of them as bare numbers (section 2.1), which
+ * `JSON.parse` would change.
  */
 
 const engine = JSON as unknown as {
@@ -12,12 +12,12 @@ const engine = JSON as unknown as {
   isRawJSON(value: unknown): boolean;
 };
 
-/** A number of 16 digits or more in value position. Strings of digits mostly do not match, and take the fast way. */
+/** A number of 16 digits or more in value position. Most strings of digits do not match, and take the fast path. */
 const LONG_NUMBER = /(?:^|[:[,])\s*-?\d{16}/;
 
 /**
- * Parses JSON. Integers that a double cannot hold come back as `bigint`, every other number as `number`.
- * @throws SyntaxError when the text is not JSON.
+ * Parses JSON. Integers that a double cannot hold become `bigint`, every other number becomes `number`.
+ * @throws SyntaxError if the text is not JSON
  */
 export function parseJson(text: string): unknown {
   return LONG_NUMBER.test(text) ? engine.parse(text, keepExact) : engine.parse(text);
@@ -28,7 +28,7 @@ function keepExact(_key: string, value: unknown, context: { source?: string }): 
   return context.source !== undefined && /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
 }
 
-/** Writes JSON; a `bigint` becomes a bare integer with all its digits. */
+/** Writes JSON. A `bigint` becomes a bare integer with all its digits. */
 export function writeJson(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -41,17 +41,17 @@ export function writeJson(value: unknown): string {
   }
 }
 
-/** A value that is written as the bare integer of these digits. */
+/** Returns a value that is written as the bare integer of these digits. */
 export function exactNumber(digits: string): object {
   return engine.rawJSON(digits);
 }
 
-/** Whether the value is an object with members, not an array, null or an exact number. */
+/** True if the value is an object with members, and not an array, null or an exact number. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !engine.isRawJSON(value);
 }
 
-/** RFC 7396 JSON merge patch, without changing its arguments: null removes a member. */
+/** Applies an RFC 7396 JSON merge patch without changing its arguments. Null removes a member. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
@@ -62,7 +62,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** Whether every member of `part` is in `whole` with an equal value; arrays match item by item from the start. */
+/** True if every member of `part` is in `whole` with an equal value. Arrays match item by item from the start. */
 export function contains(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return Array.isArray(whole) && part.every((item, place) => contains(whole[place], item));
@@ -71,7 +71,7 @@ export function contains(whole: unknown, part: unknown): boolean {
   return isObject(whole) && Object.entries(part).every(([name, value]) => contains(whole[name], value));
 }
 
-/** Whether a value is nested deeper than `levels`. Such a value parses, but writing it may overflow the stack. */
+/** True if a value is nested deeper than `levels`. Such a value can be parsed, but writing it may overflow the stack. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));

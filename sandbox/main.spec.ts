@@ -16,13 +16,13 @@ afterEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The file with this content. */
+/** Writes a file with this content. */
 function file(name: string, text: string): string {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 }
 
-/** The process, its output so far, and its first line once it is printed. */
+/** Starts the process. Returns it, its output so far, and its first line once it is printed. */
 function start(variables: Record<string, string>): {
   output: () => string;
   firstLine: Promise<string>;

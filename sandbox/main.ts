@@ -6,7 +6,7 @@ import type { Companies, TlsOptions } from './options.ts';
 import { checkedProfile, type Profile } from './profile.ts';
 import { startSandbox } from './server.ts';
 
-/** The variable, or the content of the file that `<name>_FILE` names; undefined when neither is set. */
+/** Returns the variable, or the content of the file that `<name>_FILE` names. Undefined if neither is set. */
 function read(name: string): string | undefined {
   const file = process.env[`${name}_FILE`];
   const value = file === undefined || file === '' ? process.env[name] : readFileSync(file, 'utf8');
@@ -29,7 +29,7 @@ function integer(name: string, least: number, most: number): number | undefined 
   return value;
 }
 
-/** One of these words, or undefined where the variable is not set. Another word must not mean one of them. */
+/** Returns one of these words, or undefined if the variable is not set. Any other word is refused. */
 function word<const T extends string>(name: string, ...words: readonly T[]): T | undefined {
   const text = read(name);
   const known = words.find((each) => each === text);
@@ -42,7 +42,7 @@ function fail(problem: string): never {
   process.exit(1);
 }
 
-/** The JSON of the file that the variable names, or undefined where it names none. */
+/** Returns the JSON of the file that the variable names, or undefined if it names none. */
 function jsonOf(variable: string): unknown {
   const file = process.env[variable];
   if (file === undefined || file === '') return undefined;
@@ -54,7 +54,7 @@ function jsonOf(variable: string): unknown {
   }
 }
 
-/** The readings of the profile, and those that have variables of their own. */
+/** Returns the readings of the profile, and those that have variables of their own. */
 function profileOf(): Partial<Profile> {
   const unit = word('SANDBOX_TIMESTAMP_UNIT', 'ms', 's');
   const products = word('SANDBOX_PRODUCTS', 'catalogue', 'any');
@@ -123,7 +123,7 @@ const sandbox = await startSandbox({
   ),
 );
 
-// The handlers are set before the address is printed, since a reader of the address may send a signal at once.
+// The handlers are set before the address is printed, because a reader of the address may send a signal at once.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => void sandbox.close().then(() => process.exit(0)));
 }

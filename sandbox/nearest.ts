@@ -1,17 +1,17 @@
-/** What a caller probably meant by a name or a request line that does not exist. */
+/** Finds what a caller probably meant by a name or a request line that does not exist. */
 import { type Operation, OPERATIONS } from './operations.ts';
 
-/** What a wrong method counts beside a wrong segment of the path, which counts 1. */
+/** The cost of a wrong method. A wrong segment of the path costs 1. */
 const WRONG_METHOD = 0.5;
 
-/** The known word with the fewest letters to change. */
+/** Returns the known word with the fewest letters to change. */
 export function nearestWord(wanted: string, known: readonly string[]): string {
   return leastBy(known, (word) => distance(wanted.toLowerCase(), word.toLowerCase(), differ));
 }
 
-/** The operation whose path has the fewest segments to change; a parameter fits every segment. */
+/** Returns the operation whose path has the fewest segments to change. A parameter matches every segment. */
 export function nearestOperation(method: string, path: string): Operation {
-  // A longer path than any operation's needs no more to be unlike all of them.
+  // A longer path cannot be similar to any operation's.
   const segments = path.split('/').slice(0, 32);
   return leastBy(
     OPERATIONS,
@@ -21,7 +21,7 @@ export function nearestOperation(method: string, path: string): Operation {
   );
 }
 
-/** 0 for a segment that fits, up to 2 for one that shares no letter: as leaving it out and adding the other. */
+/** Returns 0 for a segment that matches, up to 2 for one that shares no letter, which costs as much as a deletion and an insertion. */
 function unlike(segment: string, template: string): number {
   if (template.startsWith('{') && segment !== '') return 0;
   const length = Math.max(segment.length, template.length, 1);
@@ -32,14 +32,14 @@ function differ(one: string, other: string): number {
   return one === other ? 0 : 1;
 }
 
-/** Of equals the first. */
+/** Returns the item with the lowest cost, and of equals the first. */
 function leastBy<Item>(items: readonly Item[], cost: (item: Item) => number): Item {
   return items
     .map((item) => ({ item, cost: cost(item) }))
     .reduce((best, one) => (one.cost < best.cost ? one : best)).item;
 }
 
-/** The edit distance (Wagner and Fischer): leaving out and adding cost 1, changing costs what `change` says. */
+/** Returns the edit distance (Wagner and Fischer). A deletion or insertion costs 1, and a change costs `change`. */
 function distance(
   from: string | readonly string[],
   to: string | readonly string[],

@@ -37,7 +37,7 @@ export interface Operation {
   readonly name: OperationName;
   readonly module: Module;
   readonly method: string;
-  /** Path from the server's root, parameters in braces. */
+  /** The path from the server's root, with parameters in braces. */
   readonly path: string;
 }
 
@@ -69,7 +69,7 @@ export interface RouteMatch {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The operation of a request line with its decoded path parameters; null when no operation has that method and path. */
+/** Returns the operation of a request line with its decoded path parameters. Null if no operation has that method and path. */
 export function matchOperation(method: string, path: string): RouteMatch | null {
   const fixed = FIXED.get(`${method} ${path}`);
   if (fixed !== undefined) return { operation: fixed, parameters: {} };
@@ -83,7 +83,7 @@ export function matchOperation(method: string, path: string): RouteMatch | null 
   return null;
 }
 
-/** The methods of a path; empty when the path is unknown. */
+/** Returns the methods of a path. The list is empty if the path is unknown. */
 export function methodsOf(path: string): string[] {
   return [...new Set(OPERATIONS.map(({ method }) => method))].filter(
     (method) => matchOperation(method, path) !== null,

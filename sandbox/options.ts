@@ -3,9 +3,9 @@ import type { Credentials } from './access/accounts.ts';
 import { PLAIN_PROFILE, type Profile } from './profile.ts';
 
 export interface SandboxOptions {
-  /** Default `127.0.0.1`. */
+  /** The address on which the sandbox listens. Default `127.0.0.1`. */
   readonly host?: string;
-  /** Default 0: any free port. */
+  /** The port. Default 0: any free port. */
   readonly port?: number;
   readonly appKey: string;
   readonly appSecret: string;
@@ -16,34 +16,37 @@ export interface SandboxOptions {
    * and returned in `RunningSandbox.seedPassword`.
    */
   readonly seedPassword?: string;
-  /** Data in place of the seed, in the form of `GET /__sandbox/state`. A reset goes back to it. */
+  /** Data that replaces the seed, in the form of `GET /__sandbox/state`. A reset restores it. */
   readonly state?: unknown;
   /** Further companies beside those of the seed. Default: none. */
   readonly companies?: Companies;
   /** Scopes that the application may ask for. Default `auth_order` and `auth_me`. */
   readonly scopes?: readonly string[];
-  /** Default 3600. */
+  /** The lifetime of tokens. Default 3600. */
   readonly tokenLifetimeSeconds?: number;
   /** Prefix of every token, so that a test can recognise tokens. Default empty. */
   readonly tokenPrefix?: string;
-  /** Whether `/__sandbox` is served. Default true. */
+  /** True if `/__sandbox` is served. Default true. */
   readonly controlEnabled?: boolean;
   /** Seed of the generator behind faults with a probability. Default: made up at start. */
   readonly seed?: number;
-  /** How long an `async` order takes until it has effect, by the sandbox's clock. Default 2000. */
+  /** The time until an `async` order takes effect, by the sandbox's clock. Default 2000. */
   readonly asyncOrderMs?: number;
   /** First digit of asset numbers (section 2.13). Default `8`. */
   readonly region?: '8' | '6';
-  /** Whether body fields that the interface does not have are refused (13004, in the member module 40000). Default true. */
+  /** True if body fields that the interface does not have are refused (13004, in the member module 40000). Default true. */
   readonly strictFields?: boolean;
   /** Bounds of a password (member error 50003, whose numbers the interface does not show). Default 6 to 32. */
   readonly passwordLength?: { readonly min: number; readonly max: number };
   /**
-   * What a wrong field of one row does to `addMembers`: `whole` (default) refuses the call with the field's code, `row` lists the row
+   * The effect of a wrong field of one row in `addMembers`: `whole` (default) refuses the call with the field's code, `row` lists the row
    * under `failed` (60027). An account that is taken fails its row in both cases.
    */
   readonly rowFaults?: 'whole' | 'row';
-  /** How it reads the interface where that is silent; `PUT /__sandbox/profile` changes it while the sandbox runs, and a reset undoes that. */
+  /**
+   * The readings of the interface where it is silent. `PUT /__sandbox/profile` changes them while the sandbox runs, and a reset undoes
+   * that.
+   */
   readonly profile?: Partial<Profile>;
   /** Latest journal entries kept. Default 20,000. */
   readonly journalLimit?: number;
@@ -53,7 +56,10 @@ export interface SandboxOptions {
   readonly keepAliveTimeoutMs?: number;
   /** Serves TLS, and only clients that show a certificate of these authorities. Default: plain HTTP. */
   readonly tls?: TlsOptions;
-  /** Is waited for before the response of a control call that moved the clock, by the new distance to the machine's. Default: nothing. */
+  /**
+   * Runs before the response of a control call that moved the clock, with the new lead over the machine's clock. The response waits for it.
+   * Default: nothing.
+   */
   readonly clockMoved?: (aheadMs: number) => Promise<void>;
   /** Receives one line per notable event; never a body, token or secret. Default: nothing is logged. */
   readonly log?: (line: string) => void;
@@ -88,9 +94,9 @@ export interface Settings {
   readonly strictFields: boolean;
   readonly passwordLength: { readonly min: number; readonly max: number };
   readonly rowFaults: 'whole' | 'row';
-  /** Its fields change while the sandbox runs. */
+  /** The present profile. Its fields change while the sandbox runs. */
   readonly profile: Profile;
-  /** Those of the start. */
+  /** The profile at the start. */
   readonly initialProfile: Readonly<Profile>;
   readonly journalLimit: number;
   readonly maxBodyBytes: number;
@@ -99,7 +105,7 @@ export interface Settings {
   readonly log: (line: string) => void;
 }
 
-/** Fills in the defaults; the caller makes up the seed and the seed password. */
+/** Fills in the defaults. The caller makes up the seed and the seed password. */
 export function settle(options: SandboxOptions, madeUp: { seed: number; seedPassword: string }): Settings {
   const profile: Profile = { ...PLAIN_PROFILE, ...options.profile };
   return {

@@ -1,4 +1,4 @@
-/** How the sandbox reads the interface where it is silent: a value for each reading, and what may be bought. */
+/** The profile: a value for each reading of the interface where it is silent, and the products that may be bought. */
 import {
   faultOfReading,
   plainReadings,
@@ -12,17 +12,20 @@ import { isObject } from './json.ts';
 
 export interface Profile extends Readings {
   /**
-   * What may be bought: `catalogue`, the products of the seed and those that the state has; another one is refused with 13004. Or `any`
-   * name. A platform has its own catalogue, so this is no reading.
+   * The products that may be bought. `catalogue` allows the products of the seed and of the state, and refuses any other one with 13004.
+   * `any` allows every name. A platform has its own catalogue, so this is no reading.
    */
   readonly products: 'catalogue' | 'any';
-  /** The codes of this platform that its interface does not have. Where a reading has the sandbox refuse by such a code, it takes one of these. */
+  /**
+   * The codes of this platform that its interface does not have. If a reading makes the sandbox refuse by such a code, it uses one of
+   * these.
+   */
   readonly codes: TaughtCodes;
 }
 
 export const PLAIN_PROFILE: Profile = { ...plainReadings, products: 'catalogue', codes: {} };
 
-/** The code of the order module for that meaning, or the given one where the profile has none. */
+/** Returns the code of the order module for that meaning, or the given one if the profile has none. */
 export function ownCode({ codes }: Profile, word: CodeWord, otherwise: string): string {
   return Object.entries(codes.order ?? {}).find(([, means]) => means === word)?.[0] ?? otherwise;
 }
@@ -55,7 +58,7 @@ const FILE = {
   notAsked: CHECKS.anything,
 };
 
-/** The values of a profile: as a file has it that `conformance` wrote, or the values alone. Throws `ControlError` with the first fault. */
+/** Checks the values of a profile: a file that `conformance` wrote, or the values alone. Throws `ControlError` with the first fault. */
 export function checkedProfile(given: unknown, field: string): Partial<Profile> {
   const isFile = isObject(given) && 'readings' in given;
   if (isFile) checkObject(given, field, FILE);

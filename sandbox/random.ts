@@ -8,7 +8,7 @@ export class SeededRandom {
     this.#state = this.seed;
   }
 
-  /** The next number, 0 included, 1 excluded. */
+  /** Returns the next number, including 0 and excluding 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

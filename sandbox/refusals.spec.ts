@@ -43,7 +43,7 @@ const assign = (...addAssets: unknown[]): object => ({ deleteAssets: [], addAsse
 const withdraw = (...deleteAssets: unknown[]): object => ({ deleteAssets, addAssets: [] });
 const lend = (borrowedUsbKey: unknown, assetIDs?: unknown): object => ({ borrowedUsbKey, assetIDs });
 
-/** A code, the body that gets it, and where the rule is not plain from the body a part of the answer. */
+/** A code, the body that causes it, and a part of the answer if the rule is not plain from the body. */
 type Refused = readonly [code: string, body: unknown, says?: string];
 
 const BODIES: readonly (readonly [OperationName, Record<string, string>, readonly Refused[]])[] = [
@@ -74,7 +74,7 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
     [0, 1001, 1.5, '5']
       .map((size): Refused => ['13004', { size }])
       .concat(
-        // What is no JSON at all.
+        // These texts are no JSON at all.
         ['', '{'].map((text): Refused => ['13004', text]),
       ),
   ],
@@ -92,10 +92,10 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
       ['13004', batch([selling({ limitConcurrent: '2' })])],
       ['13004', batch([selling({ timeDurationExpression: '1y' })])],
       ['13004', batch([{ ...buying, assets: [{ assetNums: ['1'], products: [product] }] }]), 'assetNums'],
-      // A transfer of what the order does not hold, and from another company.
+      // These transfers name products that the order does not hold, and another company's order.
       ['13004', batch([selling({ srcLicenseOrderId: 'lic-5001' })])],
       ['13004', batch([selling({ productUri: 'survey.field', srcLicenseOrderId: 'lic-6001' })])],
-      // The customer.
+      // These rows name a wrong customer, or none.
       ...[
         { crmCustomerId: 'CRM-new', channelCustomerId: 'PT-1003' },
         { customerId: 'cus-none', customerName: 'X' },
@@ -104,7 +104,7 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
         { crmCustomerId: 'CRM-new', channelCustomerId: 'CH-1002', customerName: 'X' },
         {},
       ].map((names): Refused => ['13004', batch([{ ...buying, customerId: undefined, ...names }])]),
-      // A deletion: of another customer, type, no asset, and an order that is not of the asset.
+      // These deletions name another customer, another type, no asset, and an order that is not of the asset.
       ...[
         { customerId: 'cus-harbour-yard' },
         { licenseType: 'lan_softkey' },
@@ -118,7 +118,7 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
         const item = { ...removal({ productUri: 'cloud.model' }), licenseType, srcLicenseOrderId: '' };
         return ['13004', batch([item]), 'orderList[0].srcLicenseOrderId'];
       }),
-      // At the last of its items; a batch has effect as a whole.
+      // This batch fails at its last item, and a batch takes effect as a whole.
       ['13004', batch([buying, deletion, deletion])],
       ['13004', batch([buying, deletion, deletion], { syncMode: 'async' })],
     ],
@@ -188,7 +188,7 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
       ['60024', assign(LOCK)],
       ['60024', assign('8000001009', '8000001003'), 'asset 8000001003 is not grantable'],
       ['60025', assign('8000002001')],
-      // Of another employee, her own, twice, and both withdrawn and assigned.
+      // These numbers belong to another employee, to her already, appear twice, or are both withdrawn and assigned.
       ['60028', assign('8000001005')],
       ['60028', assign('8000001002')],
       ['60028', assign('8000001009', '8000001009')],

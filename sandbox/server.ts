@@ -1,4 +1,4 @@
-/** The sandbox as a server: it listens, and passes a request through routing, checks, faults and response. */
+/** The sandbox as a server. It listens, and passes a request through routing, checks, faults and response. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -25,20 +25,20 @@ import { seed } from './state/seed.ts';
 import { State } from './state/state.ts';
 
 export interface RunningSandbox {
-  /** `{base_url}` of the interface. */
+  /** The `{base_url}` of the interface. */
   readonly url: string;
   readonly tokenUrl: string;
-  /** Seed of the generator behind faults with a probability; `startSandbox` repeats a run with it. */
+  /** The seed of the generator behind faults with a probability. `startSandbox` repeats a run with it. */
   readonly seed: number;
   /** The password of the seeded users. */
   readonly seedPassword: string;
-  /** As `/__sandbox` with this path and JSON body, without HTTP: the status and the text of the response. */
+  /** Makes a control call without HTTP: `/__sandbox` with this path and JSON body. Returns the status and the text of the response. */
   control(method: string, path: string, body?: string): { readonly status: number; readonly text: string };
-  /** Ends at once: it cuts open connections and cancels delayed and hanging responses. */
+  /** Ends the sandbox at once. It cuts open connections and cancels delayed and hanging responses. */
   close(): Promise<void>;
 }
 
-/** Starts a sandbox with its data. Rejects with a `ControlError` when the given state is wrong, and when it cannot listen. */
+/** Starts a sandbox with its data. Rejects with a `ControlError` if the given state is wrong, and if it cannot listen. */
 export async function startSandbox(options: SandboxOptions): Promise<RunningSandbox> {
   const settings = settle(options, {
     seed: randomInt(2 ** 32),
@@ -132,7 +132,7 @@ async function handle(
   try {
     await exchange.handle(request, response);
   } catch (error) {
-    // A caller that went away while sending is no fault of the sandbox.
+    // A caller that hung up while it was sending is no fault of the sandbox.
     if (request.destroyed && !request.complete) return;
     const { name, stack } = error instanceof Error ? error : { name: 'not an Error', stack: '' };
     log(`failed: ${name} ${(stack ?? '').split('\n').at(1)?.trim() ?? ''}`);

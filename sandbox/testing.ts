@@ -19,7 +19,7 @@ interface CallParts {
   readonly query?: Record<string, string>;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
-  /** Who is logged in on a member operation. Default `admin@harbour`. */
+  /** The logged-in user of a member operation. Default `admin@harbour`. */
   readonly user?: string;
 }
 
@@ -27,7 +27,7 @@ export function secret(): string {
   return randomBytes(12).toString('base64url');
 }
 
-/** A sandbox for all tests of a file, which is reset before each of them. */
+/** Starts a sandbox for all tests of a file, which is reset before each of them. */
 export function useSandbox(options: Partial<SandboxOptions> = {}): PlatformClient {
   const client = new PlatformClient();
   beforeAll(() => client.open(options));
@@ -40,7 +40,7 @@ export function useSandbox(options: Partial<SandboxOptions> = {}): PlatformClien
   return client;
 }
 
-/** Calls a sandbox of its own as the gateway calls the platform. */
+/** Calls its own sandbox as the gateway calls the platform. */
 export class PlatformClient {
   readonly appKey = secret();
   readonly appSecret = secret();
@@ -73,7 +73,7 @@ export class PlatformClient {
     this.#memberHeaders.clear();
   }
 
-  /** The three headers of a member call by this user, with tokens that are fetched once. */
+  /** Returns the three headers of a member call by this user, with tokens that are fetched once. */
   async memberHeaders(
     username = 'admin@harbour',
     password = this.running.seedPassword,
@@ -93,7 +93,7 @@ export class PlatformClient {
     return headers;
   }
 
-  /** A token request with the application's credentials in the body. */
+  /** Requests a token with the application's credentials in the body. */
   async token(
     form: Record<string, string>,
   ): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> {
@@ -106,12 +106,12 @@ export class PlatformClient {
     };
   }
 
-  /** The status of a login. */
+  /** Returns the status of a login. */
   async logIn(username: string, password = this.running.seedPassword): Promise<number> {
     return (await this.token({ grant_type: 'password', username, password })).status;
   }
 
-  /** Method, address and headers of an order operation, with a fresh nonce and a valid token unless the parts say otherwise. */
+  /** Returns method, address and headers of an order operation, with a fresh nonce and a valid token unless the parts say otherwise. */
   prepared(
     name: OperationName,
     { parameters, query, headers }: CallParts = {},
@@ -154,7 +154,7 @@ export class PlatformClient {
     return { status: response.status, code, message, data, text };
   }
 
-  /** Places a batch; the appKey is made up. */
+  /** Places a batch. The appKey is made up. */
   order(orderList: readonly object[], more: Record<string, unknown> = {}): Promise<Envelope> {
     const body = {
       channelCode: 'crm',
@@ -186,7 +186,7 @@ export class PlatformClient {
     return (await this.control('GET', '/commits')).body;
   }
 
-  /** The live assets of Harbour Engineering. */
+  /** Returns the live assets of Harbour Engineering. */
   async assets(): Promise<any[]> {
     return (await this.call('listAssets')).data;
   }
@@ -195,12 +195,12 @@ export class PlatformClient {
     return (await this.assets()).find((one) => one.id === id);
   }
 
-  /** The row of an asset in the member center's list. */
+  /** Returns the row of an asset in the member center's list. */
   async assetNum(assetNum: string): Promise<any> {
     return (await this.call('listAssetNums')).data.find((one: any) => one.assetNum === assetNum);
   }
 
-  /** The employees on the first page. */
+  /** Returns the employees on the first page. */
   async members(query: Record<string, string> = {}, enterpriseGlobalId = 'ent-harbour'): Promise<any[]> {
     const parameters = { enterpriseGlobalId };
     const all = { pageNum: '1', pageSize: '1000', ...query };
@@ -219,13 +219,13 @@ export class PlatformClient {
     return (await this.control('GET', `/journal${search}`)).body.entries;
   }
 
-  /** Moves the clock; tokens that ended by it are replaced. */
+  /** Moves the clock, and replaces tokens that ended by it. */
   async advance(advanceMs: number): Promise<void> {
     await this.control('PUT', '/clock', { advanceMs });
     await this.renew();
   }
 
-  /** Repeats the request until the condition holds; the test's own time limit ends it. */
+  /** Repeats the request until the condition holds. The test's own time limit ends it. */
   async until(so: () => Promise<boolean>): Promise<void> {
     while (!(await so())) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,4 +1,4 @@
-/** Who may log in at the user center: the application itself, employees, and users given from outside. */
+/** The accounts of the user center: the application itself, employees, and users given from outside. */
 import type { State } from '../state/state.ts';
 import type { Token } from './tokens.ts';
 
@@ -33,7 +33,7 @@ export class Accounts {
     this.#secrets = secrets;
   }
 
-  /** Looks for a given user before an employee of the same name. */
+  /** Checks a login. A user given from outside precedes an employee of the same name. */
   isUser(username: string, password: string): boolean {
     const given = this.#users.get(username);
     if (given !== undefined) return given === password;
@@ -41,15 +41,15 @@ export class Accounts {
     return employee !== undefined && employee.password === password;
   }
 
-  /** How often a user's password was reset by operation; null when there is no such user. */
+  /** Returns how often a user's password was reset by operation. Null if there is no such user. */
   passwordVersion(username: string): number | null {
     if (this.#users.has(username)) return 0;
     return this.#state.employeeByUserName(username)?.passwordVersion ?? null;
   }
 
   /**
-   * Whether a token's user still exists and has had no password reset since. It is not an equality: a reset of the sandbox starts the
-   * count again, and tokens from before it stay valid.
+   * True if a token's user still exists and has had no password reset since. The comparison is no equality: a reset of the sandbox starts
+   * the count again, and tokens from before it stay valid.
    */
   stillHolds({ username, passwordVersion }: Token): boolean {
     if (username === null) return true;

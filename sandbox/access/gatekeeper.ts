@@ -1,4 +1,4 @@
-/** What the sandbox checks before every operation: the nonce, the tokens, the content type and the body (section 5). */
+/** Checks that precede every operation: the nonce, the tokens, the content type and the body (section 5). */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Refusal, unreadable } from '../errors.ts';
 import { parseJson } from '../json.ts';
@@ -11,7 +11,7 @@ import type { Token, TokenStore } from './tokens.ts';
 /** The scope that each module requires (interface section 5). */
 const REQUIRED_SCOPE = { order: 'auth_order', member: 'auth_me' } as const;
 
-/** The interface does not give the format of `g_nonce`: what a nonce looks like in each reading. */
+/** The form of a nonce in each reading. The interface does not define the format of `g_nonce`. */
 const NONCE_FORMS: Readonly<Record<Profile['nonceForm'], RegExp>> = {
   any: /^[^]{1,256}$/,
   uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
@@ -22,7 +22,7 @@ const NONCE_FORMS: Readonly<Record<Profile['nonceForm'], RegExp>> = {
 export interface Admission {
   /** Why the sandbox refuses the call, or null. */
   readonly refusal: Refusal | null;
-  /** The parsed body; undefined when the request has none, the text when it is not JSON. */
+  /** The parsed body. Undefined if the request has none, and the text if it is not JSON. */
   readonly body: unknown;
   /** The logged-in user of a member call. */
   readonly username: string | null;
@@ -42,7 +42,7 @@ export class Gatekeeper {
     this.#profile = profile;
   }
 
-  /** Checks in the order nonce, tokens, content type, body. Every call uses its nonce up, also one that a later check refuses. */
+  /** Checks in the order nonce, tokens, content type, body. Every call uses up its nonce, even if a later check refuses it. */
   admit(
     operation: Operation,
     query: URLSearchParams,
@@ -104,7 +104,7 @@ function checkBody(operation: Operation, headers: IncomingHttpHeaders, readable:
   return readable || !hasBody ? null : unreadable(operation.module, 'the body is not JSON');
 }
 
-/** A missing body counts as JSON that could not be read; only operations with a body call this. */
+/** Parses a body. A missing body counts as unreadable JSON; only operations with a body call this. */
 export function parseBody(bytes: Buffer): { body: unknown; readable: boolean } {
   if (bytes.length === 0) return { body: undefined, readable: false };
   const text = bytes.toString('utf8');

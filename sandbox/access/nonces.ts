@@ -1,5 +1,5 @@
 /**
- * One-time use of `g_nonce`. It remembers at least the latest 250,000, in two generations, so that a long benchmark's memory stays
+ * Allows each `g_nonce` once. It remembers at least the latest 250,000, in two generations, so that a long benchmark's memory stays
  * constant.
  */
 const GENERATION = 250_000;
@@ -8,7 +8,7 @@ export class NonceRegister {
   #current = new Set<string>();
   #previous = new Set<string>();
 
-  /** Uses a nonce up. @returns false when it was used before. */
+  /** Uses up a nonce. @returns false if it was used before. */
   use(nonce: string): boolean {
     if (this.#current.has(nonce) || this.#previous.has(nonce)) return false;
     if (this.#current.size >= GENERATION) {

@@ -1,6 +1,6 @@
 /**
- * The user center's token endpoint as RFC 6749 has it; the platform's interface leaves it out (section 5.5). Grants: client
- * credentials (4.4), password (4.3), refresh token (6). Client authentication: Basic or body (2.3.1).
+ * The user center's token endpoint by RFC 6749; the platform's interface leaves it out (section 5.5). Grants: client credentials (4.4),
+ * password (4.3), refresh token (6). Client authentication: Basic or body (2.3.1).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Profile } from '../profile.ts';
@@ -11,9 +11,9 @@ export interface TokenAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whether the body has a token. */
+  /** True if the body has a token. */
   readonly success: boolean;
-  /** Whether that token is valid. */
+  /** True if that token is valid. */
   readonly issued: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface TokenSettings {
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' };
 const CHALLENGED = { ...NOT_STORED, 'www-authenticate': 'Basic realm="user center", charset="UTF-8"' };
 
-/** The platform's own codes in place of the errors of RFC 6749 (interface section 5.4). */
+/** The platform's own codes that replace the errors of RFC 6749 (interface section 5.4). */
 const PLATFORM_CODES: Readonly<Record<string, string>> = {
   invalid_client: '60000',
   invalid_scope: '60000',
@@ -55,7 +55,7 @@ export class TokenEndpoint {
     this.#settings = settings;
   }
 
-  /** Answers one request. With `keep` false it issues and uses up nothing, whether the response tells of success or not. */
+  /** Answers one request. With `keep` false it issues and uses up nothing, whether the response means success or not. */
   answer(headers: IncomingHttpHeaders, form: URLSearchParams, keep: boolean): TokenAnswer {
     const { tokenEnvelope, tokenStatus } = this.#settings.profile;
     try {
@@ -151,7 +151,7 @@ export class TokenEndpoint {
   }
 
   /**
-   * The requested scopes, or `fallback` where the request names none. Without a fallback the scope is required (RFC 6749 section 3.3),
+   * Returns the requested scopes, or `fallback` if the request names none. Without a fallback the scope is required (RFC 6749 section 3.3),
    * unless the profile refuses scopes: then the token has all scopes of the application.
    */
   #scopes(form: URLSearchParams, fallback: readonly string[] | null): readonly string[] {
@@ -174,7 +174,7 @@ export class TokenEndpoint {
     keep: boolean,
   ): Record<string, unknown> {
     const { lifetimeSeconds, profile } = this.#settings;
-    // RFC 6749 section 4.4.3: no refresh token for client credentials.
+    // Client credentials get no refresh token (RFC 6749 section 4.4.3).
     const refreshToken = grant === 'password' && profile.refreshTokens === 'given';
     const issued = this.#tokens.issue(grant, scopes, user, lifetimeSeconds, { refreshToken, keep });
     return {
@@ -187,13 +187,13 @@ export class TokenEndpoint {
   }
 }
 
-/** RFC 6749 section 3.1: a parameter without a value counts as left out. */
+/** Returns a parameter. Without a value it counts as absent (RFC 6749 section 3.1). */
 function parameter(form: URLSearchParams, name: string): string | null {
   const value = form.get(name);
   return value === null || value === '' ? null : value;
 }
 
-/** Key and secret are form-encoded before they are joined and put into base64 (RFC 6749 section 2.3.1). */
+/** Reads key and secret, which are form-encoded before they are joined and encoded in base64 (RFC 6749 section 2.3.1). */
 function readBasic(authorization: string): { key: string; secret: string } | null {
   const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization.trim())?.[1];
   if (encoded === undefined) return null;

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 export type Grant = 'client_credentials' | 'password';
 
 export interface Token {
-  /** What the journal shows instead of the token: `app:auth_order#2`, `user:admin@harbour#1`. */
+  /** The text that the journal shows instead of the token: `app:auth_order#2`, `user:admin@harbour#1`. */
   readonly label: string;
   readonly grant: Grant;
   readonly scopes: readonly string[];
@@ -27,7 +27,7 @@ export interface Issued {
   readonly token: Token;
 }
 
-/** Which tokens to revoke; an absent field matches all. */
+/** The tokens to revoke. An absent field matches all. */
 export interface RevokeFilter {
   readonly scope?: string;
   readonly grant?: Grant;
@@ -35,7 +35,7 @@ export interface RevokeFilter {
   readonly tokens: 'access' | 'refresh' | 'all';
 }
 
-/** Beyond this number the oldest tokens are forgotten, so that a long run does not fill the memory. */
+/** The most tokens. Beyond this number the oldest are forgotten, so that a long run does not fill the memory. */
 const KEPT = 100_000;
 
 export class TokenStore {
@@ -45,13 +45,13 @@ export class TokenStore {
   readonly #refresh = new Map<string, Token>();
   readonly #issuedPerLabel = new Map<string, number>();
 
-  /** Every token begins with the prefix. */
+  /** `prefix` begins every token. */
   constructor(clock: Clock, prefix: string) {
     this.#clock = clock;
     this.#prefix = prefix;
   }
 
-  /** Makes a token. With `keep` false the strings are made but never valid, for a response that a fault rule only acts out. */
+  /** Makes a token. With `keep` false the strings are made but never valid, for a response that a fault rule only simulates. */
   issue(
     grant: Grant,
     scopes: readonly string[],
@@ -80,23 +80,23 @@ export class TokenStore {
     return { accessToken, refreshToken, token };
   }
 
-  /** The token of an access token string, unless it has expired or was revoked. */
+  /** Returns the token of an access token string, unless it has expired or was revoked. */
   valid(accessToken: string): Token | null {
     const token = this.#access.get(accessToken);
     return token !== undefined && token.expiresAt > this.#clock.now() ? token : null;
   }
 
-  /** The token whose refresh token this is, or null. Refresh tokens do not expire by time. */
+  /** Returns the token with this refresh token, or null. Refresh tokens do not expire by time. */
   refreshable(refreshToken: string): Token | null {
     return this.#refresh.get(refreshToken) ?? null;
   }
 
-  /** Refresh tokens rotate: each works once. */
+  /** Uses up a refresh token. Refresh tokens rotate: each works once. */
   spendRefreshToken(refreshToken: string): void {
     this.#refresh.delete(refreshToken);
   }
 
-  /** The label for the journal; `unknown` for a string that was never issued, was revoked or was forgotten. */
+  /** Returns the label for the journal. It is `unknown` for a string that was never issued, was revoked or was forgotten. */
   label(accessToken: string): string {
     return this.#access.get(accessToken)?.label ?? 'unknown';
   }

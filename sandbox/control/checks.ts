@@ -1,4 +1,4 @@
-/** Checks of what the control side is given; each error names its field and what is allowed. */
+/** Checks of the input of the control side. Each error names its field and the allowed values. */
 import { isObject } from '../json.ts';
 
 /** A malformed control request; the sandbox responds with HTTP 400. */
@@ -11,10 +11,10 @@ export class ControlError extends Error {
   }
 }
 
-/** Something that a control request names does not exist; the sandbox responds with HTTP 404. */
+/** An object that a control request names does not exist. The sandbox responds with HTTP 404. */
 export class Unknown extends Error {}
 
-/** Describes what is wrong with a value, or returns null. */
+/** Describes the fault of a value, or returns null. */
 export type Check = (value: unknown, field: string) => string | null;
 export type Checks = Readonly<Record<string, Check>>;
 

@@ -1,4 +1,4 @@
-/** The control side under `/__sandbox`: how a test, a demo or a person controls the sandbox. */
+/** The control side under `/__sandbox`, with which a test, a demo or a person controls the sandbox. */
 import { nearestWord } from '../nearest.ts';
 import { passTime } from '../order/batch.ts';
 import { ControlError, Unknown } from './checks.ts';

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** An address is no name that could lead elsewhere; the rest are names of this machine, of a container's network or of a cluster. */
+/** Addresses, and names of this machine, of a container's network or of a cluster. An address is no name that could lead elsewhere. */
 const OWN = /^(\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+|[a-z\d_-]+|.+\.svc|.+\.cluster\.local)$/i;
 
 /**
- * Why a control call is refused that a page of a site may have sent from a developer's browser: under a name of its own that leads here (DNS
- * rebinding), or from another origin. Undefined where it is served.
+ * Tells why a control call is refused that a page of a site may have sent from a developer's browser: under a name of the site that leads
+ * here (DNS rebinding), or from another origin. Undefined if the call is served.
  */
 export function foreignCall(
   { headers, method }: IncomingMessage,
@@ -16,7 +16,7 @@ export function foreignCall(
   if (!OWN.test(name) && name !== configuredHost)
     return 'call /__sandbox by an address, by localhost, or by the name of a container or a service';
   const isSameOrigin = origin === undefined || URL.parse(origin)?.host === host;
-  // A link shows something to a person, and the site that has it cannot read it.
+  // A link shows something to a person, and the site with the link cannot read it.
   const isVisit = mode === 'navigate' && method === 'GET';
   const isServed = isSameOrigin && (isVisit || ['none', 'same-origin'].includes(site));
   return isServed ? undefined : 'requests of other sites are refused';

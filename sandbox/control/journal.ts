@@ -16,7 +16,7 @@ export interface JournalEntry {
   readonly headers: IncomingHttpHeaders;
   readonly labels: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Null until the response goes out, and for a response that never does. */
+  /** The status. Null until the response is sent, and for a response that never is. */
   status: number | null;
   code: string | null;
   committed: boolean;
@@ -30,10 +30,10 @@ const WITH_PASSWORDS: ReadonlySet<string | null> = new Set(
   OPERATIONS.filter(({ module }) => module === 'member').map(({ name }) => name),
 );
 
-/** How deep a body may be to be shown. */
+/** The deepest body that is shown. */
 const MAX_DEPTH = 500;
 
-/** Total request bytes whose parsed bodies are kept; without a bound, a benchmark of large batches fills the memory. */
+/** The most request bytes whose parsed bodies are kept. Without a limit, a benchmark of large batches fills the memory. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 export class Journal {
@@ -54,7 +54,7 @@ export class Journal {
     const entry: JournalEntry = {
       ...arrival,
       id: ++this.#lastId,
-      // The label is made now, since the token may be forgotten before a test reads the journal.
+      // The label is made now, because the token may be forgotten before a test reads the journal.
       labels: this.#labels(arrival.headers),
       status: null,
       code: null,
@@ -69,7 +69,7 @@ export class Journal {
     return entry;
   }
 
-  /** Entries as JSON, oldest first: those of one operation, those after an id, or all that are kept. */
+  /** Returns entries as JSON, the oldest first: of one operation, after an id, or all that are kept. */
   list(filter: { operation: string | null; after: number }): unknown[] {
     return this.#entries
       .slice(Math.max(0, this.#entries.length - this.#limit))
@@ -133,7 +133,7 @@ function bodyView(operation: string | null, body: unknown): unknown {
   return (WITH_PASSWORDS.has(operation) ? masked(body) : body) ?? null;
 }
 
-/** A copy with `[password]` in place of every password that is not empty. A body that could not be parsed is not shown. */
+/** Returns a copy with `[password]` instead of every password that is not empty. A body that could not be parsed is not shown. */
 function masked(value: unknown): unknown {
   if (typeof value === 'string') return '(not JSON)';
   return hidePasswords(value);

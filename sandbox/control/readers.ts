@@ -1,8 +1,8 @@
-/** Readers of given values: each returns the value, or names its field and what is allowed. */
+/** Readers of input values. Each returns the value, or names its field and the allowed values. */
 import { isObject } from '../json.ts';
 import { ControlError, unknownField } from './checks.ts';
 
-/** @throws ControlError naming the field and what is allowed. */
+/** @throws ControlError with the field and the allowed values */
 export type Read<Value> = (value: unknown, field: string) => Value;
 
 function must<Value>(so: (value: unknown) => value is Value, what: string): Read<Value> {
@@ -48,7 +48,7 @@ export function listOf<Value>(read: Read<Value>): Read<Value[]> {
   };
 }
 
-/** An object with exactly these fields, of which those that may be null may be left out. */
+/** Reads an object with exactly these fields. Fields that may be null may be left out. */
 export function objectOf<Value>(fields: {
   readonly [Name in keyof Value]-?: Read<Value[Name]>;
 }): Read<Value> {

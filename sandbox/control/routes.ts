@@ -1,4 +1,4 @@
-/** The control calls, and what each does. */
+/** The control calls and their effects. */
 import type { Accounts } from '../access/accounts.ts';
 import type { NonceRegister } from '../access/nonces.ts';
 import type { Grant, TokenStore } from '../access/tokens.ts';
@@ -38,10 +38,10 @@ export interface Sandbox {
 
 export interface ControlRequest {
   readonly method: string;
-  /** Below `/__sandbox`. */
+  /** The path below `/__sandbox`. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The parsed JSON body; undefined when there is none. */
+  /** The parsed JSON body. Undefined if there is none. */
   readonly body: unknown;
 }
 
@@ -50,7 +50,7 @@ export type Parameters = Readonly<Record<string, string>>;
 
 interface Route {
   readonly method: string;
-  /** Below `/__sandbox`, parameters in braces. */
+  /** The path below `/__sandbox`, with parameters in braces. */
   readonly path: string;
   readonly does: string;
   readonly act: Action;
@@ -125,12 +125,12 @@ function route(method: string, path: string, does: string, act: Action): Route {
   return { method, path, does, act };
 }
 
-/** Every control call, for a program or a person. */
+/** Lists every control call, for a program or a person. */
 export function index(): { method: string; path: string; does: string }[] {
   return ROUTES.map(({ method, path, does }) => ({ method, path: CONTROL_PREFIX + path, does }));
 }
 
-/** Back to the seed. Delayed and hanging responses are cancelled, so that no earlier call takes effect after the reset. */
+/** Restores the seed. Delayed and hanging responses are cancelled, so that no earlier call takes effect after the reset. */
 function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   checkObject(body ?? {}, 'body', { tokens: CHECKS.flag });
   const { world, clock, initial, accounts, tokens, nonces, faults, journal, pending, random } = sandbox;
@@ -148,14 +148,14 @@ function reset(sandbox: Sandbox, { body }: ControlRequest): unknown {
   return { status: 'reset' };
 }
 
-/** Delayed and hanging responses are cancelled, as by a reset. */
+/** Replaces the state. Delayed and hanging responses are cancelled, as by a reset. */
 function putState({ world, pending }: Sandbox, { body }: ControlRequest): unknown {
   replaceState(world, body, 'body');
   pending.callOffAll();
   return showState(world.state);
 }
 
-/** Delayed and hanging responses are cancelled, as by a reset. */
+/** Restores a snapshot. Delayed and hanging responses are cancelled, as by a reset. */
 function restoreSnapshot(
   { world, snapshots, pending }: Sandbox,
   _request: ControlRequest,
@@ -208,7 +208,7 @@ function setClock(sandbox: Sandbox, { body }: ControlRequest): unknown {
     throw new ControlError('body', 'needs either now or advanceMs');
   const instant = now === undefined ? sandbox.clock.now() + (advanceMs ?? 0) : Date.parse(now);
   if (Number.isNaN(instant)) throw new ControlError('body.now', 'must be an RFC 3339 time');
-  // Times beyond these have no RFC 3339 form, and no record could have them.
+  // Times outside these bounds have no RFC 3339 form, so no record could have them.
   if (instant < 0 || instant > LAST_INSTANT)
     throw new ControlError(
       now === undefined ? 'body.advanceMs' : 'body.now',

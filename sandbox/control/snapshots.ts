@@ -1,4 +1,4 @@
-/** Named snapshots: all data, and how far the clock is moved. They stay through a reset. */
+/** Named snapshots of all data and of the clock's offset. A reset keeps them. */
 import type { Clock } from '../clock.ts';
 import type { State, StateCopy } from '../state/state.ts';
 import { ControlError, Unknown } from './checks.ts';
@@ -24,7 +24,7 @@ export class Snapshots {
     return [...this.#kept.keys()];
   }
 
-  /** Takes the place of an earlier one of that name. */
+  /** Takes a snapshot. It replaces an earlier one with that name. */
   take(name: string): void {
     if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name))
       throw new ControlError('name', 'must be 1 to 64 of A-Z a-z 0-9 _ . -');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PlatformClient, useSandbox } from '../testing.ts';
 
-/** An async order has effect when a test puts the clock forward, and not because the machine was slow. */
+/** The delay of an async order. It takes effect when a test moves the clock, and not because the machine was slow. */
 const ASYNC_ORDER_MS = 600_000;
 
 const test = useSandbox({ asyncOrderMs: ASYNC_ORDER_MS });
@@ -19,7 +19,7 @@ const placed = { channelCode: 'crm', channelOrderId: 'SO-1', licenseOrderId: 'li
 const customer = { customerId: 'cus-acme', channelCode: 'crm', customerName: 'Acme' };
 const ann = { id: '11', globalId: 'mem-ann', userId: '12', userName: 'ann@acme', name: 'Ann' };
 
-/** The smallest company that can do something: one employee, one asset with one product. */
+/** The smallest company for a test: one employee, one asset with one product. */
 const company: Record<string, any> = {
   enterprises: [{ globalId: 'ent-acme', enterpriseId: '1', name: 'Acme', suffix: '@acme' }],
   customers: [{ ...customer, enterpriseGlobalId: 'ent-acme', isDefault: true }],

@@ -1,4 +1,4 @@
-/** The whole state as JSON: shown, replaced, and changed row by row. What is given is checked as a whole before any of it counts. */
+/** The whole state as JSON: shown, replaced, and changed row by row. The whole input is checked before any of it takes effect. */
 import type { World } from '../call.ts';
 import { isObject } from '../json.ts';
 import { type CollectionName, type Field, ROW_FIELDS } from '../state/row-fields.ts';
@@ -8,7 +8,7 @@ import { ControlError, Unknown, unknownField } from './checks.ts';
 type Row = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, Field<unknown>>>;
 
-/** A table as this file sees it: rows of any kind. */
+/** A table as this file uses it: rows of any kind. */
 interface AnyTable {
   get(key: string): Row | undefined;
   all(): Row[];
@@ -39,7 +39,7 @@ const REFERENCES: Readonly<Record<CollectionName, Readonly<Record<string, Collec
   },
 };
 
-/** Every collection, without passwords. */
+/** Returns every collection, without passwords. */
 export function showState(state: State): Record<CollectionName, unknown> {
   return Object.fromEntries(
     NAMES.map((name) => [name, tableOf(state, name).all().map(withoutPassword)]),
@@ -47,9 +47,9 @@ export function showState(state: State): Record<CollectionName, unknown> {
 }
 
 /**
- * Puts a whole state in place of the present one, which ends with its orders under way. `given` has the form of {@link showState}; a
- * collection that is left out is empty.
- * @throws ControlError, and nothing has changed.
+ * Replaces the whole present state, and with it the orders in progress. `given` has the form of {@link showState}; a collection that is
+ * left out is empty.
+ * @throws ControlError without a change
  */
 export function replaceState(world: World, given: unknown, field: string): void {
   if (!isObject(given)) throw new ControlError(field, 'must be an object');
@@ -76,9 +76,9 @@ export function replaceState(world: World, given: unknown, field: string): void 
 }
 
 /**
- * Changes fields of one row; the others stay.
- * @returns the row as it is now.
- * @throws ControlError or Unknown, and nothing has changed.
+ * Changes fields of one row, and keeps the other fields.
+ * @returns the changed row
+ * @throws ControlError or Unknown without a change
  */
 export function patchRow({ state }: World, collection: string, key: string, given: unknown): Row {
   if (!isCollection(collection)) {
@@ -107,7 +107,7 @@ export function patchRow({ state }: World, collection: string, key: string, give
   state.transaction(() => {
     table.put(row);
     checkRow(state, collection, row, 'body');
-    // A row that names this one may have lost what it needs.
+    // A row that refers to this one may have become invalid.
     checkWhole(state, (name, rowKey) => `${name}/${rowKey}`);
   });
   return withoutPassword(row);
@@ -117,7 +117,7 @@ function isCollection(name: string): name is CollectionName {
   return Object.hasOwn(ROW_FIELDS, name);
 }
 
-/** The rows of a collection come from its own table or were read by its own fields. */
+/** Returns the table of a collection. Its rows come from that table or were read by its own fields. */
 function tableOf(state: State, name: CollectionName): AnyTable {
   return state[name] as unknown as AnyTable;
 }
@@ -155,7 +155,7 @@ function checkWhole(
   }
 }
 
-/** What holds between rows: every row that one names is there, and live asset numbers and login names are used once. */
+/** Checks the rules between rows: every row that one names exists, and live asset numbers and login names are used once. */
 function checkRow(state: State, name: CollectionName, row: Row, place: string): void {
   const fail = (field: string, problem: string): never => {
     throw new ControlError(`${place}.${field}`, problem);

@@ -10,10 +10,10 @@ import type { Pending } from './pending.ts';
 import type { FaultAction } from './rules.ts';
 import { bytesOf } from './spoil.ts';
 
-/** Time for the bytes before a reset to reach the peer's socket; a reset may overtake them. */
+/** The time in which the bytes before a reset reach the peer's socket. A reset may overtake them. */
 const BEFORE_RESET_MS = 15;
 
-/** The ordinary way: node:http, kept-alive connection, Content-Length. */
+/** Sends a response in the ordinary way: node:http, kept-alive connection, Content-Length. */
 export function send(response: ServerResponse, { status, headers, body }: Reply): void {
   const withoutBody = status === 204 || status === 304;
   const length = withoutBody ? {} : { 'content-length': Buffer.byteLength(body) };
@@ -21,7 +21,7 @@ export function send(response: ServerResponse, { status, headers, body }: Reply)
   response.end(withoutBody ? undefined : body);
 }
 
-/** Delivers as the action says. Resolves when the last byte is handed to the socket or the connection is gone. */
+/** Delivers a response as the action says. Resolves when the last byte is passed to the socket or the connection is gone. */
 export async function deliver(
   reply: Reply,
   action: FaultAction,
@@ -56,7 +56,7 @@ function isBad(action: FaultAction): boolean {
   );
 }
 
-/** The head, which promises the whole body, and as much of the body as the action allows. */
+/** Returns the head, which promises the whole body, and as much of the body as the action allows. */
 function frame(reply: Reply, action: FaultAction): { head: Buffer; body: Buffer } {
   const whole = Buffer.from(reply.body);
   const framing = action.framing ?? 'length';
@@ -73,7 +73,7 @@ function frame(reply: Reply, action: FaultAction): { head: Buffer; body: Buffer 
   return { head, body: framing === 'chunked' ? chunked(kept, !cut) : kept };
 }
 
-/** One chunk with its size, and the last chunk where the body is whole. */
+/** Returns one chunk with its size, and the last chunk if the body is whole. */
 function chunked(bytes: Buffer, last: boolean): Buffer {
   const chunk = bytes.length === 0 ? '' : `${bytes.length.toString(16)}\r\n`;
   return Buffer.concat([
@@ -84,7 +84,8 @@ function chunked(bytes: Buffer, last: boolean): Buffer {
 }
 
 /**
- * Writes all pieces, the last one slowly where the action says so. @returns false when the connection ended or the write was cancelled.
+ * Writes all pieces. The last one is written slowly if the action says so. @returns false if the connection ended or the write was
+ * cancelled.
  */
 async function write(
   socket: Socket,

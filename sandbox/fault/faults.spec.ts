@@ -16,11 +16,11 @@ interface Seen {
   readonly status: number | null;
   readonly headers: Record<string, unknown>;
   readonly text: string;
-  /** The error's code, or `aborted` for a truncated body; null without an error. */
+  /** The error's code, or `aborted` for a truncated body. Null without an error. */
   readonly error: string | null;
 }
 
-/** One query by node:http on a connection of its own, so that the test can tell the ways of breaking apart. */
+/** Makes one query by node:http on a connection of its own, so that the test can distinguish the ways of breaking it. */
 async function look(): Promise<Seen> {
   const { url, headers } = test.prepared('queryCustomers', { query });
   return new Promise((resolve) => {

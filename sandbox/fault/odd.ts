@@ -1,4 +1,4 @@
-/** Responses with single odd fields: the small ways in which a real platform differs from its interface. */
+/** Responses with single odd fields: the small differences between a real platform and its interface. */
 import { isObject } from '../json.ts';
 import type { SeededRandom } from '../random.ts';
 import type { FaultAction } from './rules.ts';
@@ -12,7 +12,10 @@ const VALUES: readonly unknown[] = [
   ...[[], [null], {}, { more: 1 }],
 ];
 
-/** A copy of a success envelope with other values in it: `pointer` (RFC 6901) names one field, `share` draws fields below `data`. */
+/**
+ * Returns a copy of a success envelope with other values in it. `pointer` (RFC 6901) names one field, and `share` draws fields below
+ * `data`.
+ */
 export function oddly(body: unknown, odd: Odd, random: SeededRandom): unknown {
   if (odd.pointer !== undefined) {
     const tokens = odd.pointer.split('/').slice(1);

@@ -82,7 +82,7 @@ const RULE: Checks = {
   action: object(ACTION),
 };
 
-/** @throws ControlError naming the field that is wrong. */
+/** @throws ControlError with the name of the wrong field */
 export function parseRule(value: unknown, field: string): FaultSpec {
   checkObject(value, field, RULE);
   const rule = value as Record<string, unknown>;

@@ -2,7 +2,7 @@
 export class Pending {
   readonly #waiting = new Set<() => void>();
 
-  /** Waits; false when the wait was cancelled. */
+  /** Waits. Resolves to false if the wait was cancelled. */
   sleep(milliseconds: number): Promise<boolean> {
     if (milliseconds === 0) return Promise.resolve(true);
     return new Promise((resolve) => {

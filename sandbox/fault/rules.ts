@@ -1,9 +1,9 @@
-/** Fault rules: what goes wrong, for which calls and how often. */
+/** Fault rules: the fault, the calls that have it, and how often. */
 import { contains } from '../json.ts';
 import type { OperationName } from '../operations.ts';
 import type { SeededRandom } from '../random.ts';
 
-/** What happens to a response; fields combine. README.md describes each. */
+/** The effects on a response, which can be combined. README.md describes each. */
 export interface FaultAction {
   readonly code?: unknown;
   readonly message?: string;
@@ -60,13 +60,13 @@ export interface FaultRule {
   readonly spec: FaultSpec;
   readonly action: FaultAction;
   readonly phase: 'before' | 'after';
-  /** Calls that the rule matched, skipped ones included. */
+  /** The number of calls that the rule matched, including skipped ones. */
   matched: number;
-  /** Calls that it spoiled. */
+  /** The number of calls that the rule spoiled. */
   hits: number;
 }
 
-/** A call as rules see it; `token` stands for the token endpoint. */
+/** A call as rules see it. `token` is the token endpoint. */
 export interface FaultTarget {
   readonly operation: OperationName | 'token';
   readonly path: string;
@@ -108,7 +108,7 @@ export class FaultRules {
     this.#rules = [];
   }
 
-  /** The first rule that applies to this call. A rule that skips the call, is used up or loses its draw leaves it to the next. */
+  /** Returns the first rule that applies to this call. If a rule skips the call, is used up or loses its draw, the next rule is tried. */
   pick(target: FaultTarget): FaultRule | null {
     if (this.#rules.length === 0) return null;
     for (const rule of this.#rules) {
@@ -140,8 +140,8 @@ function applies({ operation, match }: FaultSpec, target: FaultTarget): boolean 
 }
 
 /**
- * Whether the operation is really carried out. An action that replaces or cuts the response obeys `phase`; with one that only changes
- * or delays a true response, the operation is always carried out.
+ * True if the operation is really carried out. An action that replaces or cuts the response obeys `phase`. With one that only changes or
+ * delays a true response, the operation is always carried out.
  */
 export function carriesOut({ action, phase }: FaultRule): boolean {
   if (phase === 'after') return true;

@@ -9,7 +9,9 @@ import type { FaultAction } from './rules.ts';
 const HTML_PAGE =
   '<!DOCTYPE html>\n<html><head><title>Error</title></head>\n<body><h1>Service error</h1><hr>proxy</body></html>\n';
 
-/** Later steps win: change the true response, replace it by a code, replace its bytes, set status and headers. */
+/**
+ * Applies the steps, of which later ones win: change the true response, replace it by a code, replace its bytes, set status and headers.
+ */
 export function spoil(
   answer: Answer,
   action: FaultAction,
@@ -41,7 +43,7 @@ export function spoil(
   return { status: asked ?? status, headers: { ...headers, ...lowerCase(action.headers) }, body, code };
 }
 
-/** The bytes of a `text` or `base64` pair. */
+/** Returns the bytes of a `text` or `base64` pair. */
 export function bytesOf(given: { readonly text?: string; readonly base64?: string }): Buffer {
   return given.text === undefined
     ? Buffer.from(given.base64 ?? '', 'base64')
@@ -59,7 +61,7 @@ function bend(answer: Answer, action: FaultAction, random: SeededRandom): Answer
   return { ...answer, body };
 }
 
-/** A refusal that the rule makes up: the platform's envelope, or RFC 6749's at the token endpoint. */
+/** Returns a refusal that the rule makes up: the platform's envelope, or RFC 6749's at the token endpoint. */
 function coded(action: FaultAction, forToken: boolean): Answer {
   const headers = { 'content-type': JSON_TYPE };
   const text = CATALOGUE[String(action.code) as keyof typeof CATALOGUE] ?? 'fault injected';
@@ -77,13 +79,13 @@ function coded(action: FaultAction, forToken: boolean): Answer {
   return { status: 299, headers, body, success: false };
 }
 
-/** Only digits and numbers change between the two forms; other values travel as the rule has them. */
+/** Converts a code. Only digits and numbers change between the two forms; other values are sent as the rule has them. */
 function codeIn(code: unknown, form: 'string' | 'integer'): unknown {
   if (form === 'string') return typeof code === 'number' ? String(code) : code;
   return typeof code === 'string' && /^\d+$/.test(code) ? Number(code) : code;
 }
 
-/** Spaces after JSON do not change its meaning, so a reader without a size limit accepts it. */
+/** Pads a body. Spaces after JSON do not change its meaning, so a reader without a size limit accepts it. */
 function padded(body: string | Buffer, size: number): Buffer {
   const bytes = Buffer.from(body);
   return bytes.length >= size ? bytes : Buffer.concat([bytes, Buffer.alloc(size - bytes.length, ' ')], size);

@@ -18,24 +18,24 @@ const BODY_FIELDS = new Set(['userList']);
 const ROW_FIELDS = new Set(['userName', 'password', 'departmentId', 'name', 'remark', 'passwordMobile']);
 const EMPTY: EmptyCodes = { account: '40008', name: '40022' };
 
-/** Section 8. */
+/** The most rows of a call (section 8). */
 const MAX_ROWS = 100;
 
 interface NewMember extends EmployeeTerms {
   readonly password: string;
 }
 
-/** Section 2.9; `userName` as it was sent. */
+/** A failed row (section 2.9). `userName` is unchanged. */
 interface Failure {
   readonly userName: string;
   readonly message: string;
 }
 
 /**
- * Operation 1. The list as a whole, the enterprise's suffix (an unknown enterprise has none) and a trial's limit fail the whole call;
- * an account that is taken, in the enterprise or earlier in the list, fails its row. With failed rows the response is 60027 with both
- * lists, also when all of them failed.
- * @returns `{ succeeded, failed }` of section 2.9, in the order of the rows.
+ * Operation 1. The whole call fails because of the list as a whole, the enterprise's suffix (an unknown enterprise has none) or a trial's
+ * limit. An account that is taken, in the enterprise or earlier in the list, fails only its row. With failed rows the response is 60027
+ * with both lists, even if all of them failed.
+ * @returns `{ succeeded, failed }` of section 2.9, in the order of the rows
  */
 export const addMembers: Handler = (call) => {
   const rows = readRows(call);
@@ -86,7 +86,7 @@ function sortOut(
   return { members, failed };
 }
 
-/** Every employee of a trial counts, the administrator included. */
+/** Checks the limit of a trial. Every employee counts, including the administrator. */
 function checkTrialLimit({ state }: Call, { globalId, trialMemberLimit }: Enterprise, added: number): void {
   if (trialMemberLimit === null) return;
   const present = state.employees.by('enterprise', globalId).length;

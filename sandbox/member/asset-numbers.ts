@@ -3,8 +3,8 @@ import type { Handler } from '../call.ts';
 import { requireBoundUser } from './who.ts';
 
 /**
- * Operation 6. Every live asset of all customers of the enterprise, lent locks included. A lent lock shows the employee it is lent to,
- * every other asset the employee it is assigned to. An unknown enterprise has none.
+ * Operation 6 lists every live asset of all customers of the enterprise, including lent locks. A lent lock shows the employee to whom it is
+ * lent, every other asset the employee to whom it is assigned. An unknown enterprise has none.
  */
 export const listAssetNums: Handler = (call) => {
   requireBoundUser(call);
@@ -17,7 +17,7 @@ export const listAssetNums: Handler = (call) => {
   }));
 };
 
-/** Operation 8. The lent locks among them; one that is free has no employee. */
+/** Operation 8 lists the lent locks among them. A free lock has no employee. */
 export const listLentLocks: Handler = (call) => {
   requireBoundUser(call);
   return call.state

@@ -5,12 +5,12 @@ import type { Settings } from '../options.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** 40000: a parameter is missing, empty or of another type than the interface has. */
+/** Returns 40000: a parameter is missing, empty or of another type than in the interface. */
 export function badParameter(detail: string): Refusal {
   return new Refusal('40000', detail);
 }
 
-/** An object of known fields; unknown fields are refused unless `strictFields` is off. */
+/** Reads an object of known fields. Unknown fields are refused unless `strictFields` is off. */
 export function readObject(
   value: unknown,
   path: string,
@@ -23,7 +23,7 @@ export function readObject(
   return value;
 }
 
-/** A string that is not empty. */
+/** Reads a string that is not empty. */
 export function readText(values: Values, name: string): string {
   const value = values[name];
   if (typeof value !== 'string' || value === '')
@@ -31,7 +31,7 @@ export function readText(values: Values, name: string): string {
   return value;
 }
 
-/** An array, possibly empty, of strings that are not empty. */
+/** Reads an array, possibly empty, of strings that are not empty. */
 export function readTexts(values: Values, name: string): readonly string[] {
   const value = values[name];
   if (!Array.isArray(value)) throw badParameter(`${name} must be an array`);
@@ -41,7 +41,7 @@ export function readTexts(values: Values, name: string): readonly string[] {
   return value;
 }
 
-/** An integer of the query from `least` to `most`. */
+/** Reads an integer of the query from `least` to `most`. */
 export function readCount(query: URLSearchParams, name: string, most: number, least = 1): number {
   const text = query.get(name) ?? '';
   const value = Number(text);

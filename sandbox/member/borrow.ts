@@ -10,9 +10,8 @@ import { actingEmployee } from './who.ts';
 const FIELDS = new Set(['borrowedUsbKey', 'assetIDs']);
 
 /**
- * Operation 10. All of it or nothing. The lock is then lent to the employee; an asset that is already in this lock stays there. No
- * operation brings rights back directly; they return when the asset is withdrawn, the employee is deleted, or the asset or the lock is
- * revoked.
+ * Operation 10 moves all rights or none. The lock is then lent to the employee. An asset that is already in this lock stays there. No
+ * operation returns rights directly; they return when the asset is withdrawn, the employee is deleted, or the asset or the lock is revoked.
  */
 export const borrowAssets: Handler = (call) => {
   const values = readObject(call.body, 'the body', FIELDS, call.settings);
@@ -33,8 +32,8 @@ export const borrowAssets: Handler = (call) => {
 };
 
 /**
- * The employee of the path, of two records the one in the acting user's enterprise (60026). The acting user must be this employee
- * or an administrator of the enterprise (33003).
+ * Returns the employee of the path. Of two records it is the one in the acting user's enterprise (60026). The acting user must be this
+ * employee or an administrator of the enterprise (33003).
  */
 function borrower(call: Call): Employee {
   const acting = actingEmployee(call);
@@ -52,7 +51,7 @@ function borrower(call: Call): Employee {
   return employee;
 }
 
-/** A lent lock of the enterprise that works and is not lent to another employee. */
+/** Returns a lent lock of the enterprise that works and is not lent to another employee. */
 function lentLock({ state, clock }: Call, employee: Employee, lockNum: string): Asset {
   const lock = state.assetByNum(lockNum);
   if (lock?.lentLock !== true || state.enterpriseOf(lock) !== employee.enterpriseGlobalId) {
@@ -65,7 +64,7 @@ function lentLock({ state, clock }: Call, employee: Employee, lockNum: string): 
   return lock;
 }
 
-/** An asset of the enterprise that is assigned to the employee, is in no other lock and has nodes to lend. */
+/** Returns an asset of the enterprise that is assigned to the employee, is in no other lock and has nodes to lend. */
 function assetToLend(call: Call, employee: Employee, lock: Asset, assetId: string): Asset {
   const { state } = call;
   const asset = state.assets.get(assetId);

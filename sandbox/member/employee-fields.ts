@@ -11,22 +11,22 @@ export interface EmptyCodes {
 }
 
 export interface EmployeeTerms {
-  /** Without the enterprise's suffix. */
+  /** The account without the enterprise's suffix. */
   readonly account: string;
   readonly name: string;
-  /** Digits; undefined where it is absent or null. */
+  /** Digits. Undefined if the field is absent or null. */
   readonly departmentId: string | undefined;
-  /** Null where it is an empty string, undefined where it is absent or null; `passwordMobile` too. */
+  /** Null for an empty string. Undefined if the field is absent or null. `passwordMobile` follows the same rule. */
   readonly remark: string | null | undefined;
   readonly passwordMobile: string | null | undefined;
 }
 
-/** Account and suffix together stay under 63 characters, so the account has at most this many (section 8). */
+/** The most characters of an account. Account and suffix together stay under 63 characters (section 8). */
 const MAX_USER_NAME = 62;
 const MAX_NAME = 30;
 const MAX_REMARK = 200;
 
-/** Section 8 gives no form for numbers; this accepts every E.164 number, with or without the plus. */
+/** The form of a mobile number. Section 8 defines none; this accepts every E.164 number, with or without the plus. */
 const MOBILE = /^\+?\d{6,15}$/;
 
 const MAX_LONG = 2n ** 63n - 1n;
@@ -52,7 +52,7 @@ export function readPassword(value: unknown, { passwordLength: { min, max } }: S
   return value;
 }
 
-/** The enterprise's name for a department. No operation lists departments, so any other id is a department too. */
+/** Returns the enterprise's name for a department. No operation lists departments, so any other id is a department too. */
 export function departmentName({ departments }: Enterprise, departmentId: string): string {
   return departments.find(({ id }) => id === departmentId)?.name ?? `Department ${departmentId}`;
 }
@@ -90,7 +90,7 @@ function readMobile(value: unknown): string | null | undefined {
   return value;
 }
 
-/** A JSON integer, exact beyond 2^53 too. */
+/** Reads a JSON integer, exact beyond 2^53 too. */
 function readDepartment(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   const exact = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;

@@ -18,7 +18,7 @@ const many = (count: number): object[] =>
 const remove = (parameters: Record<string, string> = anna): Promise<Envelope> =>
   test.call('deleteMember', { parameters });
 
-/** A read with these tokens. */
+/** Makes a read with these tokens. */
 async function read(headers: Record<string, string>): Promise<unknown> {
   return (await test.call('listMembers', { query: { pageNum: '1', pageSize: '1' }, headers })).code;
 }

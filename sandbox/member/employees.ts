@@ -11,8 +11,8 @@ const PASSWORD_FIELDS = new Set(['password']);
 const EMPTY: EmptyCodes = { account: '40000', name: '40000' };
 
 /**
- * Operation 2. An absent or null field stays, or is removed too; an empty `remark` or `passwordMobile` is removed. Another `userName` renames the account,
- * and a taken one is refused with 10003. Renaming ends the sessions under the old name.
+ * Operation 2 edits an employee. An absent or null field is kept or removed, as the profile says. An empty `remark` or `passwordMobile` is
+ * removed. Another `userName` renames the account, and a taken one is refused with 10003. Renaming ends the sessions under the old name.
  */
 export const editMember: Handler = (call) => {
   const { state, clock, settings } = call;
@@ -40,7 +40,10 @@ export const editMember: Handler = (call) => {
   return null;
 };
 
-/** Operation 3. The employee's sessions end: their tokens are then refused with 60005, and their refresh tokens are invalid. */
+/**
+ * Operation 3 resets a password. The employee's sessions end: their tokens are then refused with 60005, and their refresh tokens are
+ * invalid.
+ */
 export const resetPassword: Handler = (call) => {
   const { state, clock, settings } = call;
   const employee = employeeOfPath(call);
@@ -53,7 +56,10 @@ export const resetPassword: Handler = (call) => {
   return null;
 };
 
-/** Operation 4. Assets are withdrawn, lent rights go back, lent locks become free, sessions end. The account may be added again. */
+/**
+ * Operation 4 deletes an employee. Assets are withdrawn, lent rights return, lent locks become free, sessions end. The account may be added
+ * again.
+ */
 export const deleteMember: Handler = (call) => {
   const { state, clock } = call;
   if (call.settings.profile.deletedTwice === 'success' && isGone(call)) return null;

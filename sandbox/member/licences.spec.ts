@@ -13,7 +13,7 @@ async function products(assetId: string): Promise<any> {
   return (await test.call('listAssetProducts', { parameters: { assetId } })).data;
 }
 
-/** Each product of an asset, those in its packages too, with its nodes. */
+/** Returns each product of an asset with its nodes, including the products in its packages. */
 async function uris(assetId: string): Promise<string[]> {
   const all = (node: any): any[] => [
     ...(node.productInstanceList ?? []),
@@ -28,7 +28,7 @@ async function lentLock(assetNum: string): Promise<any> {
   return (await test.call('listLentLocks')).data.find((one: any) => one.assetNum === assetNum);
 }
 
-/** Buys an asset that holds these products; returns its id. */
+/** Buys an asset that holds these products, and returns its id. */
 async function buy(assetNum: string, licenseType: string, part: object): Promise<string> {
   const assets = [{ assetNos: [assetNum], ...part }];
   await test.order([{ ...harbour, orderType: 'new_buy', licenseType, assets }]);

@@ -8,9 +8,9 @@ import { pageOf } from './page.ts';
 import { listView, shownUserName } from './views.ts';
 
 /**
- * Operation 5. Employees in the order of their creation, without deleted ones unless the profile lists them. What `keyword` matches is a
- * reading too; upper and lower case are the same. An unknown enterprise has none.
- * @returns the page object of section 2.10, in the form that the profile gives it.
+ * Operation 5 lists employees in the order of their creation, without deleted ones unless the profile lists them. The profile also defines
+ * what `keyword` matches; case is ignored. An unknown enterprise has none.
+ * @returns the page object of section 2.10, in the form of the profile
  */
 export const listMembers: Handler = (call) => {
   const { state, query, settings, parameters } = call;
@@ -61,7 +61,7 @@ const FLAGS = {
   none: ['isLastPage', 'isFirstPage', 'hasNextPage'],
 };
 
-/** The numbers of pages, which begin with the first one. */
+/** The numbers of pages, which begin with the number of the first page. */
 const NUMBERS = ['pageNum', 'prePage', 'nextPage', 'firstPage', 'lastPage'];
 
 function asProfiled(page: object, { pageNumbers, pageTotal, pageFlags, firstPage }: Profile): object {
@@ -81,14 +81,14 @@ function asProfiled(page: object, { pageNumbers, pageTotal, pageFlags, firstPage
   );
 }
 
-/** A reset begins to count again, so that a run can be repeated. */
+/** Forgets the number of reads. A reset does so, so that a run can be repeated. */
 export function forgetReads(state: State): void {
   reads.delete(state);
 }
 
-/** How often the lists of a state were read. */
+/** The number of reads of the lists of a state. */
 const reads = new WeakMap<State, number>();
-/** After this many reads the first of a list becomes its last, as if it had been changed. */
+/** After this many reads, the first item of a list becomes its last, as if it had been changed. */
 const READS_A_MOVE = 25;
 
 function moved<Item>(items: readonly Item[], state: State): readonly Item[] {

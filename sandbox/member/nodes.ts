@@ -1,6 +1,6 @@
 /**
- * Counting nodes. Lending an asset moves one node of each of its products into the lent lock. Nodes count by product, that is
- * by `productUri`, over all orders; an instance whose order gave no node count has one, and one with a negative count has no limit.
+ * Counts nodes. Lending an asset moves one node of each of its products into the lent lock. Nodes count by product, that is by
+ * `productUri`, over all orders. An instance whose order has no node count has one node, and one with a negative count has no limit.
  */
 import type { World } from '../call.ts';
 import type { Asset, ProductInstance } from '../state/records.ts';
@@ -11,7 +11,7 @@ export function nodesOf({ limitConcurrent }: ProductInstance): number {
   return limitConcurrent !== null && limitConcurrent < 0 ? Infinity : (limitConcurrent ?? 1);
 }
 
-/** Whether the asset has usable products and each has a node to lend: online use occupies one node of each. */
+/** True if the asset has usable products and each has a node to lend. Online use occupies one node of each. */
 export function hasFreeNodes({ state, clock }: World, asset: Asset): boolean {
   const total = new Map<string, number>();
   for (const product of state.products.by('asset', asset.id)) {
@@ -22,7 +22,10 @@ export function hasFreeNodes({ state, clock }: World, asset: Asset): boolean {
   return total.size > 0 && [...total.values()].every((nodes) => nodes > inUse);
 }
 
-/** The instances of which a lent asset gave a node: the first of each product that has one. None where the asset is not lent. */
+/**
+ * Returns the instances of which a lent asset gave a node: the first of each product that has one. It returns none if the asset is not
+ * lent.
+ */
 export function lentInstances(state: State, asset: Asset): ReadonlyMap<string, ProductInstance> {
   const lent = new Map<string, ProductInstance>();
   if (asset.lentInto === null) return lent;

@@ -1,6 +1,6 @@
 /** The page object of section 2.10, filled as PageHelper fills it, the library whose shape it has. */
 
-/** Page numbers shown around the current one. */
+/** The page numbers that are shown around the current one. */
 const NAVIGATE_PAGES = 8;
 
 interface PageObject<Item> {
@@ -8,16 +8,16 @@ interface PageObject<Item> {
   readonly pageSize: number;
   readonly size: number;
   readonly orderBy: null;
-  /** Positions of the first and last item, counted from 1; 0 on an empty page. */
+  /** The positions of the first and last item, counted from 1. 0 on an empty page. */
   readonly startRow: number;
   readonly endRow: number;
   readonly total: number;
   readonly pages: number;
   readonly list: readonly Item[];
-  /** The first and last of `navigatepageNums`, not of all pages; 0 where there are none. */
+  /** The first and last of `navigatepageNums`, not of all pages. 0 if there are none. */
   readonly firstPage: number;
   readonly lastPage: number;
-  /** 0 where the page does not exist. */
+  /** 0 if the page does not exist. */
   readonly prePage: number;
   readonly nextPage: number;
   readonly isFirstPage: boolean;
@@ -28,7 +28,7 @@ interface PageObject<Item> {
   readonly navigatepageNums: readonly number[];
 }
 
-/** Cuts one page out of all rows; a page beyond the last is empty. */
+/** Cuts one page out of all rows. A page beyond the last is empty. */
 export function pageOf<Row, Item>(
   rows: readonly Row[],
   pageNum: number,

@@ -9,7 +9,7 @@ import { readObject, readTexts } from './body.ts';
 const FIELDS = new Set(['deleteAssets', 'addAssets']);
 
 /**
- * Operation 9. All of it or nothing. Both arrays are required and may be empty. 60028 refuses a number that appears twice, in one array
+ * Operation 9 makes all changes or none. Both arrays are required and may be empty. 60028 refuses a number that appears twice, in one array
  * or in both, and a number to assign that is already assigned, to any employee. 60024 refuses one that cannot be assigned.
  */
 export const changePrivileges: Handler = (call) => {
@@ -32,7 +32,10 @@ export const changePrivileges: Handler = (call) => {
   return null;
 };
 
-/** The path names no enterprise, so the platform cannot tell the two records of a person in two enterprises apart (60023). */
+/**
+ * Returns the employee. The path names no enterprise, so the platform cannot distinguish the two records of a person in two enterprises
+ * (60023).
+ */
 function employeeByGlobalId({ state, parameters }: Call): Employee {
   const [employee, another] = state.employees.by('globalId', parameters['memberGlobalId'] ?? '');
   if (employee === undefined) throw new Refusal('60026');
@@ -48,7 +51,10 @@ function assetToWithdraw(call: Call, employee: Employee, assetNum: string): Asse
   return asset;
 }
 
-/** Section 7.2 has no code of its own for an asset that cannot be assigned. Lent locks are lent (operation 10), not assigned. */
+/**
+ * Returns the asset. Section 7.2 has no code of its own for an asset that cannot be assigned. Lent locks are lent (operation 10), not
+ * assigned.
+ */
 function assetToAssign(call: Call, employee: Employee, assetNum: string): Asset {
   const asset = assetOfEnterprise(call, employee, assetNum);
   const reason =

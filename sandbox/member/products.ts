@@ -6,15 +6,16 @@ import { isUsable } from '../state/time.ts';
 import { lentInstances, nodesOf } from './nodes.ts';
 import { requireBoundUser } from './who.ts';
 
-/** A product instance with the nodes that it has where it is shown. */
+/** A product instance with its nodes in the place where it is shown. */
 interface Held {
   readonly product: ProductInstance;
   readonly nodes: number;
 }
 
 /**
- * Operation 7. For an asset that is lent, what is left of it; for a lent lock also what was moved in, without its packages.
- * @returns `{ productInstanceList, children }`: the products directly on the asset, and the trees of merchandises.
+ * Operation 7 lists the products of an asset. A lent asset shows the rest of its nodes. A lent lock also shows the moved products, without
+ * their packages.
+ * @returns `{ productInstanceList, children }`: the products directly on the asset, and the trees of merchandises
  */
 export const listAssetProducts: Handler = (call) => {
   requireBoundUser(call);
@@ -79,8 +80,9 @@ function merchandiseView(
 }
 
 /**
- * `assetId`, `assetNum` and `licenseType` belong to the asset that shows the product, `assetInsId` to the asset it was bought for; they
- * differ in a lent lock. The interface shows no element of `productExtendInstanceList`; here it has the order's features.
+ * Returns a product as the interface shows it. `assetId`, `assetNum` and `licenseType` belong to the asset that shows the product,
+ * `assetInsId` to the asset for which it was bought; they differ in a lent lock. The interface shows no element of
+ * `productExtendInstanceList`; here it has the order's features.
  */
 function productView(call: Call, asset: Asset, { product, nodes }: Held): Record<string, unknown> {
   const extended = product.features.length > 0;

@@ -3,7 +3,7 @@ import { type Call, wireTime } from '../call.ts';
 import { exactNumber } from '../json.ts';
 import type { Employee, Enterprise } from '../state/records.ts';
 
-/** Section 2.9. */
+/** Returns an employee in the form of section 2.9. */
 export function createdView(call: Call, enterprise: Enterprise, employee: Employee): Record<string, unknown> {
   return {
     id: memberId(call, employee.id),
@@ -22,8 +22,8 @@ export function createdView(call: Call, enterprise: Enterprise, employee: Employ
 }
 
 /**
- * Section 2.10. `assetNums` are the numbers assigned to the employee, `borrowNum` the lent lock that is lent to the employee (the
- * first, where several are) or null.
+ * Returns an employee in the form of section 2.10. `assetNums` are the numbers that are assigned to the employee. `borrowNum` is the lent
+ * lock that is lent to the employee (the first of several), or null.
  */
 export function listView(call: Call, enterprise: Enterprise, employee: Employee): Record<string, unknown> {
   const { state } = call;
@@ -61,7 +61,7 @@ function departmentId(call: Call, employee: Employee): object | string | null {
   return employee.departmentId === null ? null : memberId(call, employee.departmentId);
 }
 
-/** The account with the enterprise's code appended, as the profile says. The name for login does not depend on the profile. */
+/** Returns the account with the enterprise's code appended, as the profile says. The name for login does not depend on the profile. */
 export function shownUserName({ settings }: Call, { suffix }: Enterprise, userName: string): string {
   const { accountSuffix } = settings.profile;
   if (accountSuffix === 'separated' || suffix === '' || !userName.endsWith(suffix)) return userName;

@@ -4,8 +4,8 @@ import { Refusal } from '../errors.ts';
 import type { Employee, Enterprise } from '../state/records.ts';
 
 /**
- * The acting user's enterprise must have a customer (60017), also when the call is about another enterprise; a user who is no employee
- * has none.
+ * Refuses with 60017 if the acting user's enterprise has no customer, even if the call is about another enterprise. A user who is no
+ * employee has no enterprise.
  */
 export function requireBoundUser({ state, username }: Call): void {
   const enterpriseGlobalId = actingEmployee({ state, username })?.enterpriseGlobalId;
@@ -27,12 +27,12 @@ export function requireOwnEnterprise({ state, username, parameters, settings }: 
   if (named !== undefined && named !== null && named !== own) throw new Refusal('60017');
 }
 
-/** The acting user's record; undefined for a user who is no employee. */
+/** Returns the acting user's record. Undefined for a user who is no employee. */
 export function actingEmployee({ state, username }: Pick<Call, 'state' | 'username'>): Employee | undefined {
   return username === null ? undefined : state.employeeByUserName(username);
 }
 
-/** The employee of a path that names the enterprise too (operations 2 to 4); 60002 when not found. */
+/** Returns the employee of a path that also names the enterprise (operations 2 to 4), or refuses with 60002. */
 export function employeeOfPath({ state, parameters }: Call): Employee {
   const employee = state.employees
     .by('globalId', parameters['memberGlobalId'] ?? '')
@@ -41,13 +41,13 @@ export function employeeOfPath({ state, parameters }: Call): Employee {
   return employee;
 }
 
-/** Whether the enterprise has no employee of the path, any more or at all. */
+/** True if the enterprise has no employee of the path, either not any more or never. */
 export function isGone({ state, parameters }: Call): boolean {
   const employees = state.employees.by('globalId', parameters['memberGlobalId'] ?? '');
   return !employees.some(({ enterpriseGlobalId }) => enterpriseGlobalId === parameters['enterpriseGlobalId']);
 }
 
-/** The employee whose account this is; where the profile says so, also one whose account differs in the case of letters. */
+/** Returns the employee with this account. If the profile says so, case is ignored. */
 export function holderOf(
   { state, settings }: Call,
   { globalId, suffix }: Enterprise,

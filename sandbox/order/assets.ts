@@ -7,8 +7,8 @@ import { Fields } from './fields.ts';
 const SHELL_FIELDS = new Set(['size']);
 
 /**
- * Operation 8. `extendCode` keeps the assets, or the properties, of that code, or nothing. An unknown enterprise: 13004, a code of its own, or no
- * asset.
+ * Operation 8 lists assets. `extendCode` keeps the assets, or the properties, of that code, or nothing, as the profile says. For an unknown
+ * enterprise the profile chooses 13004, a code of its own, or no asset.
  */
 export const listAssets: Handler = (call) => {
   const enterpriseGlobalId = call.parameters['enterpriseGlobalId'] ?? '';
@@ -32,7 +32,7 @@ export const listAssets: Handler = (call) => {
     }));
 };
 
-/** Operation 9. Gives out numbers that no asset has. They count as consumed even when no order uses them. */
+/** Operation 9 returns numbers that no asset has. They count as consumed even if no order uses them. */
 export const obtainAssetNums: Handler = ({ body, settings, state }) => {
   const size = new Fields(body, '', SHELL_FIELDS, settings).integer('size');
   const { maxAssetNums } = settings.profile;
@@ -42,7 +42,10 @@ export const obtainAssetNums: Handler = ({ body, settings, state }) => {
   return Array.from({ length: size }, () => state.nextAssetNum(settings.region));
 };
 
-/** Section 2.8. The times inside `assignStatus` are strings there, and null for an asset without an assignment. */
+/**
+ * Returns an asset in the form of section 2.8. The times inside `assignStatus` are strings there, and null for an asset without an
+ * assignment.
+ */
 function assetView(call: Call, asset: Asset): Record<string, unknown> {
   const assignTime = wireTime(call, asset.assignTime);
   return {

@@ -32,7 +32,7 @@ export interface Batch {
 }
 
 export interface Item {
-  /** Its path in the body, for error messages. */
+  /** The path of the item in the body, for error messages. */
   readonly path: string;
   readonly sequence: number;
   readonly orderType: OrderType;
@@ -90,8 +90,8 @@ const EXTENSION_FIELDS = new Set(['extendCode', 'extendValue']);
 const SYNC_MODES = ['sync', 'async'] as const;
 
 /**
- * `isNew` is false for a batch that was accepted before.
- * @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state.
+ * Reads a batch. `isNew` is false for a batch that was accepted before.
+ * @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state
  */
 export function readBatch(call: Call, isNew = true): Batch {
   const { body, query, settings, state } = call;

@@ -3,7 +3,7 @@ import { type Envelope, useSandbox } from '../testing.ts';
 
 const HOUR_MS = 3_600_000;
 
-// An async batch has effect when a test puts the clock forward, and not because the machine was slow.
+// An async batch takes effect when a test moves the clock, and not because the machine was slow.
 const test = useSandbox({ asyncOrderMs: HOUR_MS });
 
 const harbour = { customerId: 'cus-harbour-default' };
@@ -164,7 +164,7 @@ describe('delete_product', () => {
     expect(await nums()).toEqual(['8000001006', '8000001007']);
     await remove('8000001006', [product('draft.pro')], lock);
     expect(await nums()).toEqual([]);
-    // Of another licence type, and of another customer.
+    // One product has another licence type, and one another customer.
     expect(await uris('ast-1008')).toEqual(['draft.pro lic-1008']);
     expect(await uris('ast-1011')).toEqual(['draft.pro lic-1011']);
   });

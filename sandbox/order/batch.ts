@@ -7,7 +7,7 @@ import { type Batch, type Item, readBatch } from './batch-request.ts';
 import { deleteAssets, deleteProducts } from './deletion.ts';
 import { buy } from './purchase.ts';
 
-/** An order with the item that it comes from. */
+/** An order with its item. */
 interface Placed {
   readonly order: LicenseOrder;
   readonly customer: Customer;
@@ -15,10 +15,10 @@ interface Placed {
 }
 
 /**
- * Carries out all items in their order, or none. There is no idempotency: the same `channelOrderId` sent twice places two orders, as
- * the platform may. An `async` batch is checked in the same way and has its orders and customers at once; what it buys or deletes
- * follows after a while.
- * @returns one item of section 2.6 for each order.
+ * Carries out all items in their order, or none. There is no idempotency: the same `channelOrderId` sent twice places two orders, as the
+ * platform may. An `async` batch is checked in the same way and makes its orders and customers at once; its purchases and deletions take
+ * effect later.
+ * @returns one item of section 2.6 for each order
  */
 export const batchOrder: Handler = (call) => {
   const { state, clock, settings, body } = call;
@@ -45,7 +45,7 @@ export const batchOrder: Handler = (call) => {
   }));
 };
 
-/** The id of the item's licence order, or of the first where the whole batch is one. */
+/** Returns the id of the item's licence order, or of the first one if the whole batch is one order. */
 function shownId(
   { settings }: Pick<Call, 'settings'>,
   [first]: readonly Placed[],
@@ -56,7 +56,7 @@ function shownId(
 
 /**
  * Lets every async batch take effect whose time has come, the earliest first, as of that time. A batch that has become impossible, for
- * example since its asset is gone, fails as a whole; an order that was set to `failed` meanwhile is left out.
+ * example because its asset is gone, fails as a whole. An order that was set to `failed` in the meantime is left out.
  */
 export function passTime(world: World): void {
   const { state, clock } = world;
@@ -121,9 +121,9 @@ function takeEffect(call: Call, placed: readonly Placed[]): void {
 }
 
 /**
- * The customer of an item: by `customerId`, else `crmCustomerId`, else the batch's channel with `channelCustomerId`, else the default
+ * Finds the customer of an item: by `customerId`, else `crmCustomerId`, else the batch's channel with `channelCustomerId`, else the default
  * customer of `enterpriseGlobalId`. A `customerId` or `enterpriseGlobalId` that does not exist is refused, as is a customer of another
- * enterprise than the one named; the other two may name a customer that the order creates.
+ * enterprise than the named one. The other two may name a customer that the order creates.
  */
 function findCustomer({ state }: Call, batch: Batch, item: Item): Customer | undefined {
   const { customerId, crmCustomerId, channelCustomerId, enterpriseGlobalId, path } = item;
@@ -157,8 +157,9 @@ function findCustomer({ state }: Call, batch: Batch, item: Item): Customer | und
 }
 
 /**
- * A new purchase may carry the data of a new customer (rule 1): a name and a CRM or channel number. The customer is bound to the named
- * enterprise; without one, a company gets an enterprise of its own with an administrator, and a personal customer gets none.
+ * Makes the customer of an item. A new purchase may contain the data of a new customer (rule 1): a name and a CRM or channel number. The
+ * customer is bound to the named enterprise. Without one, a company gets an enterprise of its own with an administrator, and a personal
+ * customer gets none.
  */
 function makeCustomer(call: Call, batch: Batch, item: Item): Customer {
   const { customerName, crmCustomerId, channelCustomerId, address, passwordMobile, path } = item;

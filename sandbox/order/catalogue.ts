@@ -5,7 +5,7 @@ import { nearestWord } from '../nearest.ts';
 import type { ProductTerms } from '../state/records.ts';
 import type { MerchandiseTerms } from './terms.ts';
 
-/** Those of the seed. Each may also be named by its `gmsPid`. */
+/** The products of the seed. Each may also be named by its `gmsPid`. */
 const URIS = ['draft.pro', 'draft.view', 'cloud.model', 'cloud.render', 'cloud.share', 'survey.field'];
 const CATALOGUE: ReadonlySet<string> = new Set(
   URIS.flatMap((uri) => [uri, `gms-${uri.replaceAll('.', '-')}`]),

@@ -17,9 +17,9 @@ const BIND_FIELDS = new Set([
 const CRM_FIELDS = new Set(['crmCustomerId', 'customerName', 'branchName', 'address']);
 
 /**
- * Operation 1. A channel's customer id is bound once: binding it again under the same names returns the same customer, unchanged, and
- * ignores the rest of the body; under another name of the customer or the enterprise it is refused. `enterpriseName` selects the enterprise of exactly that name, on any channel; where none exists, one is made with an
- * administrator `admin`, and this customer is its default.
+ * Operation 1 binds a channel's customer id once. Binding it again under the same names returns the same customer, unchanged, and ignores
+ * the rest of the body. Under another name of the customer or the enterprise it is refused. `enterpriseName` selects the enterprise of
+ * exactly that name, on any channel. If none exists, one is made with an administrator `admin`, and this customer is its default.
  */
 export const bindCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', BIND_FIELDS, call.settings);
@@ -61,9 +61,9 @@ export const bindCustomer: Handler = (call) => {
 };
 
 /**
- * Operation 2. Makes an enterprise named after the customer, its default customer on the channel `crm`, the industry-information
- * customer on the channel `industry` (both under the CRM number), the administrator `admin` and the matching employee `user`. A CRM
- * number that already has a customer is refused.
+ * Operation 2 makes an enterprise named after the customer, its default customer on the channel `crm`, the industry-information customer on
+ * the channel `industry` (both under the CRM number), the administrator `admin` and the matching employee `user`. A CRM number that already
+ * has a customer is refused.
  */
 export const createEnterprise: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
@@ -101,9 +101,9 @@ export const createEnterprise: Handler = (call) => {
 };
 
 /**
- * Operation 3. The channel's customer with that id leads to its enterprise: `Y` returns the enterprise's default customer, `N` (and an
- * absent value) all of its customers, both only on that channel. Without `channelCustomerId`: every customer of the channel. Nothing
- * found: an empty array.
+ * Operation 3 finds customers. The channel's customer with that id leads to its enterprise: `Y` returns the enterprise's default customer,
+ * `N` (and an absent value) all of its customers, both only on that channel. Without `channelCustomerId` it returns every customer of the
+ * channel. Without a result it returns an empty array.
  */
 export const queryCustomers: Handler = (call) => {
   const channelCode = call.query.get('channelCode') ?? '';
@@ -117,7 +117,10 @@ export const queryCustomers: Handler = (call) => {
     .map((customer) => customerView(call, customer));
 };
 
-/** Operation 4. Changes the given ones of name, branch and address for every customer under the CRM number; the others stay, or end. */
+/**
+ * Operation 4 changes name, branch and address for every customer under the CRM number. An absent branch or address is kept or removed, as
+ * the profile says.
+ */
 export const updateCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
   const crmCustomerId = fields.requiredText('crmCustomerId');
@@ -146,7 +149,7 @@ function customersBeside({ state }: Call, channelCode: string, channelCustomerId
   return named.enterpriseGlobalId === null ? [named] : state.customersOfEnterprise(named.enterpriseGlobalId);
 }
 
-/** Section 2.2. */
+/** Returns a customer in the form of section 2.2. */
 function customerView({ state }: Call, customer: Customer): Record<string, unknown> {
   const { enterpriseGlobalId } = customer;
   const enterprise = enterpriseGlobalId === null ? undefined : state.enterprises.need(enterpriseGlobalId);

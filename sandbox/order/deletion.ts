@@ -1,4 +1,4 @@
-/** Revoking assets and products (section 4.1, rules 2 to 5). */
+/** Revokes assets and products (section 4.1, rules 2 to 5). */
 import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
 import type {
@@ -12,8 +12,8 @@ import { emptyLock, takeRightsBack } from '../state/lending.ts';
 import type { AssetPart, Item, ProductPart } from './batch-request.ts';
 
 /**
- * Revokes assets. With `srcLicenseOrderId` only what came from that order ends, and the asset too when nothing is left on it. Without
- * it, the asset and everything on it end, from all orders.
+ * Revokes assets. With `srcLicenseOrderId`, only the products of that order end, and the asset too if nothing remains on it. Without it,
+ * the asset and everything on it end, from all orders.
  */
 export function deleteAssets(call: Call, customer: Customer, item: Item): void {
   checkSource(call, customer, item);
@@ -33,14 +33,14 @@ export function deleteAssets(call: Call, customer: Customer, item: Item): void {
 }
 
 /**
- * Deletes products of the named assets. Loose: by mnemonic, that is the uri, gmsPid or appKey. Strict: start time, end time and node
- * count must be equal too, and an absent value equals an absent one only. Every match ends; without a match the call is refused.
- * Without `srcLicenseOrderId` the products end on all assets of the customer that have the item's licence type, named or not (rule 5).
- * An asset that holds nothing afterwards ends too.
+ * Deletes products of the named assets. A loose match compares the mnemonic, that is the uri, gmsPid or appKey. A strict match also
+ * compares start time, end time and node count, and an absent value equals an absent one only. Every match ends; without a match the call
+ * is refused. Without `srcLicenseOrderId` the products end on all assets of the customer that have the item's licence type, named or not
+ * (rule 5). An asset that holds nothing afterwards ends too.
  */
 export function deleteProducts(call: Call, customer: Customer, item: Item): void {
   checkSource(call, customer, item);
-  // All are found before the first one ends: two parts may name one product.
+  // All products are found before the first one ends, because two parts may name the same product.
   const gone = new Set(item.assets.flatMap((part) => productsToDelete(call, customer, item, part)));
   const packages = new Set<MerchandiseInstance>();
   if (call.settings.profile.packagesInDeletion === 'taken')
@@ -58,7 +58,7 @@ export function deleteProducts(call: Call, customer: Customer, item: Item): void
     revokeIfEmpty(call, call.state.assets.need(assetId));
 }
 
-/** A package is named by its number alone; what the order says of its content does not narrow the match. */
+/** Finds packages. A package is named by its number alone; its content in the order does not narrow the match. */
 function packagesToDelete(
   call: Call,
   customer: Customer,
@@ -76,7 +76,7 @@ function packagesToDelete(
   });
 }
 
-/** The package and those within it. */
+/** Returns the package and the packages within it. */
 function packagesWithin(call: Call, outer: MerchandiseInstance): MerchandiseInstance[] {
   const inner = call.state.merchandises
     .by('asset', outer.assetId)
@@ -150,7 +150,7 @@ function fromOrder<Instance extends { licenseOrderId: string }>(
   return source === null ? instances : instances.filter(({ licenseOrderId }) => licenseOrderId === source);
 }
 
-/** An asset that holds nothing any more ends. */
+/** Ends an asset that holds nothing any more. */
 export function revokeIfEmpty(call: Call, asset: Asset): void {
   if (isEmpty(call, asset)) revoke(call, asset);
 }

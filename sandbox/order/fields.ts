@@ -1,4 +1,4 @@
-/** Parses a JSON body field by field; every error is 13004 with the field's path. */
+/** Parses a JSON body field by field. Every error is 13004 with the field's path. */
 import { invalid } from '../errors.ts';
 import { isObject } from '../json.ts';
 import type { Settings } from '../options.ts';
@@ -9,7 +9,7 @@ export class Fields {
   readonly #values: Record<string, unknown>;
   readonly #settings: Settings;
 
-  /** `known` lists every field of the interface; others are refused unless `strictFields` is off. */
+  /** `known` lists every field of the interface. Other fields are refused unless `strictFields` is off. */
   constructor(value: unknown, path: string, known: ReadonlySet<string>, settings: Settings) {
     this.path = path;
     this.#settings = settings;
@@ -29,7 +29,7 @@ export class Fields {
     return this.path === '' ? name : `${this.path}.${name}`;
   }
 
-  /** A string, or null where it is absent, null or empty. */
+  /** Reads a string. Null if it is absent, null or empty. */
   text(name: string): string | null {
     const value = this.#values[name];
     if (value === undefined || value === null || value === '') return null;
@@ -43,7 +43,7 @@ export class Fields {
     return value;
   }
 
-  /** One of a list of words; null where it is absent. */
+  /** Reads one of a list of words. Null if it is absent. */
   word<Word extends string>(name: string, words: readonly Word[]): Word | null {
     const value = this.text(name);
     if (value === null) return null;
@@ -59,19 +59,19 @@ export class Fields {
     return value as number;
   }
 
-  /** A long; beyond 2^53 it is a `bigint`. */
+  /** Reads a long. Beyond 2^53 it is a `bigint`. */
   long(name: string): number | bigint | null {
     const value = this.#values[name];
     return typeof value === 'bigint' ? value : this.integer(name);
   }
 
-  /** A long timestamp in the wire's unit, returned in milliseconds. */
+  /** Reads a long timestamp in the wire's unit, and returns milliseconds. */
   time(name: string): number | null {
     const value = this.integer(name);
     return value === null || this.#settings.profile.timestampUnit === 'ms' ? value : value * 1000;
   }
 
-  /** A boolean; false where it is absent. */
+  /** Reads a boolean. False if it is absent. */
   flag(name: string): boolean {
     const value = this.#values[name];
     if (value === undefined || value === null) return false;
@@ -83,7 +83,7 @@ export class Fields {
     return this.#values[name] ?? null;
   }
 
-  /** An array; empty where it is absent or null. */
+  /** Reads an array. Empty if it is absent or null. */
   list(name: string): readonly unknown[] {
     const value = this.#values[name];
     if (value === undefined || value === null) return [];
@@ -91,14 +91,14 @@ export class Fields {
     return value;
   }
 
-  /** An array of objects, each read by `read`. */
+  /** Reads an array of objects, each with `read`. */
   objects<Item>(name: string, known: ReadonlySet<string>, read: (fields: Fields) => Item): Item[] {
     return this.list(name).map((item, place) =>
       read(new Fields(item, `${this.at(name)}[${place}]`, known, this.#settings)),
     );
   }
 
-  /** An array of non-empty strings. */
+  /** Reads an array of non-empty strings. */
   texts(name: string): string[] {
     return this.list(name).map((item, place) => {
       if (typeof item !== 'string' || item === '') {

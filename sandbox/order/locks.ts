@@ -11,10 +11,10 @@ const NOT_FOUND = 2;
 const FAILED = 3;
 const WRONG_TYPE = 4;
 
-/** Disabling a disabled lock changes nothing: a success, or a failure. */
+/** Disables locks. A lock that is disabled already is a success or a failure, as the profile says. */
 export const disableLocks: Handler = (call) => switchLocks(call, true);
 
-/** Enabling an enabled lock changes nothing in the same way. */
+/** Enables locks, by the same rule. */
 export const enableLocks: Handler = (call) => switchLocks(call, false);
 
 function switchLocks(call: Call, locked: boolean): unknown {

@@ -1,4 +1,4 @@
-/** New purchases: they create or extend assets, with their products and merchandise trees (section 4.1, rules 1 and 7). */
+/** New purchases. They create or extend assets, with their products and merchandise trees (section 4.1, rules 1 and 7). */
 import type { Call } from '../call.ts';
 import { invalid } from '../errors.ts';
 import { newAsset } from '../state/creation.ts';
@@ -9,8 +9,8 @@ import { removeProduct, revokeIfEmpty } from './deletion.ts';
 import type { MerchandiseTerms } from './terms.ts';
 
 /**
- * Every number in `assetNos` gets all of the asset's products and merchandises. Without a number, one asset with a generated number is
- * made. An unused number makes an asset too.
+ * Buys assets. Every number in `assetNos` gets all of the item's products and merchandises. Without a number, one asset with a generated
+ * number is made. An unused number makes an asset too.
  */
 export function buy(call: Call, order: LicenseOrder, customer: Customer, item: Item): void {
   const sources = new Set<string>();
@@ -35,7 +35,7 @@ export function buy(call: Call, order: LicenseOrder, customer: Customer, item: I
   for (const assetId of sources) revokeIfEmpty(call, call.state.assets.need(assetId));
 }
 
-/** What all products of an asset have in common, and the assets from which products were taken. */
+/** The common data of all products of an asset, and the assets from which products were taken. */
 interface Purchase {
   readonly call: Call;
   readonly customer: Customer;
@@ -76,8 +76,8 @@ function appearOrGrow(call: Call, customer: Customer, item: Item, part: AssetPar
 }
 
 /**
- * A length of time, of the product or else of the package that holds it, counts from the product's start, or from now, and makes the end
- * where the order names none.
+ * Adds a product. A length of time, of the product or else of the package that holds it, counts from the product's start, or from now. It
+ * determines the end if the order names none.
  */
 function addProduct(
   purchase: Purchase,
@@ -104,7 +104,7 @@ function addProduct(
   });
 }
 
-/** A transfer: one instance of the product leaves the named order, which must belong to this customer or its enterprise. */
+/** Transfers a product: one instance of it leaves the named order, which must belong to this customer or its enterprise. */
 function takeFromOrder({ call, customer, sources }: Purchase, terms: ProductTerms, sourceId: string): void {
   const source = call.state.orders.get(sourceId);
   if (source === undefined || !sameEnterprise(call, source.customerId, customer)) {
@@ -148,7 +148,7 @@ function sameEnterprise({ state }: Call, customerId: string, customer: Customer)
   return enterpriseGlobalId !== null && enterpriseGlobalId === customer.enterpriseGlobalId;
 }
 
-/** The later value of a code wins. */
+/** Merges extensions. The later value of a code wins. */
 function mergeExtensions(old: readonly Extension[], added: readonly Extension[]): Extension[] {
   const codes = new Set(added.map(({ extendCode }) => extendCode));
   return [...old.filter(({ extendCode }) => !codes.has(extendCode)), ...added];

@@ -35,13 +35,13 @@ const FEATURE_FIELDS = new Set(
   'featureCode featureName featureValue featureValueType trial trialEndDate'.split(' '),
 );
 
-/** How deep merchandises may nest; the interface gives no bound. */
+/** The deepest nesting of merchandises. The interface sets no limit. */
 const MAX_DEPTH = 32;
 
 export function readProduct(fields: Fields): ProductTerms {
   const gmsPid = fields.text('gmsPid');
   const appKey = fields.text('appKey');
-  // "productUri: a gmsPid or an appKey": either names the product where the uri is absent.
+  // A gmsPid or an appKey ("productUri: a gmsPid or an appKey") names the product if the uri is absent.
   const productUri = fields.text('productUri') ?? gmsPid ?? appKey;
   if (productUri === null) throw invalid(`${fields.at('productUri')} must not be empty`);
   return {
@@ -92,7 +92,7 @@ function readFeature(fields: Fields): ProductFeature {
   };
 }
 
-/** -1 is a word for "no limit", or no number of nodes. */
+/** Reads a number of nodes. -1 means "no limit", or is no number of nodes, as the profile says. */
 function readConcurrent(fields: Fields): number | null {
   const nodes = fields.integer('limitConcurrent');
   if (nodes !== null && nodes < 0 && fields.profile.negativeLimits === 'refused')
@@ -100,7 +100,7 @@ function readConcurrent(fields: Fields): number | null {
   return nodes;
 }
 
-/** A time, or seconds that fit into an integer of 32 bits. */
+/** Reads a time, or seconds that fit into an integer of 32 bits. */
 function readProductTrialEnd(fields: Fields): number | null {
   if (fields.profile.productTrialEnd === 'time') return fields.time('trialEndDate');
   const seconds = fields.integer('trialEndDate');
@@ -108,7 +108,7 @@ function readProductTrialEnd(fields: Fields): number | null {
   return seconds === null ? null : seconds * 1000;
 }
 
-/** A "date" without a given form (section 2.4): kept as sent. */
+/** Reads a "date" without a given form (section 2.4), which is kept unchanged. */
 function readTrialEnd(fields: Fields): unknown {
   const end = fields.raw('trialEndDate');
   if (end !== null && fields.profile.featureTrialEnd === 'text' && typeof end !== 'string')
@@ -125,7 +125,7 @@ function readTrial(fields: Fields): number | null {
 /** The largest integer of 32 bits. */
 const MAX_INTEGER = 2 ** 31 - 1;
 
-/** `y-m-d`, such as `1-0-0` for a year. */
+/** Reads `y-m-d`, such as `1-0-0` for a year. */
 function readDuration(fields: Fields): string | null {
   const expression = fields.text('timeDurationExpression');
   if (expression !== null && !/^\d{1,4}-\d{1,4}-\d{1,5}$/.test(expression)) {

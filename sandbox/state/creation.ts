@@ -1,10 +1,10 @@
-/** Making enterprises, customers, employees and assets; their ids come from the state's counters. */
+/** Makes enterprises, customers, employees and assets. Their ids come from the state's counters. */
 import type { World } from '../call.ts';
 import type { Asset, Customer, Employee, Enterprise } from './records.ts';
 
-/** Channel of the customers that `createEnterprise` makes from a CRM customer. */
+/** The channel of the customers that `createEnterprise` makes from a CRM customer. */
 export const CRM_CHANNEL = 'crm';
-/** Channel of the industry-information customer that `createEnterprise` makes beside it. */
+/** The channel of the industry-information customer that `createEnterprise` makes in addition. */
 export const INDUSTRY_CHANNEL = 'industry';
 
 type NewEnterprise = Pick<Enterprise, 'name'> & Partial<Enterprise>;
@@ -46,7 +46,7 @@ export function newCustomer({ state, clock }: World, given: NewCustomer): Custom
 
 type NewEmployee = Pick<Employee, 'name'> & Partial<Employee> & { account: string };
 
-/** An employee whose user name is the account with the enterprise's suffix; the password defaults to the seed's. */
+/** Makes an employee whose user name is the account with the enterprise's suffix. The password defaults to the seed's. */
 export function newEmployee(
   { state, clock, settings }: World,
   enterprise: Enterprise,

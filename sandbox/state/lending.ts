@@ -1,8 +1,8 @@
-/** Assignments and lending, and how they end when an employee, an asset or a lent lock ends. */
+/** Assignments and lending, and their ends when an employee, an asset or a lent lock ends. */
 import type { World } from '../call.ts';
 import type { Asset } from './records.ts';
 
-/** Withdraws an asset from its employee; lent rights come back first. */
+/** Withdraws an asset from its employee. Lent rights return first. */
 export function unassign(world: World, asset: Asset): void {
   takeRightsBack(world, asset);
   world.state.assets.change(asset.id, {
@@ -13,7 +13,7 @@ export function unassign(world: World, asset: Asset): void {
   });
 }
 
-/** Takes an asset's rights out of their lent lock; an empty lock is free. */
+/** Moves an asset's rights out of their lent lock. An empty lock is free. */
 export function takeRightsBack({ state, clock }: World, asset: Asset): void {
   const lockId = state.assets.need(asset.id).lentInto;
   if (lockId === null) return;
@@ -24,7 +24,7 @@ export function takeRightsBack({ state, clock }: World, asset: Asset): void {
   }
 }
 
-/** Returns all rights in a lent lock to their assets and frees the lock. Does nothing for an asset that is no lent lock. */
+/** Returns all rights in a lent lock to their assets and frees the lock. It does nothing for an asset that is no lent lock. */
 export function emptyLock({ state, clock }: World, lock: Asset): void {
   const updateTime = clock.now();
   for (const { id } of state.assets.by('lentInto', lock.id))

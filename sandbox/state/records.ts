@@ -1,6 +1,6 @@
 /**
- * The platform's records, as rows. Times are milliseconds since 1970, independent of the wire's unit. Ids are strings, also those that
- * travel as numbers, since they exceed 2^53.
+ * The platform's records, as rows. Times are milliseconds since 1970, independent of the wire's unit. Ids are strings, also those that are
+ * sent as numbers, because they exceed 2^53.
  */
 
 /** Licence types of interface section 2.5. */
@@ -22,7 +22,7 @@ export const LICENSE_TYPES = [
 ] as const;
 export type LicenseType = (typeof LICENSE_TYPES)[number];
 
-/** Deleting from one of these requires `srcLicenseOrderId` (section 4.1, rule 5). */
+/** The types whose deletion requires `srcLicenseOrderId` (section 4.1, rule 5). */
 export const CLOUD_LICENSE_TYPES: ReadonlySet<LicenseType> = new Set([
   'cloud_account',
   'cloud_customer',
@@ -42,22 +42,22 @@ export const CUSTOMER_TYPES = ['personal', 'company'] as const;
 export type CustomerType = (typeof CUSTOMER_TYPES)[number];
 
 export interface Department {
-  /** Digits. */
+  /** An id of digits. */
   readonly id: string;
   readonly name: string;
 }
 
 export interface Enterprise {
   readonly globalId: string;
-  /** Digits; the `enterpriseId` of its employees. */
+  /** The `enterpriseId` of its employees, in digits. */
   readonly enterpriseId: string;
   readonly name: string;
-  /** Appended to every account name, the `@` included; empty for an enterprise that has none (member error 40006). */
+  /** The suffix of every account name, including the `@`. It is empty for an enterprise that has none (member error 40006). */
   readonly suffix: string;
   readonly address: string | null;
-  /** Known by name; there is no operation that makes one. */
+  /** The departments by name. No operation makes one. */
   readonly departments: readonly Department[];
-  /** How many employees it may have while it is a trial account; null when it is not one (member error 60009). */
+  /** The most employees of a trial account. Null if it is none (member error 60009). */
   readonly trialMemberLimit: number | null;
   readonly createTime: number;
   readonly updateTime: number;
@@ -73,7 +73,7 @@ export interface Customer {
   readonly branchName: string | null;
   readonly address: string | null;
   readonly passwordMobile: string | null;
-  /** Null for a personal customer. */
+  /** The enterprise. Null for a personal customer. */
   readonly enterpriseGlobalId: string | null;
   readonly isDefault: boolean;
   readonly createTime: number;
@@ -82,21 +82,21 @@ export interface Customer {
 
 /** A person's record in one enterprise. */
 export interface Employee {
-  /** Digits. */
+  /** An id of digits. */
   readonly id: string;
-  /** The person's id; two records share it where a person is employed by two enterprises (member error 60023). */
+  /** The person's id. Two records share it if a person is employed by two enterprises (member error 60023). */
   readonly globalId: string;
-  /** Digits. */
+  /** The user's id, in digits. */
   readonly userId: string;
   readonly enterpriseGlobalId: string;
-  /** The account with the enterprise's suffix; the name for login. */
+  /** The account with the enterprise's suffix, which is the name for login. */
   readonly userName: string;
   readonly password: string;
-  /** Counts the resets of the password: tokens from before the last one are invalid. */
+  /** The number of password resets. Tokens from before the last one are invalid. */
   readonly passwordVersion: number;
   readonly name: string;
   readonly administrator: boolean;
-  /** Digits. */
+  /** The department's id, in digits. */
   readonly departmentId: string | null;
   readonly departmentName: string | null;
   readonly remark: string | null;
@@ -118,23 +118,23 @@ export interface Asset {
   readonly licenseType: LicenseType;
   readonly customerId: string;
   readonly grantable: boolean;
-  /** 1 = 4th-generation lock, 2 = 5th; null for an asset that is no lock. */
+  /** The chip: 1 = 4th-generation lock, 2 = 5th. Null for an asset that is no lock. */
   readonly keyChipType: number | null;
   readonly locked: boolean;
   readonly freezing: boolean;
   readonly largeCustomer: boolean;
-  /** Disabling and enabling it always fails with status 3. */
+  /** True for a lock whose disabling and enabling always fails with status 3. */
   readonly faulty: boolean;
   readonly transferred: boolean;
   readonly online: boolean;
-  /** The employee it is assigned to, or null. */
+  /** The employee to whom it is assigned, or null. */
   readonly memberGlobalId: string | null;
   readonly assignTime: number | null;
-  /** Whether it is a lent lock (`borrowedUsbKey`). */
+  /** True for a lent lock (`borrowedUsbKey`). */
   readonly lentLock: boolean;
-  /** The employee that a lent lock is lent to, or null. */
+  /** The employee to whom a lent lock is lent, or null. */
   readonly lentToMember: string | null;
-  /** The id of the lent lock that this asset's product rights were moved into, or null. */
+  /** The id of the lent lock that has this asset's product rights, or null. */
   readonly lentInto: string | null;
   readonly extensions: readonly Extension[];
   readonly limitStartTime: number | null;
@@ -153,7 +153,7 @@ export interface ProductFeature {
   readonly trialEndDate: unknown;
 }
 
-/** An order's data of a product; an instance keeps all of it. */
+/** An order's data of a product. An instance keeps all of it. */
 export interface ProductTerms {
   readonly crmProductId: string | null;
   readonly parentCrmProductId: string | null;
@@ -176,7 +176,7 @@ export interface ProductTerms {
   readonly features: readonly ProductFeature[];
 }
 
-/** Where a product or merchandise instance comes from. */
+/** The origin of a product or merchandise instance. */
 export interface Origin {
   readonly customerId: string;
   readonly assetId: string;
@@ -194,7 +194,7 @@ interface InstanceLife {
 }
 
 export interface ProductInstance extends ProductTerms, Origin, InstanceLife {
-  /** The merchandise that holds it, or null when it is directly on the asset. */
+  /** The merchandise that holds it, or null if it is directly on the asset. */
   readonly merchandiseInsId: string | null;
   readonly active: boolean;
 }
@@ -210,11 +210,11 @@ export interface MerchandiseInstance extends Origin, InstanceLife {
   readonly srcLicenseOrderId: string | null;
 }
 
-/** `waiting`: accepted for later, without effect so far; `failed`: it could not take effect when its time came. */
+/** The states of an order. `waiting`: accepted for later, without effect so far. `failed`: it could not take effect when its time came. */
 export const ORDER_STATES = ['done', 'waiting', 'failed'] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 
-/** One licence order: one item of a batch that was accepted. */
+/** One licence order, for one item of an accepted batch. */
 export interface LicenseOrder {
   readonly licenseOrderId: string;
   readonly channelCode: string;
@@ -227,14 +227,14 @@ export interface LicenseOrder {
   readonly syncMode: string;
   readonly appKey: string;
   readonly state: OrderState;
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly failure: string | null;
   readonly createTime: number;
 }
 
 /** The body of an async batch that has no effect yet. */
 export interface WaitingBatch {
-  /** In the order of its items. */
+  /** The licence orders in the order of the items. */
   readonly licenseOrderIds: readonly string[];
   readonly body: unknown;
   readonly appKey: string;
@@ -242,7 +242,7 @@ export interface WaitingBatch {
   readonly waiting: boolean;
 }
 
-/** One batch that was accepted; the same order number placed twice makes two of these. */
+/** One accepted batch. The same order number placed twice makes two of these. */
 export interface Commit {
   readonly channelCode: string;
   readonly channelOrderId: string;

@@ -1,4 +1,4 @@
-/** Which fields a row of each collection has, as the control side and the state file give them. */
+/** The fields of a row of each collection, in the form of the control side and the state file. */
 import {
   listOf,
   objectOf,
@@ -26,7 +26,7 @@ import {
   type ProductInstance,
 } from './records.ts';
 
-/** What a field is when the row leaves it out. */
+/** The value of a field that the row leaves out. */
 export interface Unsaid {
   readonly now: number;
   readonly seedPassword: string;
@@ -34,7 +34,7 @@ export interface Unsaid {
 
 export interface Field<Value> {
   readonly read: Read<Value>;
-  /** Without it the field is required. */
+  /** Returns the value of an absent field. Without this function the field is required. */
   readonly unsaid?: (unsaid: Unsaid) => Value;
 }
 
@@ -52,7 +52,7 @@ export interface Rows {
 export type CollectionName = keyof Rows;
 
 const required = <Value>(read: Read<Value>): Field<Value> => ({ read });
-/** Null where it is left out. */
+/** Makes a field that is null if it is left out. */
 const optional = <Value>(read: Read<Value>): Field<Value | null> => ({
   read: orNull(read),
   unsaid: () => null,
@@ -160,7 +160,7 @@ export const ROW_FIELDS: { readonly [Name in CollectionName]: RowFields<Rows[Nam
     srcLicenseOrderId: reference,
     syncMode: optionally(oneOf(['sync', 'async']), 'sync'),
     appKey: optionally(readText, 'seed'),
-    // Nothing given from outside waits: it would have no items that could take effect.
+    // An order from outside cannot wait, because it would have no items that could take effect.
     state: optionally(oneOf(['done', 'failed']), 'done'),
     failure: text,
     createTime: made,

@@ -13,9 +13,9 @@ interface SeedProduct {
 }
 
 /**
- * An order that bought products on an existing asset. Instance ids derive from the order's id: `prd-<order>-1`, `mer-<order>-suite`;
- * for an order of digits they are digits too. `withSuite` adds a package in a package, each with one product of two nodes: the asset is
- * in online use, and one node is left to lend.
+ * Adds an order that bought products on an existing asset. Instance ids derive from the order's id: `prd-<order>-1`, `mer-<order>-suite`.
+ * For an order of digits they are digits too. `withSuite` adds a package in a package, each with one product of two nodes: the asset is in
+ * online use, and one node is left to lend.
  */
 export function seedOrder(
   world: World,

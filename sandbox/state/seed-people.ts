@@ -7,7 +7,7 @@ export const HARBOUR_DEPARTMENTS = [
   { id: '9007199254741001', name: 'Surveying' },
 ];
 
-/** Petra is employed by two enterprises under one global id, so operation 9 cannot tell which of the two is meant (60023). */
+/** Adds Petra, who is employed by two enterprises under one global id, so operation 9 cannot tell which record is meant (60023). */
 export function seedPetra(world: World, made: { createTime: number; updateTime: number }): void {
   for (const [enterpriseGlobalId, id] of [
     ['ent-harbour', '3006'],
@@ -24,7 +24,7 @@ export function seedPetra(world: World, made: { createTime: number; updateTime: 
   }
 }
 
-/** The fourth company has no customer, so its users are bound to none (60017), and no account suffix (40006). */
+/** Adds the fourth company. It has no customer, so its users are bound to none (60017), and no account suffix (40006). */
 export function seedTidewater(world: World, made: { createTime: number; updateTime: number }): void {
   const tidewater = newEnterprise(world, {
     ...made,

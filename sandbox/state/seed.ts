@@ -1,4 +1,4 @@
-/** The data that every sandbox starts with; README.md has it as a table. */
+/** The initial data of every sandbox. README.md has it as a table. */
 import type { World } from '../call.ts';
 import { newAsset, newCustomer, newEmployee, newEnterprise } from './creation.ts';
 import type { Asset, LicenseType } from './records.ts';
@@ -23,7 +23,7 @@ export function seed(world: World): void {
   seedPetra(world, MADE);
 }
 
-/** The first company, on channel `crm`, with one further customer on `partner`. */
+/** Adds the first company, on channel `crm`, with one further customer on `partner`. */
 function seedHarbour(world: World): void {
   const harbour = newEnterprise(world, {
     ...MADE,
@@ -131,14 +131,14 @@ function seedHarbour(world: World): void {
     { uri: 'draft.view', trial: 1 },
   ]);
   seedOrder(world, 'lic-5002', 'SO-0002', 'ast-1002', [{ uri: 'cloud.model' }], { withSuite: true });
-  // The same product again, from another order: deleting it without srcLicenseOrderId reaches both.
+  // This is the same product again, from another order: deleting it without srcLicenseOrderId reaches both.
   seedOrder(world, 'lic-5003', 'SO-0003', 'ast-1002', [{ uri: 'cloud.model', nodes: 5 }]);
   for (const number of ['1003', '1004', '1005', '1006', '1007', '1008', '1009', '1010', '1011', '1012']) {
     seedOrder(world, `lic-${number}`, `SO-${number}`, `ast-${number}`, [{ uri: 'draft.pro', nodes: 3 }]);
   }
 }
 
-/** The second company, on channel `partner`. */
+/** Adds the second company, on channel `partner`. */
 function seedMeridian(world: World): void {
   const meridian = newEnterprise(world, {
     ...MADE,
@@ -186,7 +186,7 @@ function seedMeridian(world: World): void {
   seedOrder(world, 'lic-6002', 'PO-0002', 'ast-2002', [{ uri: 'cloud.model' }]);
 }
 
-/** The third company, on channel `crm`: every id is all digits and beyond 2^53, for responses that carry ids as numbers. */
+/** Adds the third company, on channel `crm`. Every id is all digits and beyond 2^53, for responses that contain ids as numbers. */
 function seedLongIds(world: World): void {
   const enterprise = newEnterprise(world, {
     ...MADE,
@@ -223,7 +223,7 @@ function seedLongIds(world: World): void {
   seedOrder(world, '9007199254745993', 'SO-4001', '9007199254743993', [{ uri: 'draft.pro' }]);
 }
 
-/** Asset `ast-1001` has the number 8000001001, and so on. */
+/** Adds assets. `ast-1001` has the number 8000001001, and so on. */
 function putAssets(world: World, assets: readonly SeedAsset[]): void {
   for (const [suffix, licenseType, customerId, more] of assets) {
     const known = { id: `ast-${suffix}`, assetNum: `800000${suffix}`, licenseType, customerId };

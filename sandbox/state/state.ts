@@ -1,4 +1,4 @@
-/** All data of the platform, with its look-ups, its id counters and its transactions. */
+/** All data of the platform, with its lookups, its id counters and its transactions. */
 import type {
   Asset,
   Commit,
@@ -13,8 +13,8 @@ import type {
 import { Table, UndoLog } from './table.ts';
 
 /**
- * First ids of each kind. All are odd and beyond 2^53, and count by two: as a double every one of them is off by one, so a test notices
- * at once a reader that uses doubles.
+ * The first ids of each kind. All are odd and beyond 2^53, and count by two. As a double every one of them is off by one, so a test notices
+ * a reader that uses doubles at once.
  */
 const FIRST_ID = {
   licenseOrder: 9_007_199_254_740_993n,
@@ -42,7 +42,7 @@ const TABLE_OF = {
   enterpriseNumber: null,
 } as const;
 
-/** Lower numbers belong to the seed; `obtainAssetNums` and assets without a number count up from here. */
+/** The first generated asset number. Lower numbers belong to the seed; `obtainAssetNums` and assets without a number count up from here. */
 const FIRST_ASSET_SEQUENCE = 500_000_001;
 
 export class State {
@@ -99,12 +99,12 @@ export class State {
   #assetSequence = FIRST_ASSET_SEQUENCE;
   #suffixSequence = 1;
 
-  /** Runs one operation. Either all of its changes stay, or none (when it throws, or when `keep` is false). */
+  /** Runs one operation. Either all of its changes stay, or none (if it throws, or if `keep` is false). */
   transaction<Result>(work: () => Result, keep = true): { result: Result; changed: boolean } {
     return this.#undo.run(work, keep);
   }
 
-  /** The next id that no row has: rows that are given from outside may have any. */
+  /** Returns the next id that no row has, because rows from outside may have any. */
   nextId(kind: IdKind): string {
     const before = this.#counters[kind];
     this.#undo.push(() => {
@@ -122,7 +122,7 @@ export class State {
     return table !== null && this[table].get(id) !== undefined;
   }
 
-  /** The next asset-number digit string (section 2.13): region digit and nine digits counting up, one that is not in use. */
+  /** Returns the next free asset-number digit string (section 2.13): region digit and nine digits that count up. */
   nextAssetNum(region: string): string {
     const before = this.#assetSequence;
     this.#undo.push(() => {
@@ -134,7 +134,7 @@ export class State {
     }
   }
 
-  /** A suffix for the accounts of a new enterprise. */
+  /** Returns a suffix for the accounts of a new enterprise. */
   nextSuffix(): string {
     const before = this.#suffixSequence;
     this.#undo.push(() => {
@@ -163,29 +163,29 @@ export class State {
     return this.customersOfEnterprise(enterpriseGlobalId).find((customer) => customer.isDefault);
   }
 
-  /** The live assets of all of an enterprise's customers. */
+  /** Returns the live assets of all of an enterprise's customers. */
   assetsOfEnterprise(enterpriseGlobalId: string): Asset[] {
     return this.customersOfEnterprise(enterpriseGlobalId).flatMap((customer) =>
       this.assets.by('customer', customer.customerId),
     );
   }
 
-  /** The enterprise that an asset's customer is bound to; null for a personal customer. */
+  /** Returns the enterprise to which an asset's customer is bound. Null for a personal customer. */
   enterpriseOf(asset: Asset): string | null {
     return this.customers.need(asset.customerId).enterpriseGlobalId;
   }
 
-  /** The live asset with this number. */
+  /** Returns the live asset with this number. */
   assetByNum(assetNum: string): Asset | undefined {
     return this.assets.by('assetNum', assetNum)[0];
   }
 
-  /** The employee of this login name. */
+  /** Returns the employee with this login name. */
   employeeByUserName(userName: string): Employee | undefined {
     return this.employees.by('userName', userName)[0];
   }
 
-  /** All of it, for {@link restore}; rows never change, so the copy does not either. */
+  /** Copies the whole state, for {@link restore}. Rows never change, so the copy does not either. */
   copy(): StateCopy {
     return {
       tables: this.#tables.map((table) => table.copy()),
@@ -219,7 +219,7 @@ export class State {
   }
 }
 
-/** What {@link State.copy} returns. */
+/** The result of {@link State.copy}. */
 export interface StateCopy {
   readonly tables: readonly (readonly object[])[];
   readonly commits: readonly Commit[];

@@ -1,6 +1,6 @@
 /** Tables of immutable rows with an undo log: the whole database of the sandbox. */
 
-/** Collects how to undo a transaction. Handlers run without awaiting, so transactions never overlap; one may run inside another. */
+/** Collects the steps that undo a transaction. Handlers run without awaiting, so transactions never overlap; one may run inside another. */
 export class UndoLog {
   #steps: (() => void)[] | null = null;
 
@@ -13,8 +13,8 @@ export class UndoLog {
   }
 
   /**
-   * Runs `work`; undoes everything when it throws, or when `keep` is false.
-   * @returns the work's result, and whether anything it changed stayed changed.
+   * Runs `work`. Undoes everything if it throws, or if `keep` is false.
+   * @returns the work's result, and whether any of its changes stayed
    */
   run<Result>(work: () => Result, keep: boolean): { result: Result; changed: boolean } {
     const outer = this.#steps;
@@ -43,7 +43,7 @@ interface Entry {
 }
 
 /**
- * Rows by key, in order of insertion, through indexes too. No row is ever deleted: an ended record is marked in its row, so tests can
+ * Rows by key, in order of insertion, also through indexes. No row is ever deleted: an ended record is marked in its row, so tests can
  * still see it, and undoing keeps the order.
  */
 export class Table<Row extends object, IndexName extends string = never> {
@@ -73,7 +73,7 @@ export class Table<Row extends object, IndexName extends string = never> {
     return this.#rows.get(key);
   }
 
-  /** The row; a missing one is a bug of the sandbox, not of its caller. */
+  /** Returns the row. A missing one is a bug of the sandbox, not of its caller. */
   need(key: string): Row {
     const row = this.#rows.get(key);
     if (row === undefined) throw new Error(`no row ${key}`);
@@ -84,13 +84,13 @@ export class Table<Row extends object, IndexName extends string = never> {
     return [...this.#rows.values()];
   }
 
-  /** The rows that an index holds under a key. */
+  /** Returns the rows that an index holds under a key. */
   by(index: IndexName, key: string): Row[] {
     const entry = this.#byName[index].get(key);
     return entry === undefined ? [] : Array.from(entry.keys, (rowKey) => this.need(rowKey));
   }
 
-  /** Inserts the row or takes the place of the one with its key. */
+  /** Inserts the row, or replaces the one with its key. */
   put(row: Row): Row {
     const key = this.#keyOf(row);
     const previous = this.#rows.get(key);
@@ -105,12 +105,12 @@ export class Table<Row extends object, IndexName extends string = never> {
     return this.put({ ...this.need(key), ...changes });
   }
 
-  /** The rows, which never change, in order of insertion. */
+  /** Returns the rows, which never change, in order of insertion. */
   copy(): readonly Row[] {
     return this.all().sort((a, b) => this.#ordinal(this.#keyOf(a)) - this.#ordinal(this.#keyOf(b)));
   }
 
-  /** Puts copied rows in place of all. */
+  /** Replaces all rows with copied ones. */
   restore(rows: readonly Row[]): void {
     this.clear();
     for (const row of rows) this.put(row);
@@ -134,7 +134,7 @@ export class Table<Row extends object, IndexName extends string = never> {
     else this.#rows.set(key, row);
   }
 
-  /** A row that returns to an index key, or arrives later than younger rows, takes its place among them. */
+  /** Enters a row under an index key in its place. The row may return to a key, or arrive later than younger rows. */
   #enter(entries: Map<string, Entry>, indexKey: string, key: string): void {
     const ordinal = this.#ordinal(key);
     const entry = entries.get(indexKey);
