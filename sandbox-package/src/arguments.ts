@@ -35,7 +35,7 @@ export interface Arguments {
   readonly has: Readonly<Record<'sandbox-only' | 'json' | 'log' | 'stdin' | 'help' | 'version', boolean>>;
 }
 
-/** @throws Refusal for what is no option, and for a value that cannot be. */
+/** @throws Refusal for an unknown option, and for an invalid value */
 export function readArguments(given: readonly string[]): Arguments {
   const values = parsed(given);
   const port = integer('--port', values.port, 65_535) ?? 0;

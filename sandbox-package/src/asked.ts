@@ -1,4 +1,4 @@
-/** What `startGateway()` of the client asks for beside the command's options: a line of JSON on standard input. */
+/** The request of the client's `startGateway()` in addition to the command's options: a line of JSON on standard input. */
 import { parseJson } from '../../sandbox/json.ts';
 import { Refusal } from './refusal.ts';
 
@@ -7,14 +7,14 @@ const FIELDS = ['caller', 'users', 'environment', 'state'] as const satisfies re
 export interface Asked {
   /** An entry of the callers file without its keys. */
   readonly caller?: object;
-  /** Names of logins by their alias. */
+  /** The login names by their alias. */
   readonly users?: Readonly<Record<string, string>>;
   /** Variables of the gateway. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly state?: unknown;
 }
 
-/** `ended` is called when the input ends, as it does when the process that asks has gone. */
+/** Reads the request. `ended` is called when the input ends, as it does when the requesting process is gone. */
 export async function readAsked(ended: () => void): Promise<Asked> {
   const line = await new Promise<string>((resolve, reject) => {
     let text = '';
@@ -40,7 +40,7 @@ function parsed(line: string): Asked {
     const value = parseJson(line);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Refused below.
+    // The text is refused below.
   }
   throw refusal();
 }

@@ -1,6 +1,6 @@
 /**
- * Loaded into the gateway of this package before the gateway itself: its clock is moved by the process that started it, as far as that of
- * the emulated platform. It is no part of the gateway's own build.
+ * Runs in the gateway of this package before the gateway itself. The process that started the gateway moves its clock as far as that of the
+ * emulated platform. It is no part of the gateway's own build.
  */
 import { moveClock } from './moved-clock.ts';
 
@@ -8,5 +8,5 @@ process.on('message', (message: { readonly aheadMs: number }) => {
   moveClock(message.aheadMs);
   process.send?.(message);
 });
-// The gateway ends although it could still be told.
+// The gateway may end although the channel is still open.
 process.channel?.unref();

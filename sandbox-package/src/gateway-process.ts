@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Refusal } from './refusal.ts';
 
-/** Beside the bundle of this program: what the gateway's image has. */
+/** The gateway's bundle, which lies next to that of this program and has the content of the image. */
 const GATEWAY = fileURLToPath(new URL('./gateway/dist/bundle/gateway.js', import.meta.url));
 const FOLLOW_CLOCK = new URL('./follow-clock.js', import.meta.url).href;
 const READY_WITHIN_MS = 60_000;
 const LISTENING = /^.*"event":"listening".*$/m;
 
-/** The gateway as a process of its own. */
+/** Runs the gateway as a separate process. */
 export class GatewayProcess {
   readonly #child: ChildProcess;
   /** The code of its exit, or the signal that ended it. */
@@ -20,13 +20,13 @@ export class GatewayProcess {
   #isReady = false;
   #moved: Promise<unknown> = Promise.resolve();
 
-  /** `log` gets its log lines. */
+  /** `log` receives its log lines. */
   constructor(environment: Readonly<Record<string, string>>, log?: NodeJS.WritableStream) {
     this.#child = spawn(process.execPath, ['--import', FOLLOW_CLOCK, GATEWAY], {
-      // Only the variables named here: it must not use a real platform's settings.
+      // The process gets only these variables, because it must not use a real platform's settings.
       env: { PATH: process.env['PATH'] ?? '', ...environment },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // A process group of its own, so that it gets Ctrl-C once, from here.
+      // The process has its own group, so that it gets Ctrl-C once, from here.
       detached: true,
     });
     this.#gone = once(this.#child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
@@ -34,7 +34,7 @@ export class GatewayProcess {
     this.#keep(this.#child.stderr, this.#complaints, log);
   }
 
-  /** Resolves with its ports once it listens. `gone` is called if it ends later without being told to. */
+  /** Resolves with its ports once it listens. `gone` is called if it ends later without a request. */
   async ready(gone: (why: string) => void): Promise<{ port: number; managementPort: number }> {
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), READY_WITHIN_MS);
     const line = await Promise.race([this.#listening(), this.#gone]);
@@ -49,7 +49,7 @@ export class GatewayProcess {
 
   /** Moves its clock. Resolves when the clock has moved, or the gateway has ended. */
   async moveClock(aheadMs: number): Promise<void> {
-    // One after the other: each reply is to the last message.
+    // The messages are sent one after the other, because each reply belongs to the last message.
     this.#moved = this.#moved.then(() => {
       if (!this.#child.connected) return undefined;
       this.#child.send({ aheadMs });
@@ -65,7 +65,10 @@ export class GatewayProcess {
     await this.#gone;
   }
 
-  /** What comes once it is ready is read and dropped, so that the process is not held up. */
+  /**
+   * Keeps the output until the process is ready. Later output goes to `log` only. It is read in any case, so that the process does not
+   * stall.
+   */
   #keep(stream: Readable | null, texts: string[], log: NodeJS.WritableStream | undefined): void {
     stream?.setEncoding('utf8').on('data', (text: string) => {
       if (!this.#isReady) texts.push(text);
@@ -82,7 +85,7 @@ export class GatewayProcess {
     });
   }
 
-  /** What it complained about, without stacks; else its last words. */
+  /** Returns its complaints without stacks, or else its last words. */
   #why(): string {
     const complaint = this.#complaints.join('').replaceAll(/^\s+at .*\n?/gm, '');
     return (complaint || this.#log.join('').slice(-1_000)).trim() || 'it printed nothing.';

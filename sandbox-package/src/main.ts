@@ -1,4 +1,4 @@
-/** `npx @licensing-gateway/sandbox`: the emulated platform in this process, and the gateway in front of it in one of its own. */
+/** `npx @licensing-gateway/sandbox` runs the emulated platform in this process, and the gateway in front of it in a separate one. */
 import { readFileSync } from 'node:fs';
 import { type Arguments, DEFAULT_USER, HELP, readArguments } from './arguments.ts';
 import { type Asked, readAsked } from './asked.ts';
@@ -11,13 +11,13 @@ import { newSetting } from './setting.ts';
 
 const PARENT_CHECK_MS = 250;
 
-/** What has to end, the first last: the gateway before the platform, so that its requests in flight can still finish. */
+/** The steps of the end, in reverse order. The gateway ends before the platform, so that its requests in flight can still finish. */
 const toEnd: (() => void | Promise<void>)[] = [];
 let ending: Promise<never> | undefined;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
 
-// npm and npx pass SIGTERM to their shell, which ends alone: this process would go on.
+// npm and npx pass SIGTERM to their shell, which ends alone, and this process would go on.
 const shell = process.ppid;
 if (process.env['npm_lifecycle_event'] !== undefined)
   setInterval(() => process.ppid !== shell && void end(0), PARENT_CHECK_MS).unref();
@@ -35,7 +35,7 @@ async function assertFree(option: string, port: number, host: string): Promise<v
   if (fault !== undefined) throw new Refusal(portRefusal(option, port, fault));
 }
 
-/** A user who was asked for must be there; the usual one need not be in a state of one's own. */
+/** Checks that a requested user exists. The default user may be missing from a custom state. */
 function assertKnown(platform: RunningPlatform, { user, state }: Arguments): void {
   if (user !== DEFAULT_USER && !platform.canLogIn(user))
     throw new Refusal(`--user ${user} is no member in ${state ?? 'the seed'} who can log in.`);
@@ -57,7 +57,7 @@ async function start(
   const { caller, users = { default: user } } = asked;
   const setting = newSetting(platform, { name: 'test', ...caller }, users);
   toEnd.push(() => setting.remove());
-  // What the sandbox may sell is no reading of the interface.
+  // The catalogue of the sandbox is no reading of the interface.
   const { products: _, ...readings } = profile;
   const environment = {
     ...{ HOST: host, PORT: String(port), MANAGEMENT_PORT: '0', DOCS: 'on', CACHE_TTL_MS: '0' },
@@ -104,7 +104,7 @@ try {
       : readableLines(started, given, platform.canLogIn(given.user)),
   );
 } catch (error) {
-  // What was told to end while it started has no reason to complain.
+  // A process that was ended while it started has no reason to complain.
   if (ending !== undefined) await ending;
   const { name, message } = error as Error;
   process.stderr.write(`${error instanceof Refusal ? message : `${name}: ${message}`}\n`);

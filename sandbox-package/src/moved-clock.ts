@@ -1,7 +1,7 @@
 const machine = Date.now;
 const uptime = performance.now.bind(performance);
 let ahead = 0;
-/** How long a process has been running never falls, and grows by each move ahead. */
+/** The uptime of the process. It never decreases, and grows with each move ahead. */
 let passed = 0;
 
 /** Moves the clock of this process, so that it is this far ahead of the machine's. */

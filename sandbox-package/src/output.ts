@@ -1,6 +1,6 @@
 import type { Arguments } from './arguments.ts';
 
-/** What runs, as `--json` prints it. Without a gateway there is only the sandbox. */
+/** The running servers as `--json` prints them. Without a gateway there is only the sandbox. */
 export interface Started {
   readonly url?: string;
   readonly apiKey?: string;
@@ -41,7 +41,7 @@ export function readableLines(
     ['Seed', sandbox.seed],
   ];
   const shown = all.map(([name, value]) => `  ${String(name).padEnd(12)}${value}\n`).join('');
-  // The seed has this enterprise, a state of one's own may not.
+  // The seed has this enterprise, but a custom state may not.
   const example =
     url === undefined || state !== undefined
       ? ''

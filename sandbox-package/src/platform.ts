@@ -11,7 +11,7 @@ import type { Platform } from './setting.ts';
 
 export interface RunningPlatform extends Platform {
   readonly sandbox: RunningSandbox;
-  /** Whether a member with this login name is there. */
+  /** True if a member with this login name exists. */
   canLogIn(user: string): boolean;
 }
 
@@ -48,7 +48,7 @@ export async function startPlatform(
   return { sandbox, url: onThisMachine(sandbox.url), appKey, appSecret, password, canLogIn };
 }
 
-/** The readings of the profile, whose file is that of the gateway or has the values alone. */
+/** Reads the readings of the profile. The file is the gateway's, or has the values alone. */
 export function readProfile(file: string | undefined): Promise<Partial<Profile>> {
   return named(`--profile ${file}`, () =>
     file === undefined ? {} : checkedProfile(readJson('--profile', file), 'profile'),
@@ -63,7 +63,7 @@ function readJson(option: string, file: string): unknown {
   }
 }
 
-/** Says of a fault in which part of which document it is. */
+/** Adds to a fault the document and the part of it that has the fault. */
 async function named<T>(document: string, act: () => T | Promise<T>): Promise<T> {
   try {
     return await act();
@@ -76,12 +76,12 @@ async function named<T>(document: string, act: () => T | Promise<T>): Promise<T>
   }
 }
 
-/** The JSON pointer of `state.assets[0].id`, whose first word is the whole document. */
+/** Returns the JSON pointer of `state.assets[0].id`, whose first word is the whole document. */
 function pointerOf(field: string): string {
   return field.replace(/^\w+/, '').replaceAll(/[.[]/g, '/').replaceAll(']', '');
 }
 
-/** Where it listens on every address, this is the one that a reader of the output can call. */
+/** Returns an address that a reader of the output can call, if the server listens on every address. */
 function onThisMachine(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:');
 }

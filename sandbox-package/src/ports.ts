@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Why nothing can listen on this port, or undefined. Asked before anything starts: another server on the port would respond in place of
- * ours.
+ * Returns why no server can listen on this port, or undefined. It runs before any server starts, because another server on the port would
+ * respond in place of ours.
  */
 export async function faultOfPort(port: number, host = '127.0.0.1'): Promise<string | undefined> {
   const server = createServer();
@@ -18,7 +18,7 @@ export async function faultOfPort(port: number, host = '127.0.0.1'): Promise<str
   return undefined;
 }
 
-/** What an error of `listen` means. */
+/** Describes an error of `listen`. */
 export function faultOfListening(error: unknown): string {
   return (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'is in use' : 'cannot be listened on';
 }

@@ -1,4 +1,4 @@
-/** What a gateway in front of a sandbox needs to know: one caller with a new API key, the users of the platform, and where it is. */
+/** The settings of a gateway in front of a sandbox: one caller with a new API key, the users of the platform, and its address. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,18 +6,18 @@ import { scopes } from '../../src/request/scopes.ts';
 import { newApiKey } from '../../src/caller/api-key.ts';
 import { Refusal } from './refusal.ts';
 
-/** How the gateway gets to the platform. */
+/** The address and credentials of the platform. */
 export interface Platform {
   readonly url: string;
   readonly appKey: string;
   readonly appSecret: string;
-  /** Of every user. */
+  /** The password of every user. */
   readonly password: string;
 }
 
 export interface Setting {
   readonly apiKey: string;
-  /** Of the gateway. */
+  /** The variables of the gateway. */
   readonly environment: Readonly<Record<string, string>>;
   /** Writes a further file for the gateway, and returns its path. */
   write(name: string, content: object): string;
@@ -25,7 +25,7 @@ export interface Setting {
   remove(): void;
 }
 
-/** `caller` is an entry of the callers file without its keys, `users` are names of logins by their alias. */
+/** `caller` is an entry of the callers file without its keys. `users` are login names by their alias. */
 export function newSetting(
   platform: Platform,
   caller: object,
@@ -59,7 +59,7 @@ export function newSetting(
   };
 }
 
-/** The gateway reads its callers and users from files, so there must be a place for them. */
+/** Makes a folder for the files of callers and users, which the gateway reads. */
 function newFolder(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'licensing-gateway-'));
