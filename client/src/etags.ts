@@ -3,12 +3,12 @@ import { isObject } from './is-object.ts';
 interface Known {
   readonly etag: string;
   readonly length: number;
-  /** The text, until it is asked for once: most reads are never the same again, and a text costs nothing to keep. */
+  /** The text, until its first use. Most reads are never unchanged, and keeping a text costs nothing. */
   text: string | undefined;
   value: object | undefined;
 }
 
-/** The latest reads with their ETags, so that an unchanged one is a 304 without a body. Bounded by the length of their texts. */
+/** The latest reads with their ETags, so that an unchanged one is a 304 without a body. The length of their texts is limited. */
 export class Etags {
   readonly #known = new Map<string, Known>();
   readonly #room: number;
@@ -22,11 +22,11 @@ export class Etags {
     return this.#known.get(key)?.etag;
   }
 
-  /** The unchanged content, frozen, since every later caller gets the same object. */
+  /** Returns the unchanged content, frozen, because every later caller gets the same object. */
   value(key: string): object | undefined {
     const known = this.#known.get(key);
     if (!known) return undefined;
-    // The map keeps the order of insertion: the first is the one that was not used for longest.
+    // The map keeps the order of insertion, so its first entry is the least recently used.
     this.#known.delete(key);
     this.#known.set(key, known);
     if (known.text !== undefined) known.value = frozen(JSON.parse(known.text) as object);

@@ -8,32 +8,34 @@ import { GatewayUnreachable, Problem, problemBodyOf } from './problem.ts';
 import { addTrace } from './trace.ts';
 
 export interface LicensingOptions {
-  /** Where the gateway is, such as `https://licensing.internal`; a path is kept. By default the variable `LICENSING_URL`. */
+  /** The address of the gateway, such as `https://licensing.internal`. A path is kept. The default is the variable `LICENSING_URL`. */
   readonly baseUrl?: string | URL | undefined;
-  /** The key that the gateway's operator gave out; or `token`. By default the variable `LICENSING_API_KEY`. */
+  /** The key that the gateway's operator gave out, unless you use `token`. The default is the variable `LICENSING_API_KEY`. */
   readonly apiKey?: string | undefined;
-  /** A JWT of the issuer that the gateway knows. It is asked for with every request, so keep it until it is about to end. */
+  /**
+   * Returns a JWT of the issuer that the gateway knows. The client calls it for every request, so keep the JWT until it is about to end.
+   */
   readonly token?: (() => string | Promise<string>) | undefined;
-  /** Time for all attempts of a call. By default 60 s: the gateway itself gives an order 30 s. */
+  /** The time for all attempts of a call. The default is 60 s: the gateway itself gives an order 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** 1 to 3 requests for a call. By default 3. */
+  /** The most requests for a call, 1 to 3. The default is 3. */
   readonly attempts?: number | undefined;
-  /** In place of the global one: for a proxy, or for tests. */
+  /** Replaces the global `fetch`, for a proxy or for tests. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** How many characters of reads are kept to be asked for with `If-None-Match`. By default 4 million; 0 for none. */
+  /** The most characters of reads that are kept for `If-None-Match`. The default is 4 million. 0 keeps none. */
   readonly keepReads?: number | undefined;
-  /** For tests: 0 to below 1. */
+  /** Returns a number from 0 to below 1, for tests. */
   readonly random?: (() => number) | undefined;
 }
 
-/** What came with a result. */
+/** The facts of the response that had a result. */
 export interface ResponseFacts {
   readonly status: number;
   readonly requestId: string;
   readonly etag: string | undefined;
-  /** Seconds that it was in the gateway's read cache. */
+  /** The seconds that the result was in the gateway's read cache. */
   readonly age: number | undefined;
-  /** It is the result of an earlier request with the same number or key; nothing was sent to the platform now. */
+  /** True if it is the result of an earlier request with the same number or key. Nothing was sent to the platform now. */
   readonly replayed: boolean;
   readonly attempts: number;
 }
@@ -41,18 +43,18 @@ export interface ResponseFacts {
 type Failure = Problem | GatewayUnreachable;
 
 const DEADLINE_MS = 60_000;
-/** A timer of more would end at once. */
+/** The longest time of a timer. A longer one would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_ATTEMPTS = 3;
 const KEPT_CHARACTERS = 4_000_000;
-/** Full jitter: a wait is drawn from nothing to this, doubled with each attempt. */
+/** The longest first wait, which doubles with each attempt. Each wait is drawn between 0 and this (full jitter). */
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
 
-/** What came with the results, as it came: most callers never ask. */
+/** The unread facts of each result, because most callers never ask for them. */
 const came = new WeakMap<object, { response: Response; requestId: string; attempts: number }>();
 
-/** What came with a result of this client: status, request id, ETag. Undefined for what is no such result. */
+/** Returns the facts of a result of this client: status, request id, ETag. Undefined for any other object. */
 export function responseOf(result: object): ResponseFacts | undefined {
   const known = came.get(result);
   if (!known) return undefined;
@@ -68,7 +70,7 @@ export function responseOf(result: object): ResponseFacts | undefined {
   };
 }
 
-/** Makes the calls: one request after the other until there is a result, or an error that says what is known. */
+/** Makes the calls: one request after the other until there is a result, or an error with the known facts. */
 export class Exchange {
   readonly #base: string;
   /** Host and port, for messages. */
@@ -124,9 +126,9 @@ export class Exchange {
 
   async #attempts(prepared: Prepared, signal: AbortSignal, deadline: number): Promise<unknown> {
     const { operation } = prepared;
-    // A stream can be read once.
+    // A stream can be read only once.
     const most = prepared.isStream ? 1 : (this.#options.attempts ?? MAX_ATTEMPTS);
-    // Whether an earlier attempt of this write may have been carried out.
+    // True if an earlier attempt of this write may have been carried out.
     let inDoubt = false;
     for (let attempt = 1; ; attempt++) {
       const done = await this.#once(prepared, signal, { attempt, inDoubt });
@@ -135,14 +137,14 @@ export class Exchange {
       const wait = this.#waitBefore(attempt, done instanceof Problem ? done.retryAfterMs : undefined);
       if (performance.now() + wait >= deadline) throw done;
       await paused(wait, signal).catch((reason: unknown) => {
-        // Time runs out: the failure is what is known.
+        // The time has run out, and the last failure is all that is known.
         throw reason === TIMED_OUT ? done : reason;
       });
       inDoubt ||= operation.method !== 'GET' && mayHaveHappened(done);
     }
   }
 
-  /** One request. Resolves to the result, or to the failure; rejects where the caller ended it. */
+  /** Makes one request. Resolves to the result, or to the failure. Rejects if the caller ended it. */
   async #once(
     prepared: Prepared,
     signal: AbortSignal,
@@ -197,7 +199,7 @@ export class Exchange {
     }
     const { status } = response;
     const facts = { response, requestId, attempts: attempt };
-    // Another call may have taken its place meanwhile: then it is the newer content.
+    // Another call may have replaced the content in the meantime by newer content.
     const unchanged = status === 304 ? this.#etags.value(key) : undefined;
     if (unchanged) {
       came.set(unchanged, facts);
@@ -218,7 +220,7 @@ export class Exchange {
         sent: true,
         status,
       });
-    // An attempt of which nothing came says nothing about the one before it; a refusal by the platform is about the order itself.
+    // An attempt without an effect does not settle the attempt before it. A refusal by the platform concerns the order itself.
     const isOpen = inDoubt && problem.outcome === 'not_processed' && problem.code !== 'upstream-rejected';
     return new Problem(isOpen ? { ...problem, outcome: 'unknown' } : problem, call, {
       retryAfterMs: retryAfterOf(response.headers.get('retry-after')),
@@ -244,7 +246,7 @@ export class Exchange {
   }
 }
 
-/** Where the value of an option comes from, and the value: of the option, or of the variable of the environment. */
+/** Returns the source of an option's value, and the value: from the option, or from the variable of the environment. */
 function optionOf(
   option: string,
   value: string | URL | undefined,
@@ -259,7 +261,7 @@ function optionOf(
 
 const TIMED_OUT = Symbol('timed out');
 
-/** What the gateway calls retryable, what was never sent, and what the gateway itself runs once. */
+/** True for a failure that the gateway calls retryable, for a call that was never sent, and for one that the gateway itself runs once. */
 function mayRepeat(failure: Failure, { guarded }: Operation): boolean {
   if (failure instanceof Problem) return failure.retryable;
   if (failure.timedOut) return false;
@@ -279,7 +281,7 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/** Seconds, or a date (RFC 9110). */
+/** Reads seconds, or a date (RFC 9110). */
 function retryAfterOf(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();

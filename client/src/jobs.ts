@@ -20,7 +20,7 @@ export type Rows = Payload['body'];
 export type RowFormat = 'csv' | 'ndjson';
 
 export interface ImportOptions extends CallOptions {
-  /** Of the rows. By default `csv`. */
+  /** The format of the rows. The default is `csv`. */
   readonly format?: RowFormat | undefined;
 }
 
@@ -28,16 +28,19 @@ export interface EventsInput extends Omit<WatchEventsInput, 'type'> {
   readonly types?: readonly Event['type'][] | undefined;
 }
 
-/** Where the gateway does not say how long, a lost watch is taken up again after a time up to this. */
+/** The longest wait before a lost watch is restored, if the gateway does not name a time. */
 const WAIT_MS = 2_000;
-/** A stream without an answer for so long is told once, where nobody listens to its retries: something in between may hold it back. */
+/**
+ * The time without an answer after which a stream is reported once, if no function receives its retries. A server in between may hold it
+ * back.
+ */
 const QUIET_MS = 30_000;
-/** Far more than the gateway writes: a row has its account and a message, an event one job. */
+/** The longest line, which is far more than the gateway writes: a row has its account and a message, an event one job. */
 const MAX_LINE = 1_000_000;
 const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 const ENDED = new Set(['succeeded', 'completed', 'cancelled', 'failed']);
 
-/** A job of the gateway, which goes on without this process: `for await (const progress of job)` watches it. */
+/** A job of the gateway, which goes on without this process. `for await (const progress of job)` watches it. */
 export class ImportJob implements AsyncIterable<Job> {
   readonly jobId: string;
   readonly #calls: StreamCalls;
@@ -49,7 +52,10 @@ export class ImportJob implements AsyncIterable<Job> {
     this.#options = options;
   }
 
-  /** How far the job is, at least each second while it changes, up to its end. A lost connection is taken up where it was. */
+  /**
+   * Yields the progress of the job, at least each second while it changes, up to its end. A lost connection is restored, and the watch
+   * continues.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<Job, void, undefined> {
     const watched = this.#calls.watch('watchJob', { jobId: this.jobId }, undefined, this.#options);
     for await (const data of watched) {
@@ -59,7 +65,7 @@ export class ImportJob implements AsyncIterable<Job> {
     }
   }
 
-  /** The job at its end. */
+  /** Resolves to the job at its end. */
   async done(): Promise<Job> {
     let last: Job | undefined;
     for await (const job of this) last = job;
@@ -67,14 +73,14 @@ export class ImportJob implements AsyncIterable<Job> {
     return last;
   }
 
-  /** What became of each row, or of those with one status. */
+  /** Yields the result of each row, or of the rows with one status. */
   async *rows(status?: GetJobRowsInput['status']): AsyncGenerator<JobRow, void, undefined> {
     const input = { jobId: this.jobId, ...(status !== undefined && { status }) };
     const { body } = await this.#calls.open('getJobRows', input, { accept: TYPES.ndjson });
     for await (const line of lines(body)) {
       if (line === '') continue;
       const row = JSON.parse(line) as JobRow | { problem: object };
-      // The last line of rows that are not whole: the connection breaks off after it.
+      // This is the last line of incomplete rows, after which the connection breaks off.
       if (!('problem' in row)) yield row;
     }
   }
@@ -83,7 +89,7 @@ export class ImportJob implements AsyncIterable<Job> {
     return this.rows('failed');
   }
 
-  /** A new job of the rows that failed. The gateway has their passwords no more, so they are given again. */
+  /** Starts a new job of the failed rows. The gateway no longer has their passwords, so you pass the rows again. */
   async retry(rows: Rows, { format = 'csv', ...options }: ImportOptions = {}): Promise<ImportJob> {
     const payload = { body: rows, type: TYPES[format] };
     const job = (await this.#calls.send('retryJob', { jobId: this.jobId }, payload, options)) as Job;
@@ -91,7 +97,7 @@ export class ImportJob implements AsyncIterable<Job> {
   }
 }
 
-/** The operations that carry files and events. */
+/** The operations that transfer files and events. */
 export class StreamCalls {
   readonly #exchange: Exchange;
   readonly #acting: Acting;
@@ -131,14 +137,17 @@ export class StreamCalls {
     return (await this.open('exportMembers', input, { accept: TYPES[format], ...options })).body;
   }
 
-  /** The events of the gateway from now on, or after `after`. A lost connection is taken up where it was, so each comes once. */
+  /**
+   * Yields the events of the gateway from now on, or after `after`. After a lost connection it continues where it was, so each event comes
+   * once.
+   */
   async *events({ after, types, ...input }: EventsInput = {}, options: EventsOptions = {}): Walk<Event> {
     const query = { ...input, ...(types && { type: types }) };
     for await (const data of this.watch('watchEvents', query, after, options))
       yield JSON.parse(data) as Event;
   }
 
-  /** The data of server-sent events, without an end of its own. */
+  /** Yields the data of server-sent events. It has no end of its own. */
   async *watch(
     id: 'watchJob' | 'watchEvents',
     input: object,
@@ -206,7 +215,7 @@ export class StreamCalls {
   }
 }
 
-/** Warns on the console, unless it is cleared before, that a stream has no answer. */
+/** Warns on the console that a stream has no answer, unless it is cleared before. */
 function warnWhenQuiet(id: string, why: () => string): ReturnType<typeof setTimeout> {
   return setTimeout(() => {
     console.warn(
@@ -219,12 +228,12 @@ function isForNow(error: unknown): error is Error {
   return isProblem(error) ? error.retryable : isGatewayUnreachable(error) || isLost(error);
 }
 
-/** A stream that breaks off rejects with a TypeError, of whichever realm. */
+/** True for a stream that breaks off. It rejects with a TypeError of any realm. */
 function isLost(error: unknown): boolean {
   return (error as { name?: unknown } | null)?.name === 'TypeError';
 }
 
-/** The lines of a text, each of at most {@link MAX_LINE} characters. What was read before is not read again with each chunk. */
+/** Yields the lines of a text, each of at most {@link MAX_LINE} characters. It searches only the new part with each chunk. */
 async function* lines(
   body: ReadableStream<Uint8Array>,
   signal?: AbortSignal,
@@ -256,12 +265,12 @@ async function* lines(
     }
   } finally {
     signal?.removeEventListener('abort', end);
-    // Ends the request where the caller stopped reading.
+    // The request ends if the caller stopped reading.
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/** Server-sent events: their data, and places without data; what is cut off is none. */
+/** Yields the data of server-sent events, and the places without data. An event that is cut off is dropped. */
 async function* events(
   body: ReadableStream<Uint8Array>,
   signal?: AbortSignal,

@@ -31,23 +31,23 @@ interface Page {
 }
 
 export interface Orders extends OrdersMethods {
-  /** Places the order, and looks at its record until it is settled. Never sends it twice. */
+  /** Places the order, and reads its record until it is settled. It never sends the order twice. */
   placeAndWait(order: PlaceOrderInput, options?: WaitOptions): Promise<OrderRecord>;
 }
 
 export interface Members extends MembersMethods, Pick<StreamCalls, 'import' | 'previewImport' | 'export'> {}
 
 export interface Events extends EventsMethods {
-  /** Every event from now on, or after the cursor `after`, without an end; each once, also where the connection is lost. */
+  /** Yields every event from now on, or after the cursor `after`, without an end. Each event comes once, even if the connection is lost. */
   each(input?: EventsInput, options?: EventsOptions): Walk<Event>;
 }
 
 export interface Jobs extends JobsMethods {
-  /** A job that runs already, also one of another process. The options are of its watch. */
+  /** Returns a job that runs already, even one of another process. The options are those of its watch. */
   follow(jobId: string, options?: EventsOptions): ImportJob;
 }
 
-/** The groups of methods, made of the table of operations. */
+/** Makes the groups of methods of the table of operations. */
 function groupsOf(call: Call): Groups {
   const groups: Record<string, Record<string, unknown>> = {};
   for (const [id, operation] of Object.entries(operations)) {
@@ -66,12 +66,12 @@ function groupsOf(call: Call): Groups {
   return groups as unknown as Groups;
 }
 
-/** The name of the dry run of a method. */
+/** Returns the name of a method's dry run. */
 function previewOf(name: string): string {
   return `preview${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
 
-/** A base that has the groups as fields, without a line for each of them. */
+/** A base class that has the groups as fields, without a line for each of them. */
 const WithGroups = function (this: object, call: Call) {
   Object.assign(this, groupsOf(call));
 } as unknown as new (call: Call) => Groups;
@@ -104,12 +104,12 @@ export class Licensing extends WithGroups {
     this.orders.placeAndWait = (order, waitOptions) => placeAndWait(this.orders, order, waitOptions);
   }
 
-  /** The same client, for whose member operations this configured user of the platform acts. */
+  /** Returns the same client, but this configured user of the platform acts in its member operations. */
   as(alias: string): Licensing {
     return new Licensing(this.#exchange, { user: alias });
   }
 
-  /** The same client, for whose member operations the user of this session acts; see `sessions.create`. */
+  /** Returns the same client, but the user of this session acts in its member operations; see `sessions.create`. */
   withSession(sessionId: string): Licensing {
     return new Licensing(this.#exchange, { session: sessionId });
   }

@@ -11,14 +11,14 @@ import { Licensing, type LicensingOptions } from './licensing.ts';
 const OPTIONS = Symbol('options of the licensing client');
 
 interface AsyncOptions extends Pick<ModuleMetadata, 'imports'> {
-  /** What `useFactory` gets. */
+  /** The arguments of `useFactory`. */
   readonly inject?: FactoryProvider['inject'] | undefined;
   readonly useFactory: (...injected: never[]) => LicensingOptions | Promise<LicensingOptions>;
-  /** Whether every module can inject `Licensing`. By default true. */
+  /** True if every module can inject `Licensing`. The default is true. */
   readonly isGlobal?: boolean | undefined;
 }
 
-/** For a health controller, also one of `@nestjs/terminus`: what its indicators return. */
+/** Checks the gateway for a health controller, also one of `@nestjs/terminus`. It returns the form of Terminus' indicators. */
 @Injectable()
 export class LicensingHealthIndicator {
   readonly #licensing: Licensing;
@@ -27,7 +27,7 @@ export class LicensingHealthIndicator {
     this.#licensing = licensing;
   }
 
-  /** Whether the gateway admits requests, asked within this time. It never rejects. */
+  /** Resolves to whether the gateway admits requests, within this time. It never rejects. */
   async isHealthy<Key extends string>(
     key: Key,
     timeoutMs = 2_000,
@@ -41,7 +41,7 @@ export class LicensingHealthIndicator {
   }
 }
 
-/** Gives a Nest application one `Licensing` to inject, and `LicensingHealthIndicator`. */
+/** Provides one `Licensing` and `LicensingHealthIndicator` to a Nest application. */
 @Module({})
 export class LicensingModule {
   static forRoot(

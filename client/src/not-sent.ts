@@ -1,8 +1,8 @@
 import { isObject } from './is-object.ts';
 
 /**
- * Whether a failed `fetch` proves that no byte of the request left this process: no address, or no connection. Node says so in the
- * cause's code, Bun in the error's, Deno in its text. What says nothing may have been sent.
+ * True if a failed `fetch` proves that no byte of the request left this process: no address, or no connection. Node reports that in the
+ * cause's code, Bun in the error's, Deno in its text. If the error does not tell, the request may have been sent.
  */
 const NO_CONNECTION = new Set([
   'ECONNREFUSED',
@@ -19,7 +19,7 @@ const NO_CONNECTION = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'ConnectionRefused',
-  // The handshake failed: the server speaks no TLS, or no version of it that both know.
+  // The handshake failed: the server does not use TLS, or no version of it that both know.
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',
   'ERR_SSL_UNSUPPORTED_PROTOCOL',
@@ -36,7 +36,7 @@ export function provesNotSent(error: unknown): boolean {
     syscall?: unknown;
     errors?: readonly unknown[];
   };
-  // One error for each address that was tried.
+  // There is one error for each address that was tried.
   if (errors !== undefined && errors.length > 0) return errors.every(provesNotSent);
   if (typeof code === 'string' && NO_CONNECTION.has(code)) return true;
   if (typeof syscall === 'string' && OF_CONNECTING.has(syscall)) return true;
@@ -44,7 +44,7 @@ export function provesNotSent(error: unknown): boolean {
   return /client error \(Connect\)|tcp connect error|dns error/.test(String(message));
 }
 
-/** The code of the failure, such as `ECONNREFUSED`, where there is one. */
+/** Returns the code of the failure, such as `ECONNREFUSED`, if there is one. */
 export function codeOf(error: unknown): string | undefined {
   if (!isObject(error)) return undefined;
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };

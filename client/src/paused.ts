@@ -1,4 +1,4 @@
-/** Resolves after this time; rejects with the reason of the signal where that comes first. */
+/** Resolves after this time. Rejects with the reason of the signal if it is aborted first. */
 export function paused(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -4,17 +4,20 @@ import { paused } from './paused.ts';
 import { isGatewayUnreachable, isProblem, type OrderKey } from './problem.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
-  /** Until the order is settled. By default 5 minutes. */
+  /** The time until the order must be settled. The default is 5 minutes. */
   readonly timeoutMs?: number | undefined;
-  /** Time between two looks at the record. By default 1 s at first, and 15 s at most. */
+  /** The time between two reads of the record. The default is 1 s at first, and 15 s at most. */
   readonly pollMs?: number | undefined;
 }
 
-/** The time of `placeAndWait` ran out, or the record is of another order. The order may still be placed: ask again with the same order, never under another number. */
+/**
+ * The time of `placeAndWait` ran out, or the record belongs to another order. The order may still be placed: ask again with the same order,
+ * never under another number.
+ */
 export class OrderNotSettled extends Error {
   override readonly name = 'OrderNotSettled';
   readonly order: OrderKey;
-  /** The last record that was seen, where there was one. */
+  /** The last record that was read, if there was one. */
   readonly record: OrderRecord | undefined;
 
   constructor(order: OrderKey, record: OrderRecord | undefined, cause: unknown, isOthers = false) {
@@ -39,8 +42,8 @@ const FIRST_POLL_MS = 1_000;
 const LAST_POLL_MS = 15_000;
 
 /**
- * Places the order and looks at its record until it is settled. Never sends it twice: the gateway guards its number. Resolves to the
- * record in a state of {@link SETTLED}; rejects with the problem where the order was refused, and with `OrderNotSettled`.
+ * Places the order and reads its record until it is settled. It never sends the order twice, because the gateway guards its number.
+ * Resolves to the record in a state of {@link SETTLED}. Rejects with the problem if the order was refused, and with `OrderNotSettled`.
  */
 export async function placeAndWait(
   orders: OrdersMethods,
@@ -54,7 +57,7 @@ export async function placeAndWait(
   let wait = pollMs ?? FIRST_POLL_MS;
   let seen: OrderRecord | undefined;
   let last: unknown;
-  // Whether the gateway has the order; until then it is placed again, under the same number.
+  // True once the gateway has the order. Until then it is placed again, under the same number.
   let isTaken = false;
   while (left() > 0) {
     try {
@@ -79,8 +82,8 @@ export async function placeAndWait(
 }
 
 /**
- * Whether a record is of this order, as far as a record shows it. A number that was released while it was waited for may be another
- * order's by now.
+ * True if a record belongs to this order, as far as the record shows it. A number that was released during the wait may belong to another
+ * order by now.
  */
 function isOf(order: PlaceOrderInput, record: OrderRecord): boolean {
   return (

@@ -1,15 +1,15 @@
 import type { CallOptions, Operation } from './call-options.ts';
 import type { OrderKey } from './problem.ts';
 
-/** For whom member operations act. */
+/** The user or session that acts in member operations. */
 export type Acting = { readonly user: string } | { readonly session: string } | undefined;
 
-/** Of operations that carry files and events. */
+/** The body of operations that transfer files and events. */
 export interface Payload {
   readonly body: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
-  /** Of the body. */
+  /** The type of the body. */
   readonly type?: string;
-  /** A type of the response that is no JSON: the call resolves to the `Response`, whose body is still to be read. */
+  /** A type of the response other than JSON. The call resolves to the `Response`, whose body is still unread. */
   readonly accept?: string;
   readonly lastEventId?: string;
 }
@@ -22,13 +22,13 @@ export interface Prepared {
   readonly headers: Record<string, string>;
   readonly body: Payload['body'];
   readonly isStream: boolean;
-  /** It resolves to the `Response`. */
+  /** True if the call resolves to the `Response`. */
   readonly isRaw: boolean;
   readonly requestId: string;
   readonly order: OrderKey | undefined;
 }
 
-/** An operation, and what its caller gave. */
+/** An operation, and the arguments of its caller. */
 interface Call {
   readonly id: string;
   readonly operation: Operation;
@@ -38,7 +38,7 @@ interface Call {
   readonly payload: Payload | undefined;
 }
 
-/** Makes of the input of an operation the path, the query or body, and the headers. Throws a `TypeError` where it cannot be sent. */
+/** Turns the input of an operation into the path, the query or body, and the headers. Throws a `TypeError` if it cannot be sent. */
 export function prepare(base: string, { id, operation, input, options, acting, payload }: Call): Prepared {
   const { method } = operation;
   const requestId = options.requestId ?? newId();
@@ -49,13 +49,13 @@ export function prepare(base: string, { id, operation, input, options, acting, p
       const value = rest[name];
       delete rest[name];
       if (typeof value !== 'string' || value === '') throw new TypeError(`${id} needs ${name}, a text`);
-      // A URL takes the first two for steps between folders, and has no form for half a character.
+      // A URL reads the first two as steps between folders, and has no form for half a character.
       if (/^\.\.?$|\p{Cs}/u.test(value)) throw new TypeError(`${id}: ${name} is no id that a path can have`);
       return encodeURIComponent(value);
     },
   );
-  // Without a body everything is a parameter: what the gateway does not know, it refuses by name.
-  // An operation without fields of a body refuses one, an empty object too.
+  // Without a body every field is a parameter, and the gateway refuses unknown ones by name. An operation without fields of a body refuses
+  // a body, even an empty object.
   const isBody = payload === undefined && !/GET|DELETE/.test(method) && Object.keys(rest).length > 0;
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(rest)) {
@@ -67,7 +67,7 @@ export function prepare(base: string, { id, operation, input, options, acting, p
     accept:
       payload?.accept === undefined ? 'application/json' : `${payload.accept}, application/problem+json`,
     'x-request-id': requestId,
-    // Beside `If-None-Match`, fetch would add `no-cache` where nothing is said, and go past the gateway's read cache.
+    // Without this header, fetch would add `no-cache` to `If-None-Match`, and bypass the gateway's read cache.
     ...(method === 'GET' && { 'cache-control': options.fresh ? 'no-cache' : 'no-transform' }),
     ...(isBody && { 'content-type': 'application/json' }),
     ...(payload?.type !== undefined && { 'content-type': payload.type }),
@@ -93,7 +93,7 @@ export function prepare(base: string, { id, operation, input, options, acting, p
   };
 }
 
-/** Where the value of a header comes from. */
+/** The source of each header's value. */
 const SOURCES: Readonly<Record<string, string>> = {
   'x-request-id': 'the option requestId',
   'idempotency-key': 'the option idempotencyKey',
@@ -102,7 +102,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   'x-session-id': 'the id given to withSession()',
 };
 
-/** Refuses what `fetch` would refuse, before anything is sent, with the name of what is wrong and never its value. */
+/** Refuses a value that `fetch` would refuse, before anything is sent. The error has its name and never its value. */
 export function assertSendable(
   id: string,
   headers: Readonly<Record<string, unknown>>,
@@ -115,7 +115,7 @@ export function assertSendable(
     throw new TypeError(`${id}: the stream of rows is being read already`);
 }
 
-/** Not `randomUUID`: a browser has none where a page is not served over https. */
+/** Makes an id. It does not use `randomUUID`, which a browser lacks if a page is not served over https. */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

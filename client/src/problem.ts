@@ -1,12 +1,12 @@
 import type { Conflict, Outcome, ProblemCode, RequestFault, UpstreamAnswer } from './api.ts';
 import { isObject } from './is-object.ts';
 
-/** Seen across two copies of this package, where `instanceof` is not. */
+/** The mark of a problem. It works across two copies of this package, where `instanceof` does not. */
 const PROBLEM = Symbol.for('@licensing-gateway/client:problem');
 const FAULTS_IN_MESSAGE = 3;
 const UNREACHABLE = Symbol.for('@licensing-gateway/client:unreachable');
 
-/** Further words come with newer gateways. */
+/** A word of a list that newer gateways may extend. */
 type Open<Word extends string> = Word | (string & Record<never, never>);
 
 /** The body of RFC 9457 that the gateway sends with every error. */
@@ -27,16 +27,16 @@ export interface ProblemBody {
   readonly upstreamCode?: string;
 }
 
-/** What is known about the call, beside the response. */
+/** The facts of the call in addition to the response. */
 export interface CallFacts {
   /** The gateway's name of the operation, such as `placeOrder`. */
   readonly operation: string;
   readonly requestId: string;
-  /** How many requests were made. */
+  /** The number of requests that were made. */
   readonly attempts: number;
 }
 
-/** The number of the order that an error is about. */
+/** The number of the order that an error concerns. */
 export interface OrderKey {
   readonly channelCode: string;
   readonly channelOrderId: string;
@@ -45,34 +45,34 @@ export interface OrderKey {
 /** The gateway refused the call, or could not carry it out, and says what that means. */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  /** To branch on; see `isProblem`. It never changes once published. */
+  /** The code for your branches; see `isProblem`. It never changes once published. */
   readonly code: Open<ProblemCode>;
   readonly status: number;
   readonly title: string;
   /** What happened this time. */
   readonly detail: string | undefined;
-  /** `not_processed`: provably nothing happened, by no attempt of this call. */
+  /** `not_processed`: provably nothing happened, in any attempt of this call. */
   readonly outcome: Open<Outcome>;
-  /** Whether the same call may be made again as it is. */
+  /** True if the same call may be made again unchanged. */
   readonly retryable: boolean;
-  /** By which the gateway's operator finds the log lines. */
+  /** The id with which the gateway's operator finds the log lines. */
   readonly requestId: string;
-  /** What is wrong with the input, one by one. */
+  /** The faults of the input, one by one. */
   readonly errors: readonly RequestFault[];
-  /** Of `asset-assigned-twice`: who has the numbers. */
+  /** The members who have the numbers, in `asset-assigned-twice`. */
   readonly conflicts: readonly Conflict[];
-  /** The fields that the edit has to give too; only in `edit-would-lose`. */
+  /** The fields that the edit has to contain too; only in `edit-would-lose`. */
   readonly fields: readonly string[];
-  /** Of `events-expired`: the cursor to go on from. */
+  /** The cursor to continue from, in `events-expired`. */
   readonly oldest: string | undefined;
   readonly upstream: UpstreamAnswer | undefined;
-  /** The platform's code, where the operator of the gateway has taught it what this code means. */
+  /** The platform's code, if the operator of the gateway has taught it the meaning of this code. */
   readonly upstreamCode: string | undefined;
-  /** When the same call may succeed, where the gateway knows. */
+  /** The time after which the same call may succeed, if the gateway knows it. */
   readonly retryAfterMs: number | undefined;
   readonly operation: string;
   readonly attempts: number;
-  /** Of calls about an order: ask with it for the record, `orders.get(problem.order)`. */
+  /** The order of the call. It finds the record: `orders.get(problem.order)`. */
   readonly order: OrderKey | undefined;
   declare readonly [PROBLEM]: true;
 
@@ -105,14 +105,14 @@ export class Problem extends Error {
   }
 }
 
-/** No response of the gateway itself: no connection, a lost one, no time left, or an answer of something in between. */
+/** The gateway itself did not respond: no connection, a lost one, no time left, or an answer of a server in between. */
 export class GatewayUnreachable extends Error {
   override readonly name = 'GatewayUnreachable';
-  /** false: no byte of any attempt left this process, so nothing happened. true: a write may have been carried out. */
+  /** False: no byte of any attempt left this process, so nothing happened. True: a write may have been carried out. */
   readonly sent: boolean;
-  /** The deadline of the call ran out. */
+  /** True if the deadline of the call ran out. */
   readonly timedOut: boolean;
-  /** Of an answer that is not the gateway's, such as 502 of a load balancer. */
+  /** The status of an answer that is not the gateway's, such as 502 of a load balancer. */
   readonly status: number | undefined;
   readonly requestId: string;
   readonly operation: string;
@@ -143,7 +143,7 @@ export class GatewayUnreachable extends Error {
   }
 }
 
-/** Whether it is a problem, and one of these codes where some are named; narrows `code`. */
+/** True for a problem, with one of these codes if some are named. It narrows `code`. */
 export function isProblem(error: unknown): error is Problem;
 export function isProblem<Code extends ProblemCode>(
   error: unknown,
@@ -158,7 +158,7 @@ export function isGatewayUnreachable(error: unknown): error is GatewayUnreachabl
   return isObject(error) && UNREACHABLE in error;
 }
 
-/** The problem in a response; undefined where it is not one of the gateway. */
+/** Returns the problem in a response. Undefined if it does not come from the gateway. */
 export function problemBodyOf(status: number, body: unknown, requestId: string): ProblemBody | undefined {
   if (!isObject(body)) return undefined;
   const { code, title, outcome, retryable, requestId: told, ...rest } = body as Partial<ProblemBody>;
@@ -168,14 +168,14 @@ export function problemBodyOf(status: number, body: unknown, requestId: string):
     status,
     code,
     title: typeof title === 'string' ? title : code,
-    // What an older or newer gateway leaves out must not sound better than it is.
+    // A field that an older or newer gateway leaves out must not make the problem look better than it is.
     outcome: typeof outcome === 'string' ? outcome : 'unknown',
     retryable: retryable === true,
     requestId: typeof told === 'string' ? told : requestId,
   };
 }
 
-/** The first faults of the input, each with its place. */
+/** Returns the first faults of the input, each with its location. */
 function faultsOf({ errors = [] }: ProblemBody): string {
   const more = errors.length > FAULTS_IN_MESSAGE ? `; and ${errors.length - FAULTS_IN_MESSAGE} more` : '';
   const told = errors
@@ -185,7 +185,7 @@ function faultsOf({ errors = [] }: ProblemBody): string {
   return told + more;
 }
 
-/** Where in the request, or in its file. */
+/** Returns the location in the request, or in its file. */
 export function placeOf({ row, line, column, pointer, parameter }: RequestFault): string {
   if (row === undefined) return pointer || parameter || 'body';
   if (row === 0) return column === undefined ? 'file' : `header, ${column}`;

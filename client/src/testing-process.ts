@@ -1,4 +1,4 @@
-/** The program of the package `@licensing-gateway/sandbox`, as a process that ends with the one of the test. */
+/** The program of the package `@licensing-gateway/sandbox`, as a process that ends with the process of the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 const PACKAGE = '@licensing-gateway/sandbox';
 const START_MS = 60_000;
 
-/** What it prints when it is ready. Without a gateway there is only the sandbox. */
+/** The output of the program when it is ready. Without a gateway there is only the sandbox. */
 interface Started {
   readonly url?: string;
   readonly apiKey?: string;
@@ -15,7 +15,7 @@ interface Started {
   readonly sandbox: { readonly url: string; readonly password: string };
 }
 
-/** Of the command; what is undefined is left out. */
+/** The options of the command. Undefined ones are left out. */
 type Options = Readonly<Record<string, string | number | true | undefined>>;
 
 export interface Running {
@@ -23,7 +23,7 @@ export interface Running {
   readonly stop: () => Promise<void>;
 }
 
-/** `asked` goes to its standard input, which needs no file. */
+/** Starts the program. `asked` is written to its standard input, so that no file is needed. */
 export async function runPackage(
   node: string | undefined,
   options: Options,
@@ -38,9 +38,9 @@ export async function runPackage(
     },
   );
   const gone = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  // It may have ended before it read: then it says why.
+  // The program may have ended before it read its input. It then says why.
   child.stdin.on('error', () => {});
-  // The input stays open: it ends with this process, and so does the program.
+  // The input stays open. It ends with this process, and the program ends with the input.
   child.stdin.write(`${JSON.stringify(asked)}\n`);
   const started = JSON.parse(await firstLine(child, child.stdout, child.stderr)) as Started;
   const stop = async () => {
@@ -50,7 +50,7 @@ export async function runPackage(
   return { started, stop };
 }
 
-/** `{ seed: 7, json: true }` is `--seed=7 --json`. */
+/** Returns `--seed=7 --json` for `{ seed: 7, json: true }`. */
 function argumentsOf(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined) return [];
@@ -77,7 +77,7 @@ function temporaryFolder(): Record<string, string> {
   return TMPDIR === undefined ? {} : { TMPDIR };
 }
 
-/** Rejects with what it says where it ends without having been ready. */
+/** Rejects with the program's output if it ends before it is ready. */
 function firstLine(
   child: ChildProcess,
   output: NodeJS.ReadableStream,

@@ -1,6 +1,6 @@
 /**
- * The platform and the gateway for tests of callers, as processes of the package `@licensing-gateway/sandbox`: what a test meets is what
- * runs in production. For tests without processes there is `fakeLicensing`.
+ * The platform and the gateway for tests of callers, as processes of the package `@licensing-gateway/sandbox`. A test uses the same
+ * programs that run in production. For tests without processes there is `fakeLicensing`.
  */
 import { Licensing, type LicensingOptions } from './licensing.ts';
 import { runPackage, type Running } from './testing-process.ts';
@@ -8,43 +8,43 @@ import { runPackage, type Running } from './testing-process.ts';
 export { fakeLicensing, type Fakes } from './fake-licensing.ts';
 
 export interface SandboxOptions {
-  /** The program of Node that runs them, where that of the test is older than they need. By default that of the test. */
+  /** The Node that runs them, if the Node of the test is too old. The default is the Node of the test. */
   readonly node?: string | undefined;
-  /** Of the draws of faults with a probability: the same seed gives the same draws. */
+  /** The seed for the draws of faults with a probability. The same seed results in the same draws. */
   readonly seed?: number | undefined;
-  /** Rules that spoil calls of the platform; the README of `@licensing-gateway/sandbox` says where they are listed. */
+  /** Rules that spoil calls of the platform. The README of `@licensing-gateway/sandbox` says where they are listed. */
   readonly faults?: readonly object[] | undefined;
-  /** Data in place of the seed, in the form of `GET /__sandbox/state`. */
+  /** Data that replaces the seed, in the form of `GET /__sandbox/state`. */
   readonly state?: object | undefined;
-  /** The file of the profile that says how the platform behaves where its interface is silent. The gateway gets it too. */
+  /** The file of the profile, which describes the platform where its interface is silent. The gateway gets it too. */
   readonly profile?: string | undefined;
 }
 
 /** The emulated platform. */
 export interface Sandbox {
   readonly url: string;
-  /** Every seeded user logs in with it, as `account@enterprise`. */
+  /** The password of every seeded user, who logs in as `account@enterprise`. */
   readonly password: string;
-  /** Back to the seed and to the faults of the start. */
+  /** Restores the seed and the faults of the start. */
   reset(): Promise<void>;
   /** Adds rules that spoil calls. */
   fault(...rules: readonly object[]): Promise<void>;
   /** Moves the platform's clock, and that of the gateway in front of it. */
   advance(ms: number): Promise<void>;
-  /** The orders that the platform has carried out. */
+  /** Returns the orders that the platform has carried out. */
   orders(): Promise<
     readonly { channelCode: string; channelOrderId: string; licenseOrderIds: readonly string[] }[]
   >;
-  /** Any call of its control side, such as `GET`, `/state`. */
+  /** Makes any call of its control side, such as `GET`, `/state`. */
   control(method: string, path: string, body?: object): Promise<unknown>;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface GatewayOptions extends SandboxOptions {
-  /** Variables of the gateway on top of its own; config/.env.example of the gateway lists them. */
+  /** Variables of the gateway in addition to its own. config/.env.example of the gateway lists them. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** What the caller of the test may do. By default everything. */
+  /** The rights of the test's caller. The default is everything. */
   readonly caller?:
     | {
         readonly scopes?: readonly string[] | undefined;
@@ -54,9 +54,9 @@ export interface GatewayOptions extends SandboxOptions {
         readonly rateLimit?: { readonly requests: number; readonly perSeconds: number } | undefined;
       }
     | undefined;
-  /** Users of the platform by their alias. By default `default`, the administrator of `ent-harbour`. */
+  /** Users of the platform by their alias. The default is `default`, the administrator of `ent-harbour`. */
   readonly users?: Readonly<Record<string, string>> | undefined;
-  /** Of the client that it comes with. */
+  /** Options of the client in the result. */
   readonly client?: Omit<LicensingOptions, 'baseUrl' | 'apiKey' | 'token'> | undefined;
 }
 
@@ -64,12 +64,12 @@ export interface GatewayOptions extends SandboxOptions {
 export interface Gateway {
   readonly url: string;
   readonly apiKey: string;
-  /** Where it has `/metrics`, and the console below `/console`. */
+  /** The address of `/metrics`, and of the console below `/console`. */
   readonly managementUrl: string;
-  /** A client of it. */
+  /** A client of the gateway. */
   readonly licensing: Licensing;
   readonly sandbox: Sandbox;
-  /** Resets the sandbox. The gateway remembers the numbers of orders, so that each test takes new ones. */
+  /** Resets the sandbox. The gateway remembers the numbers of orders, so each test must use new ones. */
   reset(): Promise<void>;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -99,7 +99,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   };
 }
 
-/** With the faults of the start. */
+/** Returns the sandbox with the faults of the start. */
 async function sandboxOf({ started, stop }: Running, { faults = [] }: SandboxOptions): Promise<Sandbox> {
   const { url, password } = started.sandbox;
   const control = async (method: string, path: string, body?: object) => {

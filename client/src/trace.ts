@@ -1,6 +1,6 @@
 /**
- * The trace of the caller, where its process has OpenTelemetry. `@opentelemetry/api` keeps what was registered under a global symbol of
- * its major version, for all its copies in a process; read from there it needs no import that a bundler would have to resolve.
+ * The trace of the caller, if its process has OpenTelemetry. `@opentelemetry/api` keeps the registered parts under a global symbol of its
+ * major version, for all its copies in a process. Read from there, they need no import that a bundler would have to resolve.
  */
 interface Registered {
   readonly context?: { active(): unknown };
@@ -13,7 +13,7 @@ const setter = {
   },
 };
 
-/** Adds `traceparent` and what else the process propagates. */
+/** Adds `traceparent` and the other headers that the process propagates. */
 export function addTrace(headers: Record<string, string>): void {
   const registered = (globalThis as Record<symbol, unknown>)[REGISTERED] as Registered | undefined;
   if (!registered?.propagation || !registered.context) return;

@@ -1,20 +1,20 @@
-/** For receivers of webhooks: who sent this request, and which event it has (Standard Webhooks). */
+/** Verifies requests for receivers of webhooks, and reads their event (Standard Webhooks). */
 import type { Event, TestEvent } from './api.ts';
 
-/** A request is taken if it was sent within this time before or after now. */
+/** The tolerance of a request's time. A request is accepted if it was sent within it, before or after now. */
 const TOLERANCE_S = 5 * 60;
 const PREFIX = 'whsec_';
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>> | globalThis.Headers;
 
-/** The request is not of the gateway, or is too old: answer it with 400, and do nothing else with it. */
+/** The request does not come from the gateway, or is too old. Answer it with 400, and do nothing else with it. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused';
 }
 
 /**
- * The event of a request, if it was signed with this secret within 5 minutes. `rawBody`: the body as it came, before anything has parsed
- * it. The gateway sends an event at least once, so keep its `id` to see repeats. Rejects with {@link WebhookRefused}.
+ * Returns the event of a request, if it was signed with this secret within 5 minutes. `rawBody` is the body as it arrived, before any code
+ * has parsed it. The gateway sends an event at least once, so keep its `id` to recognise repeats. Rejects with {@link WebhookRefused}.
  */
 export async function verifyWebhook(
   rawBody: string | Uint8Array,
@@ -42,7 +42,7 @@ export async function verifyWebhook(
   throw new WebhookRefused('No signature of the request is of this secret');
 }
 
-/** The headers of a delivery: for tests of a receiver, and `licensing webhooks listen`. */
+/** Makes the headers of a delivery, for tests of a receiver and for `licensing webhooks listen`. */
 export async function signWebhook(
   id: string,
   body: string,

@@ -4,7 +4,7 @@ import { tell } from './output.ts';
 import { isHttpUrl, profileOf } from './profiles.ts';
 import { secretOf } from './secret-of.ts';
 
-/** The options of a command that say which gateway is asked, and for whom. */
+/** The options of a command that name the gateway and the credentials. */
 interface Access {
   readonly url?: string;
   readonly profile?: string;
@@ -33,12 +33,12 @@ export function licensingOf({ url, profile, as, debug }: Access): Licensing {
   return alias === undefined ? licensing : licensing.as(alias);
 }
 
-/** A URL that can be asked, of the option or variable with this name. */
+/** Refuses an invalid URL. `name` is its option or variable. */
 export function checkUrl(name: string, value: string): void {
   if (!isHttpUrl(value)) throw new UsageError(`${name} is no http or https URL: ${value}`);
 }
 
-/** Headers that `--debug` shows: no other one, so that none with a secret is among them. */
+/** The headers that `--debug` shows. No other header is shown, because it might contain a secret. */
 const SHOWN = [
   'x-request-id',
   'x-acting-user',

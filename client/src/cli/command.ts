@@ -16,7 +16,7 @@ const FOOTER = `
 LICENSING_URL and LICENSING_API_KEY (or LICENSING_API_KEY_FILE) name the gateway and the key; or --profile does.
 Exit codes: 0 done, 1 some of it failed or is in doubt, 2 refused, 3 no answer: the outcome is unknown.`;
 
-/** A command of commander that says what is wrong with a command line in words of `licensing`, and prints through one function. */
+/** A command of commander that explains a wrong command line in words of `licensing`, and prints through one function. */
 class Words extends Command {
   constructor(name: string, about: string) {
     super(name);
@@ -54,7 +54,7 @@ class Words extends Command {
     return super.parseOptions(argv);
   }
 
-  /** Refuses to show the help of a group in place of that of a command that does not exist. */
+  /** Refuses to show the help of a group instead of that of a command that does not exist. */
   override outputHelp(context?: HelpContext | ((text: string) => string)): void {
     if (this.commands.length > 0 && this.args.some((word) => !word.startsWith('-')))
       this.error('', { code: 'commander.unknownCommand' });
@@ -63,7 +63,7 @@ class Words extends Command {
 
   override error(message: string, { code }: ErrorOptions = {}): never {
     const name = nameOf(this);
-    // Commander tells a name in quotes, and only in its message.
+    // Commander returns a name in quotes, and only in its message.
     const [, named = ''] = /'(.*)'/s.exec(message) ?? [];
     const flags = this.createHelp()
       .visibleOptions(this)
@@ -96,7 +96,7 @@ class Words extends Command {
   }
 }
 
-/** A command with the options that all commands have. */
+/** Makes a command with the options that all commands have. */
 export function commandOfAnyUser(name: string, about: string) {
   return new Words(name, about)
     .option('--url <…>', 'the gateway; by default $LICENSING_URL')
@@ -109,7 +109,7 @@ export function command(name: string, about: string) {
   return commandOfAnyUser(name, about).option('--as <…>', 'alias of the user for whom member operations act');
 }
 
-/** A command that prints a list. */
+/** Makes a command that prints a list. */
 export function listCommand(name: string, about: string) {
   return command(name, about).option('--limit <n>', 'no more items than this', wholeNumber('--limit'));
 }
@@ -120,7 +120,7 @@ export function group(name: string, about: string, commands: readonly CommandUnk
   return all;
 }
 
-/** An option with words that help and completion show. The gateway refuses others, and names the field. */
+/** Makes an option with words that help and completion show. The gateway refuses other words, and names the field. */
 export function wordOption<Flags extends string, const Word extends string>(
   flags: Flags,
   about: string,
@@ -137,13 +137,13 @@ function wholeNumber(name: string): (text: string) => number {
   };
 }
 
-/** Asks `did you mean` where one of the names is nearly the same; otherwise the text is empty. */
+/** Asks `did you mean` if one of the names is nearly the same. Otherwise the text is empty. */
 export function meant(asked: string, names: readonly string[]): string {
   const nearest = closest(asked, names);
   return distance(asked, nearest) <= 1 + asked.length / 4 ? `; did you mean ${nearest}?` : '';
 }
 
-/** The commands that do something, those of groups too. */
+/** Returns the commands that do something, including those of groups. */
 function leavesOf({ commands }: CommandUnknownOpts): CommandUnknownOpts[] {
   return commands.flatMap((each) => (each.commands.length > 0 ? leavesOf(each) : [each]));
 }
@@ -152,7 +152,7 @@ function rootOf(each: CommandUnknownOpts): CommandUnknownOpts {
   return each.parent ? rootOf(each.parent) : each;
 }
 
-/** The names of the groups and of the command, such as `assets list`. The program's name is left out. */
+/** Returns the names of the groups and of the command, such as `assets list`. The program's name is left out. */
 function nameOf(each: CommandUnknownOpts): string {
   return each.parent ? `${nameOf(each.parent)} ${each.name()}`.trim() : '';
 }

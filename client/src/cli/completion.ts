@@ -2,7 +2,7 @@ import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { command, UsageError } from './command.ts';
 import { exitCodes, writeAsItIs } from './output.ts';
 
-/** The word by which a script of a shell asks this program what may stand next. */
+/** The word with which a script of a shell asks this program for the possible next words. */
 export const COMPLETE = '__complete';
 
 const shells = new Argument('<bash|zsh|fish>').choices(['bash', 'zsh', 'fish'] as const);
@@ -13,7 +13,7 @@ export const completion = command(
 )
   .addArgument(shells.argParser((shell: string) => shell))
   .action((shell) => {
-    // By their paths, so that it works where `licensing` is an alias.
+    // The paths are used, so that it works if `licensing` is an alias.
     const ask = [process.execPath, process.argv[1] ?? '', COMPLETE].map(quoted).join(' ');
     const bash = `_licensing() {
   local IFS=$'\\n'
@@ -36,7 +36,7 @@ complete -c licensing -f -a '(__licensing)'
     writeAsItIs(script);
   });
 
-/** Prints what may stand in place of the last word, each with what it means. Exit code 1 without any: the shell offers files then. */
+/** Prints the words that can replace the last word, each with its meaning. Without any the exit code is 1, and the shell offers files. */
 export function complete(program: CommandUnknownOpts, words: readonly string[]): void {
   const before = words.slice(0, -1);
   const last = words.at(-1) ?? '';
@@ -77,7 +77,7 @@ function wordsOf({ argChoices = [] }: { readonly argChoices?: readonly string[] 
   return argChoices.map((word) => [word, '']);
 }
 
-/** The option that takes the next word for its value. */
+/** Returns the option whose value is the next word. */
 function optionBefore({ options }: CommandUnknownOpts, word?: string) {
   return options.find(({ long, required }) => required && long === word);
 }

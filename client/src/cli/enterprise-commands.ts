@@ -41,7 +41,7 @@ export const assets = group('assets', 'assets of an enterprise', [
     ),
 ]);
 
-/** The fields of a member, for a command that adds or changes one. */
+/** Makes a command with the fields of a member, which adds or changes one. */
 function memberCommand(name: string, about: string) {
   return command(name, about)
     .argument('<enterprise>')

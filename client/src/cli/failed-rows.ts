@@ -1,15 +1,15 @@
 /**
- * The file of the rows that failed: the rows as they were in the input, each with what became of it in further columns. It can be mended
- * and given to a command again, which passes over the further columns.
+ * The file of the failed rows: the rows of the input, each with its result in further columns. It can be corrected and passed to a command
+ * again, which ignores the further columns.
  */
 import type { JobRow, RowFormat } from '../licensing.ts';
 
 const REASON = ['status', 'code', 'message'] as const;
-/** The further fields of a JSON line, as {@link failedRows} writes them. */
+/** The further fields of a JSON line, in the form of {@link failedRows}. */
 const REASON_FIELDS =
   /\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
 
-/** The rows of the input that failed, by their numbers. */
+/** Returns the failed rows of the input, found by their numbers. */
 export function failedRows(input: string, format: RowFormat, rows: readonly JobRow[]): string {
   const failed = new Map(rows.map((row) => [row.row, row]));
   if (format === 'ndjson')
@@ -20,7 +20,7 @@ export function failedRows(input: string, format: RowFormat, rows: readonly JobR
         const row = failed.get(index + 1);
         if (!row) return [];
         const { status, code, message } = row;
-        // As text: JSON.parse would round a long department id.
+        // The line stays a text, because JSON.parse would round a long department id.
         return [`${line.trimEnd().slice(0, -1)},${JSON.stringify({ status, code, message }).slice(1)}\n`];
       })
       .join('');
@@ -34,7 +34,7 @@ export function failedRows(input: string, format: RowFormat, rows: readonly JobR
   );
 }
 
-/** The rows without further columns; the input itself where it has none. */
+/** Returns the rows without further columns, or the unchanged input if it has none. */
 export function withoutReasons(input: string, format: RowFormat): string {
   if (format === 'ndjson') return input.replaceAll(/^.*$/gm, (line) => line.replace(REASON_FIELDS, '}'));
   const firstLine = /^.*/.exec(input)?.[0] ?? '';
@@ -44,7 +44,7 @@ export function withoutReasons(input: string, format: RowFormat): string {
   const further = new Set(REASON.map((name) => header.findIndex((each) => each.trim() === name)));
   if (further.has(-1)) return input;
   const kept = [header, ...records.map(({ cells }) => cells)].map((cells) =>
-    // A row that lost or got cells is sent as it is, and refused by its number.
+    // A row with missing or additional cells is sent unchanged, and refused by its number.
     (cells.length === header.length ? cells.filter((_, column) => !further.has(column)) : cells)
       .map((text) => cell(text, separator))
       .join(separator),
@@ -52,7 +52,7 @@ export function withoutReasons(input: string, format: RowFormat): string {
   return [...kept, ''].join('\r\n');
 }
 
-/** What became of rows whose input this command does not have. */
+/** Returns the results of rows whose input this command does not have. */
 export function reasonsOnly(rows: readonly JobRow[]): string {
   const names = ['row', 'account', ...REASON] as const;
   return [
@@ -65,15 +65,15 @@ export function reasonsOnly(rows: readonly JobRow[]): string {
 interface Csv {
   readonly separator: string;
   readonly header: readonly string[];
-  /** Below the header, without empty lines, as the gateway counts rows: the text of each, and its cells without quotes. */
+  /** The rows below the header, without empty lines, as the gateway counts them: the text of each, and its cells without quotes. */
   readonly records: readonly { readonly text: string; readonly cells: readonly string[] }[];
 }
 
 function csv(input: string): Csv {
   const text = input.replace(/^\uFEFF/, '');
-  // As the gateway tells: no name of a column has a semicolon.
+  // The gateway decides the same way: no name of a column has a semicolon.
   const separator = /^[^\r\n]*;/.test(text) ? ';' : ',';
-  // A cell in quotes, or one without; then what ends it.
+  // The pattern matches a cell with or without quotes, and the separator after it.
   const cells = new RegExp(
     `("[^"]*(?:""[^"]*)*"|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`,
     'gy',
@@ -96,7 +96,7 @@ function csv(input: string): Csv {
   return { separator, header: first?.cells ?? [], records: rest };
 }
 
-/** A cell of a report. What begins like this, a spreadsheet would run as a formula. */
+/** Returns a cell of a report. A spreadsheet would run a cell with certain first characters as a formula. */
 function told(value: string | number | null, separator: string): string {
   return cell(String(value ?? '').replace(/^(?=[=+\-@\t\r])/, "'"), separator);
 }

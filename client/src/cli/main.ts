@@ -13,7 +13,7 @@ const FIELDS = [
   ...(['errors', 'conflicts', 'fields', 'oldest'] as const),
 ];
 
-// `licensing assets list … | head` closes the pipe: that is no error.
+// `licensing assets list … | head` closes the pipe, which is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? 0 : exitCodes.unknown),
 );
@@ -31,7 +31,7 @@ else
       process.exitCode = failed(error);
     });
 
-/** Says what is known on the standard error, and gives the exit code. */
+/** Prints the known facts on the standard error, and returns the exit code. */
 function failed(thrown: unknown): number {
   // Commander has printed the help, the version or the error.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.refused;

@@ -17,7 +17,7 @@ interface ImportOptions extends Shown {
   readonly validateOnly?: true;
 }
 
-/** Starts an import and shows it to its end; the failed rows go into a file beside the input. */
+/** Starts an import and shows it to its end. The failed rows are written to a file next to the input. */
 export async function importMembers(
   path: string,
   options: ImportOptions,
@@ -55,18 +55,18 @@ export async function retryJob(
 interface InputFile {
   readonly path: string;
   readonly format: RowFormat;
-  /** As they are sent. */
+  /** The rows in the form that is sent. */
   readonly rows: string | Uint8Array<ArrayBuffer>;
 }
 
-/** A file that cannot be read is refused here, before a request. The columns of an earlier failure are left out. */
+/** Reads a file. One that cannot be read is refused here, before a request. The columns of an earlier failure are left out. */
 function fileAt(path: string): InputFile {
   const format = /\.(ndjson|jsonl)$/.test(path) ? 'ndjson' : 'csv';
   try {
     const bytes = readFileSync(path);
     const text = bytes.toString();
     const rows = withoutReasons(text, format);
-    // What is not UTF-8 is not changed on its way: the gateway names the row.
+    // Text that is not UTF-8 is sent unchanged, so that the gateway can name the row.
     return { path, format, rows: rows === text ? Uint8Array.from(bytes) : rows };
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
@@ -103,7 +103,7 @@ export async function showJob(
     for await (const row of job.rows(status)) left.push(row);
   if (left.length > 0) {
     const beside = file ? besideOf(file) : `job-${jobId}.failed.csv`;
-    // The rows have passwords. A new file has the mode that is given here; a file that is there keeps its own.
+    // The rows contain passwords. A new file gets the mode that is given here, but an existing file would keep its own.
     rmSync(beside, { force: true });
     writeFileSync(beside, file ? failedRows(textOf(file), file.format, left) : reasonsOnly(left), {
       mode: 0o600,
@@ -113,13 +113,13 @@ export async function showJob(
   }
 }
 
-/** The file for rows that failed: of `new.csv` it is `new.csv.failed.csv`, and of that one `new.csv.failed-2.csv`. */
+/** Returns the name of the file for failed rows: `new.csv.failed.csv` for `new.csv`, and `new.csv.failed-2.csv` for that one. */
 function besideOf({ path, format }: InputFile): string {
   const [, first = path, number = '1'] = /^(.*)\.failed(?:-(\d+))?\.(?:csv|ndjson)$/.exec(path) ?? [];
   return first === path ? `${path}.failed.${format}` : `${first}.failed-${Number(number) + 1}.${format}`;
 }
 
-/** A file or another program gets CSV byte by byte; a terminal gets it as all else. */
+/** Exports members. A file or another program gets CSV byte by byte. A terminal gets it without characters that it would obey. */
 export async function exportMembers(
   { enterprise: enterpriseGlobalId, json }: Shown & { readonly enterprise: string },
   licensing: Licensing,

@@ -2,51 +2,53 @@ import { eastAsianWidth } from 'get-east-asian-width';
 
 export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as const;
 
-/** What a terminal would obey: control characters but the ends of lines, and characters without a shape, such as turns of direction. */
+/**
+ * Characters that a terminal would obey: control characters except line ends, and characters without a shape, such as changes of direction.
+ */
 const OBEYED = /(?!\r?\n)[\p{Cc}\p{Cf}]/gu;
 
 /**
- * Prints on the standard output. With {@link tell} the only way to a terminal, whoever wrote the text: the platform, a caller, the file of a
- * user. It takes out what a terminal would obey.
+ * Prints on the standard output. This function and {@link tell} are the only ways to a terminal, for texts of the platform, a caller or the
+ * file of a user. It removes characters that a terminal would obey.
  */
 export function print(text: string): void {
   process.stdout.write(text.replace(OBEYED, '�'));
 }
 
-/** Prints what is a file, for a file or another program. */
+/** Prints the content of a file unchanged, for a file or another program. */
 export function writeAsItIs(text: string): void {
   process.stdout.write(text);
 }
 
-/** Prints a line on the standard error in the same way. `start` is of this program, and may move the cursor. */
+/** Prints a line on the standard error in the same way. `start` comes from this program, and may move the cursor. */
 export function tell(line: string, start = '', end = '\n'): void {
   process.stderr.write(`${start}${line.replace(OBEYED, '�')}${end}`);
 }
 
-/** The same JSON, in which what a terminal would obey is written as `\u` and a number. */
+/** Returns the same JSON, with the characters that a terminal would obey written as `\u` and a number. */
 export function escaped(json: string): string {
   return json.replace(OBEYED, (character) =>
-    // By its units of UTF-16, of which JSON has four digits each.
+    // Each unit of UTF-16 is written separately, because JSON has four digits for each.
     character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   );
 }
 
-/** JSON of one line for machines, which may be shown on a terminal too. */
+/** Returns JSON of one line for machines, which may also be shown on a terminal. */
 export function jsonOf(thing: unknown): string {
   return escaped(JSON.stringify(thing));
 }
 
-/** How a command prints: a table for people, or one line of JSON an item for machines. */
+/** The form of the output: a table for people, or one line of JSON for each item for machines. */
 export interface Shown {
   readonly json?: true;
 }
 
-/** Prints one thing: a line a field. */
+/** Prints one object, with a line for each field. */
 export function show(thing: object, { json }: Shown): void {
   print(json ? `${jsonOf(thing)}\n` : fieldsOf(thing));
 }
 
-/** A table is printed at its end, when the widths are known, or in parts of this many rows. */
+/** The most rows that are printed together. A table is printed at its end, when the widths are known, or in parts of this many rows. */
 const ROWS_AT_ONCE = 500;
 
 /** Prints these columns of a list. */
@@ -69,12 +71,12 @@ export async function list(
   if (!json) print(table(rows));
 }
 
-/** One thing: a line a field. */
+/** Returns one object as text, with a line for each field. */
 export function fieldsOf(thing: object): string {
   return table(Object.entries(thing).map(([name, value]) => [name, cell(value)]));
 }
 
-/** `assignment.memberGlobalId` is headed MEMBER GLOBAL ID. */
+/** Returns the heading of a path: MEMBER GLOBAL ID for `assignment.memberGlobalId`. */
 function headingOf(path: string): string {
   const name = path.slice(path.lastIndexOf('.') + 1);
   return name.replaceAll(/(?=[A-Z])/g, ' ').toUpperCase();
@@ -96,7 +98,7 @@ function cell(value: unknown): string {
   return plain(text);
 }
 
-/** Without control characters, ends of lines too: of one cell, or one line. */
+/** Returns the text of one cell or one line without control characters and line ends. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '�');
 }
@@ -109,7 +111,10 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
 }
 
-/** How many columns of a terminal a text takes: a Chinese character two, an accent on the one before none. */
+/**
+ * Returns the number of columns that a text takes on a terminal: two for a Chinese character, none for an accent on the character before
+ * it.
+ */
 function widthOf(text: string): number {
   return [...text.replace(/[\p{Mn}\p{Me}]/gu, '')].reduce(
     (sum, character) => sum + eastAsianWidth(character.codePointAt(0) ?? 0),

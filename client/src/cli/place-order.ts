@@ -10,7 +10,7 @@ import {
 import { UsageError } from './command.ts';
 import { plain } from './output.ts';
 
-/** A call failed, and there is something to do about it. */
+/** A call failed, and the message says what to do about it. */
 export class Advised extends Error {
   readonly advice: string;
 
@@ -20,7 +20,7 @@ export class Advised extends Error {
   }
 }
 
-/** Places an order once. The client asks again where an answer was lost, under the same number; the rest is for the person to decide. */
+/** Places an order once. If an answer was lost, the client asks again under the same number. Everything else is the person's decision. */
 export async function placeOrder(licensing: Licensing, order: PlaceOrderInput): Promise<OrderRecord> {
   try {
     return await licensing.orders.place(order);
@@ -42,10 +42,10 @@ function adviceOn(error: unknown, { channelCode, channelOrderId }: PlaceOrderInp
     : undefined;
 }
 
-/** The order in a file, or in the standard input where the path is `-`. What is no order at all is refused here, before a request. */
+/** Reads the order in a file, or in the standard input if the path is `-`. A text that is no order is refused here, before a request. */
 export async function orderIn(path: string): Promise<PlaceOrderInput> {
   const order = await objectIn(path, 'one order, a JSON object');
-  // The client would take it for its own parameter, and place nothing.
+  // The client would read it as its own parameter, and place nothing.
   if ('validateOnly' in order)
     throw new UsageError(`${nameOf(path)}: validateOnly is no field of an order; --dry-run does that`);
   return order as PlaceOrderInput;

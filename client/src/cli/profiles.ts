@@ -3,9 +3,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { meant, UsageError } from './command.ts';
 
-/** A gateway, and with what it is asked. */
+/** A gateway, and the credentials for it. */
 interface Profile {
-  /** For messages. */
+  /** The source of the profile, for messages. */
   readonly from: string;
   readonly url: string;
   readonly apiKey: string;
@@ -16,7 +16,7 @@ const FIELDS = ['url', 'apiKey', 'as'];
 /** The mode bits that let other users read, write or run a file. */
 const OTHERS = 0o077;
 
-/** The profile of this name in the file of profiles. The file holds keys, so only its owner may read it. */
+/** Returns the profile with this name from the file of profiles. The file holds keys, so only its owner may read it. */
 export function profileOf(name: string): Profile {
   const { env } = process;
   const path =
@@ -38,7 +38,7 @@ export function profileOf(name: string): Profile {
     throw new UsageError(`${from}: ${field} has to be a text`);
   };
   const profile = { from, url: textOf('url', url), apiKey: textOf('apiKey', apiKey) };
-  // The message leaves the value out: a key may be there by mistake.
+  // The message leaves out the value, because a key may be there by mistake.
   if (!isHttpUrl(profile.url)) throw new UsageError(`${from}: url has to be an http or https URL`);
   return { ...profile, as: as === undefined ? undefined : textOf('as', as) };
 }
@@ -62,7 +62,7 @@ function objectIn(from: string, value: unknown): Readonly<Record<string, unknown
   throw new UsageError(`${from} has to be a JSON object`);
 }
 
-/** Looks at the rights of the file that it reads, not at those of another one that was there before. */
+/** Checks the rights of the file that it reads, and not of another file that was there before. */
 function privateText(path: string): string {
   let file: number | undefined;
   try {

@@ -32,7 +32,7 @@ export const program = group('licensing', 'The command of the licensing gateway'
   completion,
 ])
   .version((JSON.parse(manifest) as { version: string }).version, '-v, --version', 'the version')
-  // Options may stand before the words of a command too.
+  // Options may precede the words of a command too.
   .hook('preAction', (_, action) => {
     for (let outer = action.parent; outer; outer = outer.parent)
       for (const [name, value] of Object.entries(outer.opts()))

@@ -23,7 +23,7 @@ export class Receiver {
     this.#secret = secret;
   }
 
-  /** A receiver with the options of a command. Where the environment gives no secret, it prints a new one. */
+  /** Makes a receiver with the options of a command. If the environment has no secret, it prints a new one. */
   static of({ forwardTo, secret: refused, json }: ReceiverOptions): Receiver {
     checkUrl('--forward-to', forwardTo);
     if (refused !== undefined)
@@ -38,7 +38,7 @@ export class Receiver {
     return new Receiver(forwardTo, secret);
   }
 
-  /** Sends an event, signed as the gateway signs it, once. Resolves to the status of the response, or to why there is none. */
+  /** Sends an event once, signed as the gateway signs it. Resolves to the status of the response, or to the reason why there is none. */
   async send(event: Event | TestEvent): Promise<string> {
     const body = JSON.stringify(event);
     const headers = {

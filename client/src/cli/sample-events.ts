@@ -28,11 +28,11 @@ export const eventTypes = new Argument('<event-type>').choices(TYPES).argParser(
   return type;
 });
 
-/** An event of this type as the gateway would send it, about an order or a job that does not exist. */
+/** Makes an event of this type as the gateway would send it, about an order or a job that does not exist. */
 export function sampleOf(type: string): Event | TestEvent {
   const time = new Date().toISOString();
   const common = { specversion: '1.0', time, datacontenttype: 'application/json' } as const;
-  // Each sample has an id of its own, since a receiver passes over an id that it has seen.
+  // Each sample has its own id, because a receiver ignores an id that it has seen.
   const id = String(Date.now()).padStart(15, '0');
   const orderState = Object.entries(ORDER_STATES).find(([each]) => each === type)?.[1];
   const jobState = Object.entries(JOB_STATES).find(([each]) => each === type)?.[1];

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { UsageError } from './command.ts';
 
 /**
- * A secret of the variable with this name, or of the file that the variable with `_FILE` names, which wins. Never an option: other users of
- * the machine see command lines.
+ * Reads a secret from the variable with this name, or from the file that the variable with `_FILE` names, which wins. There is no option
+ * for it, because other users of the machine see command lines.
  */
 export function secretOf(variable: string): string | undefined {
   const file = process.env[`${variable}_FILE`];
