@@ -1,16 +1,19 @@
-/** What breaks callers between two OpenAPI documents of this gateway: less is accepted, or less is answered, than before. */
+/** Finds changes between two OpenAPI documents of this gateway that break callers: less is accepted, or less is answered, than before. */
 
 type Json = Record<string, unknown>;
-/** `in`: what callers send; `out`: what they get. */
+/** `in`: the data that callers send. `out`: the data that they get. */
 type Direction = 'in' | 'out';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
-/** Of what is sent: smaller than before refuses what was accepted. */
+/** The upper limits of sent data. A smaller one refuses values that were accepted before. */
 const UPPER = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
 const LOWER = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
 const VARIANTS = ['oneOf', 'anyOf', 'allOf'];
 
-/** Each breaking change with its place, in the order of the document; empty where every caller of `before` can go on with `after`. */
+/**
+ * Returns each breaking change with its location, in the order of the document. The list is empty if every caller of `before` can go on
+ * with `after`.
+ */
 export function breakingChanges(before: Json, after: Json): string[] {
   const found: string[] = [];
   const compared = new Set<string>();
@@ -141,7 +144,7 @@ export function breakingChanges(before: Json, after: Json): string[] {
         );
   }
 
-  /** In their order: a variant has no name. */
+  /** Compares variants in their order, because a variant has no name. */
   function compareVariants(
     place: string,
     was: readonly unknown[],

@@ -1,12 +1,11 @@
 /**
- * `npm run check:audit`: whether the registry knows of vulnerabilities, high or critical, in the production dependencies. Some
- * registries (often mirrors) cannot tell; then the script says so, and fails only in CI with a network (AUDIT_NETWORK=expected; a
- * fork's has none).
+ * `npm run check:audit` asks the registry for high or critical vulnerabilities in the production dependencies. Some registries (often
+ * mirrors) cannot tell. The script then says so, and fails only in CI with a network (AUDIT_NETWORK=expected; a fork's has none).
  */
 import { spawnSync } from 'node:child_process';
 
 interface Report {
-  /** The registry gave no result. */
+  /** Present if the registry gave no result. */
   readonly message?: string;
   readonly vulnerabilities?: Readonly<
     Record<string, { readonly severity: string; readonly via: readonly unknown[] }>

@@ -1,6 +1,6 @@
 /**
- * Whether `dist` was built from the current sources. The mark is in `dist`, which every build empties first. As a program it succeeds where
- * there is nothing to build.
+ * Tells whether `dist` was built from the current sources. The mark is in `dist`, which every build empties first. As a program it succeeds
+ * if there is nothing to build.
  */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ export function markBuilt(root: string): void {
   writeFileSync(join(root, MARK), digestOf(root));
 }
 
-/** A hash of names and contents, since file times say little after a checkout. */
+/** Returns a hash of names and contents, because file times mean little after a checkout. */
 function digestOf(root: string): string {
   const digest = createHash('sha256');
   for (const path of globSync(SOURCES, { cwd: root }).sort()) {

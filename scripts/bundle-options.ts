@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
 
-/** Packages that Nest loads only where they are installed. They are not. */
+/** Packages that Nest loads only if they are installed. They are not. */
 const ABSENT = [
   '@nestjs/microservices',
   '@nestjs/platform-express',
@@ -14,8 +14,8 @@ const ABSENT = [
 ];
 
 /**
- * The ES modules of class-validator, of which only what is used is loaded: the others need a tenth of a start, most of it for telephone
- * numbers. Nest's own pipe, which loads all of them when it is called, is not used.
+ * Loads only the used ES modules of class-validator. The others need a tenth of a start, most of it for telephone numbers. Nest's own pipe,
+ * which loads all of them when it is called, is not used.
  */
 const usedValidators: Plugin = {
   name: 'used-validators',
@@ -28,8 +28,8 @@ const usedValidators: Plugin = {
 };
 
 /**
- * A log of pino asks who makes it, for workers that write it, which are not used. To tell, Node decodes the whole source map: a twentieth
- * of a start.
+ * Removes pino's search for its caller, which serves workers that are not used here. For the search, Node decodes the whole source map,
+ * which takes a twentieth of a start.
  */
 const noCallersOfLog: Plugin = {
   name: 'no-callers-of-log',
@@ -41,7 +41,7 @@ const noCallersOfLog: Plugin = {
 
 const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
 
-/** Runs before all packages, of which some throw in an older Node. */
+/** Runs before all packages, because some of them throw in an older Node. */
 const NODE_CHECK = `{
   const needed = '${engines.node.replace('>=', '')}', present = process.versions.node;
   if (needed.localeCompare(present, 'en', { numeric: true }) > 0) {
@@ -50,7 +50,10 @@ const NODE_CHECK = `{
   }
 }`;
 
-/** How the modules of `dist` and their packages become one program: as it ships, and with modules that a deliberate bug can change. */
+/**
+ * The options that turn the modules of `dist` and their packages into one program. The shipped program uses them, and so does one whose
+ * modules a deliberate bug can change.
+ */
 export const BUNDLE_OPTIONS = {
   bundle: true,
   platform: 'node',
@@ -62,7 +65,7 @@ export const BUNDLE_OPTIONS = {
   logLevel: 'warning',
   plugins: [usedValidators, noCallersOfLog],
   banner: {
-    // The last line is for the packages that are CommonJS.
+    // The CommonJS packages need the last line.
     js: `${NODE_CHECK}
 import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);`,
   },

@@ -1,7 +1,7 @@
 /**
  * Bundles the built gateway and its packages into one file, because Node needs most of its start for finding and reading thousands of
- * files; and the other programs in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its map leads
- * back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
+ * files. The other programs are bundled in the same way. The bundle is made from `dist`, which has the metadata of the decorators, and its
+ * map leads back to `src`. `dist/bundle` needs no other packages: the image has nothing else.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -12,7 +12,7 @@ import { withoutFunctionNames } from './function-names.ts';
 import { ownMap } from './own-map.ts';
 import { sbomOf } from './sbom.ts';
 
-/** Files that the API page serves as they are. Node finds them beside the bundle as it does in the repository. */
+/** Files that the API page serves unchanged. Node finds them next to the bundle as it does in the repository. */
 const SERVED = ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'].map(
   (name) => `node_modules/swagger-ui-dist/${name}`,
 );
@@ -21,7 +21,7 @@ const PROGRAMS = {
   gateway: 'dist/main.js',
   'database-init': 'dist/database/init.js',
   'database-backup': 'dist/database/backup.js',
-  // A thread of the gateway, which finds it beside itself.
+  // This is a thread of the gateway, which finds it next to itself.
   'sqlite-worker': 'dist/database/sqlite-worker.js',
   conformance: 'dist/conformance/main.js',
 };

@@ -1,7 +1,7 @@
 /**
- * `npm run check:fast`: what one waits for while one works, of what a change since the last commit (or since the commit that is given)
- * touches. Format; lint and types of the changed files and of those that import them; the unit tests that the change touches; and
- * whether the generated files are still those of the code. `npm test` looks at everything.
+ * `npm run check:fast` runs the checks that are affected by a change since the last commit (or since the given commit): format; lint and
+ * types of the changed files and of the files that import them; the affected unit tests; and the comparison of the generated files with the
+ * code. `npm test` checks everything.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -21,7 +21,7 @@ if (changed.length === 0) {
 }
 const has = (what: RegExp) => changed.some((path) => what.test(path));
 
-/** Beyond that it takes less time to lint all files. */
+/** The most files that are linted separately. Above this number it takes less time to lint all files. */
 const MAX_LINTED = 200;
 const everywhere = script('check:lint');
 const linted = [...code, ...importersOf(changed, git('ls-files', '--', '*.ts'))];
@@ -34,7 +34,7 @@ const lint: Step = isEverywhere
   : { name: 'lint of what changed', command: ['node_modules/.bin/oxlint', ...linted, ...client] };
 
 const NEST = [process.execPath, 'node_modules/@nestjs/cli/bin/nest.js'];
-/** Compiles what changed since the last time. */
+/** Compiles the changes since the last time. */
 const compile: Step = { name: 'compile', command: [...NEST, 'build', '--path', 'tsconfig.dev.json'] };
 const generated: Step = {
   name: 'check:generated',
@@ -44,7 +44,7 @@ const GENERATED =
   /^(src|config|scripts|client\/src)\/|^docs\/(metrics|readings|figures|bench)\.|^sandbox\/README|^package/;
 
 const RELATED_UNIT_TESTS = '-- --selectProjects unit --passWithNoTests --findRelatedTests'.split(' ');
-/** They read all of the product, so nothing that changes is related to them. */
+/** Tests that always run. They read the whole product, so no import relates them to a change. */
 const ALWAYS = ['src/operation/openapi/document.spec.ts', 'test/support/house.spec.ts'];
 const tests: Step = {
   name: 'unit tests of what changed',

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: the build and every check that runs no test, side by side where one does not need the other's result. `--and-test`, for
- * `npm test`: the tests begin once the build is there, and the checks go on with what they leave of the processors.
+ * `npm run check` runs the build and every check that runs no test, in parallel if one does not need the other's result. `--and-test`, for
+ * `npm test`, starts the tests once the build is ready, and the checks go on with the rest of the processors.
  */
 import { constants } from 'node:os';
 import { runSteps, script, type Step } from './steps.ts';
@@ -10,7 +10,7 @@ const TESTS: Step = { ...script('jest', '--', '--selectProjects', 'unit', 'servi
 const check = (name: string): Step =>
   isWithTests ? { ...script(name), priority: constants.priority.PRIORITY_LOW } : script(name);
 
-/** Runs the steps if those before succeed. */
+/** Runs the steps if the steps before them succeed. */
 async function after(before: Promise<string[]>[], ...steps: readonly Step[]): Promise<string[]> {
   return (await Promise.all(before)).flat().length > 0 ? [] : runSteps(...steps);
 }
@@ -22,7 +22,7 @@ const failed = (
     build,
     client,
     after([build], check('check:generated'), check('check:api')),
-    // With types: the examples import the built client.
+    // Lint reads types, and the examples import the built client.
     after([client], check('check:lint')),
     runSteps(...['check:format', 'check:walls', 'check:unused', 'check:audit'].map(check)),
     ...(isWithTests ? [after([build, client], TESTS)] : []),

@@ -1,6 +1,6 @@
 /**
- * Part of `npm run build:client`: makes the command `licensing` one file, so that the client package has no dependencies. Beside it are the
- * licences of the packages that are in the file.
+ * Makes the command `licensing` one file, so that the client package has no dependencies. It is a part of `npm run build:client`. The
+ * licences of the packages in the file lie next to it.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

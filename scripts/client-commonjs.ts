@@ -1,6 +1,6 @@
 /**
- * The client in CommonJS, made of the ES modules that `tsc` has written (`npm run build:client`). Each entry of the package is one file, and
- * requires the other entries, so that all of them have the same `Licensing`.
+ * Makes the client in CommonJS from the ES modules that `tsc` has written (`npm run build:client`). Each entry of the package is one file,
+ * and requires the other entries, so that all of them have the same `Licensing`.
  */
 import { copyFileSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -21,12 +21,12 @@ const { outputFiles } = await build({
   outdir: OUT,
   ...{ bundle: true, format: 'esm', platform: 'node', target: 'es2022', packages: 'external', write: false },
   external: names.map((name) => `./${name}`),
-  // `createRequire` takes a path too.
+  // `createRequire` accepts a path too.
   define: { 'import.meta.url': '__filename' },
 });
 mkdirSync(OUT, { recursive: true });
 for (const { path, text } of outputFiles) {
-  // Its exports are plain assignments, which take less room than those of esbuild.
+  // The exports of TypeScript are plain assignments, which take less space than those of esbuild.
   const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 };
   writeFileSync(path, ts.transpileModule(text, { compilerOptions }).outputText);
 }

@@ -1,6 +1,6 @@
 /**
- * What the client package takes from the OpenAPI document: `client/src/api.ts` has the types of all schemas and the methods of each group,
- * `client/src/operations.ts` the same methods as data, for the run time.
+ * Generates the parts of the client package that come from the OpenAPI document. `client/src/api.ts` has the types of all schemas and the
+ * methods of each group, and `client/src/operations.ts` has the same methods as data, for the run time.
  */
 import openapiTs, { astToString, oapiRef } from 'openapi-typescript';
 import ts from 'typescript';
@@ -20,7 +20,7 @@ interface Schema {
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
 interface Operation {
   readonly operationId: string;
-  /** The operation that is its dry run, or whose dry run it is. */
+  /** The id of its dry run, or of the write that it tries. */
   readonly 'x-dry-run'?: string;
   readonly 'x-dry-run-of'?: string;
   readonly summary?: string;
@@ -41,7 +41,7 @@ export interface ApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Group and method where the rule of {@link nameOf} would not give a good name. */
+/** Group and method of operations for which the rule of {@link nameOf} would not make a good name. */
 const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> = {
   getOrderAssets: ['orders', 'assets'],
   reserveAssetNums: ['assetNums', 'reserve'],
@@ -65,9 +65,9 @@ const NAMES: Readonly<Record<string, readonly [group: string, method: string]>> 
   live: ['health', 'live'],
   ready: ['health', 'ready'],
 };
-/** The name of a dry run where it is not `preview` and the name of the write. */
+/** The names of dry runs that differ from `preview` and the name of the write. */
 const PREVIEWS: Readonly<Record<string, string>> = { placeOrder: 'preview' };
-/** Writes that the gateway itself runs at most once, by something in the body: a repeat without an answer does no harm. */
+/** Writes that the gateway itself runs at most once, by something in the body. A repeat after a lost answer does no harm. */
 const GUARDED = new Set(['placeOrder']);
 
 /** One method of the client. */
@@ -84,7 +84,7 @@ interface Method {
   /** The type of an item of the page. */
   readonly item?: string;
   readonly result: string;
-  /** The name of its dry run, and what that returns. */
+  /** The name of its dry run, and the type of the dry run's result. */
   readonly preview?: { readonly name: string; readonly result: string };
   /** Statuses of 400 and more whose body is a result. */
   readonly answers: readonly number[];
@@ -98,7 +98,7 @@ export async function clientFiles(document: ApiDocument): Promise<readonly (read
   ];
 }
 
-/** A dry run is no operation of the client, but a method beside its write. */
+/** Returns the operations. A dry run is no operation of the client, but a method next to its write. */
 function operationsOf({ paths }: ApiDocument): { path: string; http: string; operation: Operation }[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).flatMap(([http, operation]) =>
@@ -145,7 +145,7 @@ function methodsOf(document: ApiDocument): Method[] {
     });
 }
 
-/** Streams have hand-written methods. */
+/** True for an operation without streams. Streams have hand-written methods. */
 function speaksJson({ requestBody, responses }: Operation): boolean {
   const bodies = Object.entries(responses).flatMap(([status, { content }]) =>
     status.startsWith('2') && content ? [content] : [],
@@ -155,7 +155,7 @@ function speaksJson({ requestBody, responses }: Operation): boolean {
   );
 }
 
-/** `listAssets` is `assets.list`: the verb is the method, the rest in plural is the group. */
+/** Returns `assets.list` for `listAssets`: the verb is the method, and the rest in plural is the group. */
 function nameOf(operationId: string): readonly [group: string, method: string] {
   const exception = NAMES[operationId];
   if (exception) return exception;
@@ -176,7 +176,7 @@ function lastOf(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1);
 }
 
-/** Parameters and body in one object; headers are options of the call. */
+/** Returns the type of the input: parameters and body in one object. Headers are options of the call. */
 function inputOf(
   { operationId, parameters = [], requestBody }: Operation,
   schemas: ApiDocument['components']['schemas'],
@@ -202,7 +202,7 @@ function inputOf(
   return own.length === 0 ? { $ref: ref } : { allOf: [parametersSchema, { $ref: ref }] };
 }
 
-/** What the platform does not document is any JSON, not `unknown`. */
+/** The type of values that the platform does not document. They are any JSON, not `unknown`. */
 const ANY_JSON = { $ref: '#/components/schemas/Json' };
 const JSON_TYPE = `/** What the platform does not document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };`;
@@ -274,7 +274,10 @@ function inputName(operationId: string): string {
   return `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Input`;
 }
 
-/** Words that may grow stay literals in editors: `string` alone would swallow them. */
+/**
+ * Returns the type of words that may grow. The words stay literals, so that editors offer them, which they would not do with `string`
+ * alone.
+ */
 function openType({ anyOf = [] }: Schema): ts.TypeNode {
   return ts.factory.createUnionTypeNode(
     anyOf.map((one) => {
@@ -362,7 +365,7 @@ ${streams.join('\n')}
 `;
 }
 
-/** Short, since the client has a table of all of them: a text, which `tableOf` of the client takes apart. */
+/** Returns a short text for one row, because the client has a table of all operations. `tableOf` of the client parses it. */
 function rowOf(id: string, group: string, name: string, call: string, more: object): string {
   const fields = Object.entries(more).map(([field, value]) => (value === true ? field : `${field}=${value}`));
   const short = call.replace(' /v1/', ' ').replace(' enterprises/{enterpriseGlobalId}/', ' ~/');

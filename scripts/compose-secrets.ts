@@ -1,6 +1,6 @@
 /**
- * `npm run compose-secrets`: makes up the secrets of docker-compose.yml in the git-ignored folder `.compose/`, and prints an API key
- * for the gateway once. Existing secrets stay, unless the operator gives `--force`.
+ * `npm run compose-secrets` makes up the secrets of docker-compose.yml in the git-ignored folder `.compose/`, and prints an API key for the
+ * gateway once. Existing secrets are kept, unless the operator gives `--force`.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';

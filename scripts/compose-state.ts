@@ -1,6 +1,6 @@
 /**
- * `KEY=<API key> npm run compose-state`: puts into a gateway in front of the sandbox what the examples of the API page need, as the demo does
- * at its start. For docker-compose.yml, after `database-init`. It may be repeated.
+ * `KEY=<API key> npm run compose-state` prepares a gateway in front of the sandbox for the examples of the API page, as the demo does at
+ * its start. It is for docker-compose.yml, after `database-init`. It may be repeated.
  */
 import { prepareDemo } from './demo-state.ts';
 

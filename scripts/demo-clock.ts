@@ -1,6 +1,6 @@
 /**
- * Loaded into the demo's gateway before the gateway itself: its clock follows the sandbox's, so that a moved clock is seen on both
- * sides. It is no part of the build or of an image, and no setting of the gateway leads to it.
+ * Runs in the demo's gateway before the gateway itself. The gateway's clock then follows the sandbox's, so that a moved clock has an effect
+ * on both sides. It is no part of the build or of an image, and no setting of the gateway leads to it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { moveClock } from '../sandbox-package/src/moved-clock.ts';
@@ -18,7 +18,7 @@ async function follow(url: string): Promise<never> {
       const answer = await fetch(url, { signal: AbortSignal.timeout(5_000) });
       moveClock(((await answer.json()) as { aheadMs: number }).aheadMs);
     } catch {
-      // The sandbox is starting or ending: the clock stays as it is.
+      // The sandbox is starting or ending, so the clock is not changed.
     }
     await sleep(EVERY_MS, undefined, { ref: false });
   }

@@ -36,15 +36,15 @@ const ORDER = {
 };
 
 /**
- * The order in the example of a settlement. It names no enterprise: the gateway would look for it, and might find it before it is
- * settled.
+ * The order in the example of a settlement. It names no enterprise, because the gateway would otherwise search for it and might find it
+ * before it is settled.
  */
 const SETTLED_ORDER = {
   ...ORDER,
   channelOrderId: 'SO-2010',
   items: ORDER.items.map((item) => ({ ...item, customer: { customerId: item.customer.customerId } })),
 };
-/** As in the example, which then changes nothing. */
+/** The settlement of the example. It is the same, so that the example changes nothing. */
 const SETTLEMENT = { as: 'succeeded', reason: 'Found in the list of assets, ticket 4711' };
 
 /** The order in the example of a cancellation. */
@@ -52,8 +52,8 @@ const SCHEDULED_ORDER = { ...ORDER, channelOrderId: 'SO-2020' };
 const TEN_DAYS_MS = 10 * 24 * 3_600_000;
 
 /**
- * The webhook in the examples. It is switched off, because it has no receiver: the delivery of the event of the order in doubt waits, and no
- * operator is told of a webhook that fails.
+ * The webhook in the examples. It is switched off, because it has no receiver. The delivery of the event of the order in doubt waits, and
+ * no operator sees a failing webhook.
  */
 const WEBHOOK = {
   url: 'http://127.0.0.1:8080/hook',
@@ -110,7 +110,7 @@ async function prepareWebhook(gatewayUrl: string, key: string): Promise<string> 
   return `${all}/${webhookId}/deliveries`;
 }
 
-/** Places the order with a lost answer, if there is no record of it, and settles it. Resolves to whether it was in doubt meanwhile. */
+/** Places the order with a lost answer, if there is no record of it, and settles it. Resolves to whether it was in doubt in between. */
 async function settleOrder({ gatewayUrl, key, sandboxUrl }: Demo): Promise<boolean> {
   const headers = { 'x-api-key': key };
   const { channelCode, channelOrderId } = SETTLED_ORDER;

@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the sandbox and the gateway in one command, without other installations. Every credential is made up at start and
- * stays in a temporary folder until Ctrl-C. `npm run dev` is the same with compiled files of its own (`.dev`) instead of the bundle: a
- * change of a source compiles it, and restarts the process that it belongs to.
+ * `npm run demo` runs the sandbox and the gateway with one command, without other installations. Every credential is made up at start and
+ * stays in a temporary folder until Ctrl-C. `npm run dev` is the same with its own compiled files (`.dev`) instead of the bundle. A change
+ * of a source compiles it, and restarts its process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -62,10 +62,10 @@ function start(
   environment: Record<string, string>,
 ): ChildProcess {
   const child = spawn(program, args, {
-    // Only the variables named here: the demo must not use a real platform's settings.
+    // The process gets only these variables, because the demo must not use a real platform's settings.
     env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, so that it gets Ctrl-C once, from here.
+    // The process has its own group, so that it gets Ctrl-C once, from here.
     detached: true,
   });
   child.stderr?.pipe(process.stderr);
@@ -124,7 +124,7 @@ function printLog({ stdout }: ChildProcess): Promise<void> {
 
 await assertFree({ PORT: port, SANDBOX_PORT: sandboxPort, MANAGEMENT_PORT: managementPort });
 
-/** Compiles, and goes on to compile what changes. Resolves when the first build is there. */
+/** Compiles, and then compiles each change. Resolves when the first build is ready. */
 async function compileOnChange(): Promise<void> {
   const compiler = start(
     'compiler',
@@ -155,7 +155,7 @@ async function build(): Promise<void> {
   if (code !== 0) process.exit(1);
 }
 
-/** How a process starts, which is restarted when a file changes that it has read. */
+/** The command of a process that restarts when a file changes that it has read. */
 const WATCHED = [process.execPath, '--watch', '--watch-preserve-output', '--watch-kill-signal=SIGINT'];
 
 if (isWatched) await compileOnChange();
@@ -191,7 +191,7 @@ try {
     ESTATE_REFRESH: '6h',
   });
   const logged = printLog(gateway);
-  // Both at once: the gateway needs the platform for its first request only.
+  // Both start at once, because the gateway needs the platform for its first request only.
   await healthy(`${sandboxUrl}/__sandbox/health`);
   await healthy(`${gatewayUrl}/health/ready`);
   say('Making example data, with one order that gets lost: its lines in the log say ERROR.');

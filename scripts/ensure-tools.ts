@@ -1,22 +1,22 @@
 /**
-/**
- * Runs before the tests: they start their own servers of Redis and PostgreSQL, compile a small C file that steps the clock of one, open the
- * API page in a browser, run the code that it shows, run the programs of the documents, test the alert rules and put proxies in front of the
- * gateway, so they need `redis-server`, `postgres`, `pgbouncer`, `gcc`, `chromium-headless-shell`, `python3`, `pytest`, `promtool`, `nginx`,
- * `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process may do so; otherwise it ends and names them. No test is
- * skipped. `--long`: also what only the tests of `npm run test:long` need.
+ * Installs the tools that the tests need. The tests start their own servers of Redis and PostgreSQL, compile a small C file that steps the
+ * clock of one, open the API page in a browser, run the code that it shows, run the programs of the documents, test the alert rules and put
+ * proxies in front of the gateway. So they need `redis-server`, `postgres`, `pgbouncer`, `gcc`, `chromium-headless-shell`, `python3`,
+ * `pytest`, `promtool`, `nginx`, `haproxy` and `apache2`. The script installs missing ones from Debian's packages if this process may do
+ * so; otherwise it ends and names them. No test is skipped. `--long` also installs the tools that only the tests of `npm run test:long`
+ * need.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, rmSync, writeFileSync } from 'node:fs';
 
 interface Tool {
   readonly command: string;
-  /** Only tests of `npm run test:long` need it. */
+  /** True for a tool that only tests of `npm run test:long` need. */
   readonly isLong?: true;
   /** The option that makes the command print its version, if it is not `--version`. */
   readonly version?: string;
   readonly packages: readonly string[];
-  /** What to install where there is no Debian. */
+  /** The tool to install on a system other than Debian. */
   readonly is: string;
 }
 
@@ -24,11 +24,11 @@ const tools: readonly Tool[] = [
   { command: 'redis-server', packages: ['redis-server'], is: 'Redis 7' },
   { command: 'postgres', packages: ['postgresql'], is: 'PostgreSQL 14 or newer' },
   { command: 'pgbouncer', packages: ['pgbouncer'], is: 'PgBouncer' },
-  // Only recommended by gcc's own package: the headers of the C library.
+  // The headers of the C library are only recommended by gcc's own package.
   { command: 'gcc', packages: ['gcc', 'libc6-dev'], is: 'a C compiler under the name gcc' },
   { command: 'python3', packages: ['python3'], is: 'Python 3' },
   { command: 'pytest', packages: ['python3-pytest'], is: 'pytest' },
-  // For promtool, which tests the alert rules.
+  // promtool tests the alert rules.
   { command: 'promtool', packages: ['prometheus'], is: "Prometheus' promtool" },
   {
     command: 'chromium-headless-shell',
@@ -45,7 +45,7 @@ const tools: readonly Tool[] = [
   },
   { command: 'javac', isLong: true, packages: ['default-jdk-headless'], is: 'a JDK, 11 or newer' },
   {
-    // Debian's, for which its packages are.
+    // Debian's packages are for Debian's own Python.
     command: '/usr/bin/python3',
     isLong: true,
     version: '-cimport certifi, dateutil, six, urllib3; print("urllib3", urllib3.__version__)',
@@ -55,10 +55,10 @@ const tools: readonly Tool[] = [
 ];
 const wanted = tools.filter(({ isLong }) => !isLong || process.argv.includes('--long'));
 
-/** Where Debian has programs that are not on everybody's PATH. test/support/proxies.ts and postgres-keeper.ts look there too. */
+/** The folders outside of the usual PATH where Debian puts programs. test/support/proxies.ts and postgres-keeper.ts look there too. */
 const OTHER_FOLDERS = () => ['/usr/sbin', ...globSync('/usr/lib/postgresql/*/bin')];
 
-// Debian asks this file before a package starts its service (policy-rc.d(8)); 101 forbids it.
+// Debian asks this file before a package starts its service (policy-rc.d(8)). 101 forbids it.
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
 const missing = wanted.filter((tool) => versionOf(tool) === undefined);
@@ -92,7 +92,7 @@ function install(packages: readonly string[]): void {
   const forbidsStart = !existsSync(SERVICE_POLICY);
   if (forbidsStart) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   try {
-    // The tools themselves show whether it worked: a broken package source must not matter where others work.
+    // The tools themselves show whether the installation worked, because a broken package source must not matter if other sources work.
     for (const step of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
       spawnSync('apt-get', ['-qq', ...step], {
         stdio: ['ignore', 'inherit', 'inherit'],

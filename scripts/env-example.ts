@@ -1,6 +1,6 @@
 import { type Variable, variables } from '../src/config/variables.ts';
 
-/** The text of `config/.env.example`: every variable with its meaning and default. Only required variables are uncommented. */
+/** Returns the text of `config/.env.example`: every variable with its meaning and default. Only required variables are uncommented. */
 export function envExample(): string {
   const blocks = Object.entries<Variable>(variables).map(([name, variable]) => {
     const absent = variable.schema.safeParse(undefined);

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const SECOND_MS = 1_000;
 
-/** As `fetch`, and asks again as long as the gateway has done nothing and says when: a slow machine may be too late for its deadlines. */
+/**
+ * Works as `fetch`, but repeats a request as long as the gateway has done nothing and names a time. A slow machine may be too late for the
+ * gateway's deadlines.
+ */
 export async function fetchOnceServed(url: string, init?: RequestInit): Promise<Response> {
   for (;;) {
     const response = await fetch(url, init);

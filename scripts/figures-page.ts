@@ -1,4 +1,6 @@
-/** The page of the figures of the last complete run of the bench, from the file that `npm run bench -- --json docs/bench.json` writes. */
+/**
+ * Makes the page of the figures of the last complete run of the bench, from the file that `npm run bench -- --json docs/bench.json` writes.
+ */
 
 interface Spread {
   readonly median: number;
@@ -40,7 +42,7 @@ const METRICS = {
 } as const;
 type Metric = keyof typeof METRICS;
 
-/** How busy the cores are in the table of capacity: a busier one makes callers wait. */
+/** The load of the cores in the table of capacity. A higher one makes callers wait. */
 const BUSY = 0.6;
 const PER_SECOND = 10_000;
 
@@ -60,7 +62,7 @@ ${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100
 ${scenarios.map(scenarioPart).join('\n')}`;
 }
 
-/** Of scenarios that compare the gateway with the bare relay. */
+/** Returns the rows of capacity for a scenario that compares the gateway with the bare relay. */
 function capacity({ name, runs }: Bench['scenarios'][number]): string[][] {
   const own = runs[0]?.label === 'bare' ? runs.find(({ label }) => label === 'gateway') : undefined;
   if (!own?.cpuMicros) return [];

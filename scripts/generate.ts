@@ -1,6 +1,7 @@
 /**
- * `npm run generate` writes the committed files that come from the code; `--check` compares them instead. It reads the built gateway,
- * since the build makes parts of the OpenAPI document (the plugin of @nestjs/swagger). `--from`: another folder of the build than `dist`.
+ * `npm run generate` writes the committed files that come from the code. `--check` compares them instead. It reads the built gateway,
+ * because the build makes parts of the OpenAPI document (the plugin of @nestjs/swagger). `--from` names another folder of the build than
+ * `dist`.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ import { type Document, type Gateway, responseExamples } from './response-exampl
 const fromAt = process.argv.indexOf('--from');
 const FROM = fromAt < 0 ? 'dist' : process.argv[fromAt + 1];
 
-/** A module of the build. It has no types, so the caller declares what it uses. */
+/** Loads a module of the build. It has no types, so the caller declares the parts that it uses. */
 async function built<T>(path: string): Promise<T> {
   return (await import(new URL(`../${FROM}/${path}`, import.meta.url).href)) as T;
 }
@@ -39,7 +40,7 @@ async function openApi(): Promise<string> {
   const callersFile = join(folder, 'callers.json');
   writeFileSync(callersFile, '{ "callers": [] }');
   try {
-    // Made up: the app is built, but neither listens nor calls another server.
+    // The settings are made up: the app is built, but neither listens nor calls another server.
     const app = await buildApp(
       loadConfig({
         LOG_LEVEL: 'silent',
@@ -67,7 +68,7 @@ interface Described {
   readonly labelNames?: readonly string[];
 }
 
-/** All metrics of the gateway's own, those that need a Redis or a database too. */
+/** Returns the page of all metrics of the gateway's own, including those that need a Redis or a database. */
 async function metricsPage(): Promise<string> {
   const { Metrics } = await built<{
     Metrics: new () => {
@@ -99,7 +100,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** The alerts as an object of the Prometheus operator. */
+/** Returns the alerts as an object of the Prometheus operator. */
 function prometheusRule(): string {
   const alerts = read('deploy/prometheus/alerts.yml') ?? '';
   const groups = alerts.slice(alerts.search(/^groups:/m)).replaceAll(/^(?=.)/gm, '  ');
@@ -120,7 +121,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Names the first line in which a file differs from what the code gives. */
+/** Returns the first line in which a file differs from the one that the code makes. */
 function firstDifference(committed: string, made: string): string {
   const [before, after] = [committed.split('\n'), made.split('\n')];
   const at = after.findIndex((line, index) => line !== before[index]);

@@ -11,7 +11,7 @@ export function importersOf(changed: readonly string[], files: readonly string[]
   });
 }
 
-/** A file that was removed is still listed by Git. */
+/** Returns the text of a file, or nothing for a removed file, which Git still lists. */
 function readOrNothing(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,8 +1,8 @@
 /**
- * `npm run mutants -- [--each n] [--seed s] [--room name]`: whether tests notice when the core changes. Each mutant is one small change of a
- * source: a condition the other way round, a bound by one, a statement that is left out, another constant. It is tried in a copy of the
- * project: first the unit tests of its room, and where they all pass the service suites that use the room most. Prints who found each
- * mutant, and fails under {@link LINE}.
+ * `npm run mutants -- [--each n] [--seed s] [--room name]` tells whether tests notice changes of the core. Each mutant is one small change
+ * of a source: a negated condition, a bound moved by one, a statement left out, another constant. It is tried in a copy of the project:
+ * first the unit tests of its room, and if they all pass the service suites that use the room most. It prints which test found each mutant,
+ * and fails under {@link LINE}.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -68,7 +68,7 @@ const OTHER_OPERATOR: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [ts.SyntaxKind.BarBarToken]: '&&',
 };
 
-/** Every change that is made of one file. */
+/** Returns every mutant of one file. */
 function mutantsOf(room: string, path: string): Mutant[] {
   const source = readFileSync(path, 'utf8');
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true);
@@ -79,7 +79,7 @@ function mutantsOf(room: string, path: string): Mutant[] {
     found.push({ room, path, start, end: node.getEnd(), text, place: `${path}:${line}` });
   };
   const visit = (node: ts.Node): void => {
-    // A type is checked by the compiler.
+    // The compiler checks types, so they have no mutants.
     if (ts.isTypeNode(node)) return;
     if (ts.isIfStatement(node) || ts.isConditionalExpression(node)) {
       const condition = ts.isIfStatement(node) ? node.expression : node.condition;
@@ -100,7 +100,7 @@ function mutantsOf(room: string, path: string): Mutant[] {
   return found;
 }
 
-/** The same seed gives the same sample. */
+/** Draws a sample. The same seed draws the same one. */
 function sampleOf(all: readonly Mutant[], count: number, seed: number): Mutant[] {
   let state = seed;
   const next = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -111,7 +111,7 @@ function sampleOf(all: readonly Mutant[], count: number, seed: number): Mutant[]
     .map(({ mutant }) => mutant);
 }
 
-/** Beside the packages, so that they are links and not copies. */
+/** The copy lies next to the packages, so that they are links and not copies. */
 const copy = mkdtempSync('.mutants-');
 const tracked = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n').filter(Boolean);
 const packages = tracked
@@ -123,10 +123,10 @@ execFileSync('cp', ['-al', '--parents', ...packages, copy]);
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
-/** The first test that fails in the copy, or why the command ended; undefined: none. */
+/** Returns the first test that fails in the copy, or why the command ended. Undefined if none fails. */
 function failureOf(program: string, ...args: readonly string[]): string | undefined {
   const printed = join(copy, 'printed');
-  // Into a file: what a process writes into a pipe just before its end may be lost.
+  // The output goes to a file, because text that a process writes into a pipe just before its end may be lost.
   const into = openSync(printed, 'w');
   const stdio = ['ignore' as const, into, into];
   const { status, signal } = spawnSync(program, args, { cwd: copy, timeout: 600_000, stdio });
@@ -144,7 +144,7 @@ const { config } = ts.readConfigFile('tsconfig.json', (path) => readFileSync(pat
 };
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, '.');
 
-/** Puts the source into the built gateway, too; the other modules of `dist` are as they were. */
+/** Puts the source into the built gateway too. The other modules of `dist` are unchanged. */
 function build(path: string, source: string): void {
   const compilerOptions = { ...options, module: ts.ModuleKind.ESNext, sourceMap: false };
   const { outputText } = ts.transpileModule(source, { fileName: path, compilerOptions });
@@ -156,7 +156,7 @@ function build(path: string, source: string): void {
     throw new Error(`No bundle with the change of ${path}: ${readFileSync(join(copy, 'printed'), 'utf8')}`);
 }
 
-/** Who finds it; undefined: nobody. */
+/** Returns the test that finds the mutant. Undefined if none does. */
 function finderOf({ room, path, start, end, text }: Mutant): string | undefined {
   const source = readFileSync(path, 'utf8');
   const changed = source.slice(0, start) + text + source.slice(end);
@@ -179,7 +179,7 @@ const sample = values.room.flatMap((room) => {
     Number(values.seed),
   );
 });
-// Where a test fails without a change, it finds nothing.
+// A test that fails without a change finds nothing.
 for (const { room, path } of new Map(sample.map((mutant) => [mutant.room, mutant])).values()) {
   const failure = finderOf({ room, path, start: 0, end: 0, text: '', place: path });
   if (failure !== undefined) throw new Error(`A test of ${room} fails without a change: ${failure}`);

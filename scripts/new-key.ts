@@ -1,4 +1,4 @@
-/** `npm run new-key -- <name>`: a new API key for a caller. */
+/** `npm run new-key -- <name>` makes a new API key for a caller. */
 import { newApiKey } from '../src/caller/api-key.ts';
 
 const USAGE = `usage: npm run new-key -- <name>   (1 to 128 of A-Z a-z 0-9 _ . -, not - at first)

@@ -1,4 +1,4 @@
-/** The copy of the OpenAPI document for generators that do not read 3.1. */
+/** Makes the copy of the OpenAPI document for generators that do not read 3.1. */
 import { Converter } from '@apiture/openapi-down-convert';
 
 type Part = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface FullDocument {
   readonly components: { readonly schemas: Schemas };
 }
 
-/** 3.0 has no place for webhooks: they are an extension, which some tools know. */
+/** Converts the document. OpenAPI 3.0 has no place for webhooks, so they become an extension, which some tools know. */
 export function openApi30(document: FullDocument): object {
   const converted = new Converter(document, { allOfTransform: true }).convert() as FullDocument;
   const rest = withoutRest(converted, converted.components.schemas) as FullDocument;
@@ -25,9 +25,9 @@ export function openApi30(document: FullDocument): object {
 }
 
 /**
- * Makes a choice with a discriminator the parent of its members (OpenAPI 3.0.3, Discriminator Object): of a `oneOf` most generators make a class
- * that its members do not extend, so that no program can put one of them where the choice is due. The word of a member becomes one of all
- * words, because in Java a subclass cannot narrow it; the mapping of the discriminator still tells which is whose.
+ * Makes a choice with a discriminator the parent of its members (OpenAPI 3.0.3, Discriminator Object). Most generators make a class of a
+ * `oneOf` that its members do not extend, so no program can use a member where the choice is required. The word of a member becomes one of
+ * all words, because in Java a subclass cannot narrow it. The mapping of the discriminator still tells which word belongs to which member.
  */
 function withSubtypes(schemas: Schemas): Schemas {
   const made: Record<string, Part> = { ...schemas };
@@ -57,8 +57,8 @@ const isSame = (some: unknown, others: readonly string[]) =>
 const nameIn = ($ref: string) => $ref.replace('#/components/schemas/', '');
 
 /**
- * Replaces what the converter leaves of 3.1 (the schema of an item in a text, and the type `null` as a choice), and choices that most generators of
- * 3.0 make a class of without a content for.
+ * Replaces the parts of 3.1 that the converter keeps (the schema of an item in a text, and the type `null` as a choice), and choices of
+ * which most generators of 3.0 make an empty class.
  */
 function withoutRest(part: unknown, schemas: Schemas): unknown {
   if (Array.isArray(part)) return part.map((each) => withoutRest(each, schemas));
@@ -70,14 +70,14 @@ function withoutRest(part: unknown, schemas: Schemas): unknown {
   );
   const { anyOf, oneOf, ...beside } = done;
   const choices = (anyOf ?? oneOf ?? []) as readonly Part[];
-  // `withSubtypes` is for these.
+  // `withSubtypes` handles these choices.
   if (choices.length === 0 || done['discriminator']) return done;
   const others = choices.filter(({ type }) => type !== 'null').map(resolved);
   const [only] = others;
   const common = others.length === 1 && only ? only : commonOf(others);
   return { ...(others.length < choices.length ? nullable(common) : common), ...beside };
 
-  /** In 3.0 `nullable` counts only beside a type, so the schema of a reference is repeated. */
+  /** Repeats the schema of a reference, because in 3.0 `nullable` counts only next to a type. */
   function resolved(schema: Part): Part {
     const { $ref } = schema;
     if (typeof $ref !== 'string') return schema;
@@ -85,19 +85,22 @@ function withoutRest(part: unknown, schemas: Schemas): unknown {
   }
 }
 
-/** An enumeration would need `null` among its values, on which generators fail. A schema without a type allows null already. */
+/**
+ * Makes a schema nullable. An enumeration would need `null` among its values, on which generators fail. A schema without a type allows null
+ * already.
+ */
 function nullable({ enum: values, ...schema }: Part): Part {
   if (!('type' in schema)) return schema;
   return { ...schema, nullable: true, ...(values !== undefined && { 'x-extensible-enum': values }) };
 }
 
-/** The one schema for several: open enumerations and times are text, objects of several kinds any object, and digits stay text. */
+/** Returns one schema for several. Open enumerations and times become text, objects of several kinds any object, and digits stay text. */
 function commonOf(choices: readonly Part[]): Part {
   const types = new Set(choices.map(({ type }) => type));
   const areOf = (...names: string[]) => types.size === names.length && names.every((name) => types.has(name));
   if (areOf('string')) return { type: 'string' };
   if (areOf('object')) return { type: 'object', additionalProperties: true };
-  // An id that may also be sent as an integer.
+  // An id may also be sent as an integer.
   if (areOf('string', 'integer')) return choices.find(({ type }) => type === 'string') ?? {};
   return {};
 }

@@ -7,8 +7,8 @@ interface SourceMap {
 }
 
 /**
- * Leaves the places of packages out of a source map, and keeps their names. Node decodes the whole map at the first stack that it shows,
- * and keeps it: with the packages that took 100 MiB, so that a gateway in a container of 512 MiB took its heap for full and refused every
+ * Removes the locations of packages from a source map, and keeps their names. Node decodes the whole map at the first stack that it shows,
+ * and keeps it. With the packages that took 100 MiB, so a gateway in a container of 512 MiB considered its heap full and refused every
  * request.
  */
 export function ownMap({ version, sources, mappings }: SourceMap): SourceMap & { names: [] } {

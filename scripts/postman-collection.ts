@@ -1,6 +1,7 @@
 /**
- * The document as a collection of Postman, in the form 2.1.0. Each operation is a request with its first example, which works against the demo. A
- * run of the whole collection works too: what a link of the document says is handed from response to request in a variable.
+ * Converts the document to a collection of Postman, version 2.1.0. Each operation is a request with its first example, which works against
+ * the demo. A run of the whole collection works too: a variable passes each value that a link of the document names from a response to a
+ * request.
  */
 
 export interface DescribedParameter {
@@ -27,7 +28,7 @@ interface Operation {
   readonly security?: readonly object[];
   readonly parameters?: readonly DescribedParameter[];
   readonly requestBody?: RequestBody | undefined;
-  /** The write that it tries. */
+  /** The id of the write that it tries. */
   readonly 'x-dry-run-of'?: string;
   readonly responses: Readonly<
     Record<string, { readonly content?: object; readonly links?: Readonly<Record<string, Link>> }>
@@ -55,7 +56,7 @@ interface Handover {
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 const DESCRIPTION = `Set the variables \`baseUrl\` and \`apiKey\`. Every request works against the demo, also all of them in a run. Streams of events are
 not in it, because they have no end.`;
-/** A run reads before it changes, and deletes at the end. */
+/** The order of methods: a run reads before it changes, and deletes at the end. */
 const ORDER = ['get', 'post', 'put', 'patch', 'delete'];
 
 export function postmanCollection(document: PostmanSource): object {
@@ -102,7 +103,7 @@ export function postmanCollection(document: PostmanSource): object {
 
 type Handovers = ReadonlyMap<Route, ReadonlyMap<string, Handover>>;
 
-/** By the place of the parameter. An operation that finds the value goes before one that makes something. */
+/** Returns the handovers by the location of the parameter. An operation that finds the value precedes one that makes something. */
 function handoversTo(route: Route, routes: readonly Route[]): ReadonlyMap<string, Handover> {
   const all = routes.flatMap((source) =>
     Object.values(source.operation.responses).flatMap(({ links = {} }) =>
@@ -138,7 +139,7 @@ function itemOf(route: Route, handovers: Handovers): object {
     [...each.values()].some(({ source }) => source === route),
   );
   const valueOf = ({ in: place, name, example = '' }: DescribedParameter) => {
-    // With the key of the last run the gateway would show again what that run made and removed.
+    // With the key of the last run, the gateway would repeat the result of that run, which has removed its objects since.
     if (name === 'Idempotency-Key' && isSource) return '{{$guid}}';
     const handover = handovers.get(route)?.get(`${place}.${name}`);
     return handover ? `{{${handover.variable}}}` : String(example);
@@ -183,7 +184,7 @@ function itemOf(route: Route, handovers: Handovers): object {
   };
 }
 
-/** A time that has passed in the example of a window is ahead in the request. */
+/** The times of a window. They are in the past in the example, and in the future in the request. */
 const WINDOW = ['from', 'until'];
 const MOVE_WINDOW = [
   'const ahead = Date.now() + 6 * 24 * 3_600_000;',
@@ -199,7 +200,9 @@ function bodyOf(value: object | string): object {
   return { mode: 'raw', raw, options: { raw: { language: 'json' } } };
 }
 
-/** The scripts around a request: it succeeds, and what later requests need of its response becomes a variable. */
+/**
+ * Returns the scripts around a request. They check its success, and store the parts of its response that later requests need in variables.
+ */
 function eventsOf(route: Route, handovers: Handovers, body: object | string | undefined): object[] {
   const { operationId, responses } = route.operation;
   const statuses = Object.keys(responses).filter((status) => status.startsWith('2'));

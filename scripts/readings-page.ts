@@ -1,4 +1,4 @@
-/** docs/readings.md, from the table of the readings (src/config/readings.ts). */
+/** Makes docs/readings.md, from the table of the readings (src/config/readings.ts). */
 import { format } from 'oxfmt';
 import { readings } from '../src/config/readings.ts';
 
@@ -11,7 +11,7 @@ const ASKED = {
 
 const MARKS = ['<!-- readings -->', '<!-- end of readings -->'] as const;
 
-/** The page with the table of the readings between its marks. */
+/** Returns the page with the table of the readings between its marks. */
 export async function withReadings(page: string): Promise<string> {
   const [begin, end] = MARKS.map((mark) => page.indexOf(mark));
   if (begin === undefined || end === undefined || begin < 0 || end < begin)

@@ -1,8 +1,8 @@
 /**
- * `npm run release -- <version>`: sets the version of the gateway and its packages, dates the changelog, generates what has the version in it,
- * commits, and tags. Refuses a work tree that is not clean, a version that is not newer, a changelog without a section for it, and a
- * document that breaks callers of the last release without a new major version (before 1.0: without a new minor one, SemVer 2.0.0, 4).
- * It pushes nothing.
+ * `npm run release -- <version>` sets the version of the gateway and its packages, dates the changelog, generates the files that contain
+ * the version, commits, and tags. It refuses a work tree that is not clean, a version that is not newer, a changelog without a section for
+ * it, and a document that breaks callers of the last release without a new major version (before 1.0: without a new minor one, SemVer
+ * 2.0.0, 4). It pushes nothing.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -70,7 +70,7 @@ function change(path: string, what: RegExp, into: string): void {
   writeFileSync(path, readFileSync(path, 'utf8').replace(what, into));
 }
 
-/** As `npm install` would: what the lock file repeats of our own manifests. */
+/** Updates the parts of the lock file that repeat our own manifests, as `npm install` would. */
 function setLocked(): void {
   const lock = JSON.parse(readFileSync(LOCK, 'utf8')) as {
     version: string;

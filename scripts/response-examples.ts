@@ -1,6 +1,6 @@
 /**
- * Examples of responses, made by sending the document's own examples of requests to a gateway in front of the demo's seed. Every operation
- * begins with the seed, every request comes a second later, and times are told to the hour, so that the same code gives the same bytes.
+ * Makes examples of responses. It sends the document's own examples of requests to a gateway in front of the demo's seed. Every operation
+ * begins with the seed, every request comes a second later, and times are rounded to the hour, so that the same code makes the same bytes.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,14 +13,14 @@ import { fetchOnceServed } from './fetch-once-served.ts';
 import { scopes } from '../src/request/scopes.ts';
 import { startSandbox } from '../sandbox/server.ts';
 
-/** When all requests are sent, within an hour. */
+/** The time at which all requests are sent, within an hour. */
 const NOW = new Date('2026-11-20T08:00:00.000Z');
 const HOUR_MS = 3_600_000;
-/** Times that are made from now on lie within it. Others are of the seed, and stay. */
+/** The span of times that are made during the run. Times outside of it belong to the seed, and are kept. */
 const MONTH_MS = 30 * 24 * HOUR_MS;
 const TICK_MS = 20;
 const PAGE_SIZE = 2;
-/** Events of orders that a slow machine was too late for lie between those of the example. */
+/** The size of a page of events. Events of orders that a slow machine was too late for lie between those of the example. */
 const PAGE_OF_EVENTS = 100;
 /** The job of the demo, as the document names it. */
 const EXAMPLE_JOB = 'qMPWvUsoAeaDlpuX96LUZA';
@@ -59,7 +59,7 @@ export interface Build {
 interface Sent {
   readonly method: string;
   readonly path: string;
-  /** A text is a file, in CSV. */
+  /** The body. A text is a file in CSV. */
   readonly body?: object | string;
   readonly headers?: Record<string, string>;
 }
@@ -67,7 +67,7 @@ interface Sent {
 /** Bodies of the document's examples of a request, by name. */
 type Bodies = Readonly<Record<string, object | string>>;
 
-/** Responses that the document's first example of a request does not lead to: the changes of it that do. */
+/** The changes of the first example of a request that lead to further responses. */
 const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) => Sent)[]>> = {
   placeOrder: [
     (usual) => ({
@@ -90,7 +90,7 @@ const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) 
   ],
 };
 
-/** The example of a request with effects. */
+/** The example of a request that has effects. */
 const BEST: Readonly<Record<string, string>> = { dryRunPlaceOrder: 'deleteAsset' };
 
 /** Of the copy that the gateway reads in the background, which would be read differently far each time. */
@@ -148,7 +148,7 @@ export async function responseExamples(build: Build): Promise<Examples> {
     PORT: '0',
     MANAGEMENT_PORT: '0',
     CACHE_TTL_MS: '0',
-    // A slow machine needs longer than the usual deadlines, and an example must not tell so.
+    // A slow machine needs longer than the usual deadlines, and an example must not show that.
     UPSTREAM_DEADLINE_MS: '600000',
     UPSTREAM_ORDER_DEADLINE_MS: '600000',
     UPSTREAM_BASE_URL: sandbox.url,
@@ -194,7 +194,10 @@ export async function responseExamples(build: Build): Promise<Examples> {
   }
 }
 
-/** The clock goes on meanwhile, so that a task that was postponed comes due. Between requests it stands still, and no order is searched for. */
+/**
+ * Runs work while the clock goes on, so that a postponed task becomes due. Between requests the clock stands still, and the gateway
+ * searches for no order.
+ */
 async function waited<T>(work: () => Promise<T>): Promise<T> {
   const clock = setInterval(() => mock.timers.tick(TICK_MS), TICK_MS);
   try {
@@ -221,7 +224,8 @@ async function collect(
   const operations = Object.entries(document.paths).flatMap(([template, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, template, operation })),
   );
-  // Operations on the order come first: the gateway keeps its record after a reset of the platform, but the platform forgets the assets.
+  // Operations on the order come first, because the gateway keeps its record after a reset of the platform, but the platform forgets the
+  // assets.
   const onOrders = ({ template }: { template: string }) => template.startsWith('/v1/license-orders');
   // Jobs are read before further imports add to their list.
   const onJobs = ({ method, template }: { method: string; template: string }) =>
@@ -287,7 +291,7 @@ function bodiesOf({ requestBody }: Operation): Bodies {
   return Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value]));
 }
 
-/** The request that the document's examples make; pages are short. */
+/** Returns the request of the document's examples, with short pages. */
 function requestOf(method: string, template: string, operation: Operation): Sent {
   const { parameters = [] } = operation;
   let path = template;
@@ -306,7 +310,7 @@ function requestOf(method: string, template: string, operation: Operation): Sent
   };
 }
 
-/** Stands in the document for an id that `createWebhook` gives out. */
+/** Replaces an id that `createWebhook` returns, in the document. */
 const EXAMPLE_WEBHOOK = 'example-webhook';
 
 async function newWebhook(
@@ -318,7 +322,7 @@ async function newWebhook(
   return (body as { webhookId: string }).webhookId;
 }
 
-/** The platform once sends a field that its interface does not allow. */
+/** Makes the platform send a field once that its interface does not allow. */
 async function departFromInterface(
   send: (sent: Sent) => Promise<unknown>,
   control: (path: string, body: object) => Promise<unknown>,
@@ -328,7 +332,10 @@ async function departFromInterface(
   await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
 }
 
-/** Without what differs in every run: ids of sessions and jobs, durations, and times within the hour. Of the long list of problems the first two. */
+/**
+ * Removes the parts that differ in every run: ids of sessions and jobs, durations, and times within the hour. It keeps the first two of the
+ * long list of problems.
+ */
 function presentable(operationId: string, body: unknown): unknown {
   if (operationId === 'listProblems') {
     const lists = Object.entries(body as Record<string, unknown[]>);
@@ -345,7 +352,7 @@ function presentable(operationId: string, body: unknown): unknown {
   });
 }
 
-/** The first page, numbered as on a machine that is never too late to send an order. */
+/** Returns the first page, numbered as on a machine that is never too late to send an order. */
 function firstEvents({ items }: { items: readonly { type: string }[] }): object {
   const numberOf = (index: number) => String(index).padStart(15, '0');
   const shown = items.filter(({ type }) => type !== 'license-order.not-sent').slice(0, PAGE_SIZE);

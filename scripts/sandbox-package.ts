@@ -1,6 +1,6 @@
 /**
- * `npm run build:sandbox`: the package for the tests of callers. Its program and the sandbox become one file; beside it is what the image
- * of the gateway has, without source maps and without the gateway's other commands. `npm run build:gateway` comes first.
+ * `npm run build:sandbox` makes the package for the tests of callers. Its program and the sandbox become one file. Next to it lies the
+ * content of the gateway's image, without source maps and without the gateway's other commands. `npm run build:gateway` comes first.
  */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -9,14 +9,14 @@ import { build } from 'esbuild';
 const OUT = 'sandbox-package/dist';
 const GATEWAY = `${OUT}/gateway`;
 const BUNDLE = 'dist/bundle';
-/** The gateway looks for them where they are in the repository. */
+/** Files that the gateway expects in the same place as in the repository. */
 const BESIDE_THE_BUNDLE = [
   ...['CHANGELOG.md', 'docs/operating.md', 'docs/recipes.md'],
   ...['response-examples.json', 'openapi-3.0.json', 'postman-collection.json'].map(
     (name) => `config/${name}`,
   ),
 ];
-/** What the README of the package leads to. */
+/** The documents to which the README of the package links. */
 const MANUAL = [
   'sandbox/README.md',
   ...['other-languages', 'platform', 'readings', 'recipes'].map((name) => `docs/${name}.md`),
@@ -51,7 +51,7 @@ writeFileSync(
 );
 writeFileSync(`${OUT}/THIRD-PARTY-LICENSES.txt`, licences());
 
-/** The texts that have to go with the packages in the bundle. Where a package brings none, its licence is named. */
+/** Returns the texts that have to accompany the packages in the bundle. If a package has none, its licence is named. */
 function licences(): string {
   const { components } = read(`${BUNDLE}/sbom.cdx.json`) as {
     components: { name: string; version: string; licenses?: [{ license: { name: string } }] }[];

@@ -6,12 +6,12 @@ interface Locked {
   readonly license?: string;
 }
 
-/** What the image says about itself: the packages whose files are in the bundle, as CycloneDX 1.5. */
+/** Makes the image's description of itself: the packages whose files are in the bundle, as CycloneDX 1.5. */
 export function sbomOf(files: readonly string[]): object {
   const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   const { name, version } = read('package.json');
   const locked = read('package-lock.json')['packages'] as Record<string, Locked>;
-  // Where `node_modules` is a link, the files are named by where it leads.
+  // If `node_modules` is a link, the files have the names of the link's target.
   const inside = files.map((file) => file.slice(Math.max(0, file.indexOf('node_modules/'))));
   const places = new Set(inside.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []));
   const components = [...places].map((place) => componentOf(place, locked[place]));

@@ -1,4 +1,7 @@
-/** What every gateway serves without credentials, by its two listeners. The test of the bundle and the smoke test of compose ask for all of it. */
+/**
+ * The paths that every gateway serves without credentials, on its two listeners. The test of the bundle and the smoke test of compose
+ * request all of them.
+ */
 import { readdirSync } from 'node:fs';
 
 const withoutIndex = (folder: string) => readdirSync(folder).filter((file) => file !== 'index.html');
@@ -11,7 +14,7 @@ export const ESTATE_PAGE = 'src/estate/estate-page';
 const SHARED = ['console.css', 'dom.js', 'format.js', 'icon.svg'];
 export const CONSOLE_PAGE = 'src/console/console-page';
 
-/** With `DOCS=on`. */
+/** The paths with `DOCS=on`. */
 export const publicPaths = [
   ...['/docs', '/docs/'],
   ...[...withoutIndex(API_PAGE), ...SWAGGER_UI, 'changelog', 'recipes'].map((file) => `/docs/${file}`),

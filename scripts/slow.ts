@@ -1,6 +1,6 @@
 /**
- * `npm run test:slow -- <processors>`: `npm test` with that much of a processor for all its processes together, 0.5 for half of one. A
- * test that only a slow machine fails shows itself here. Prints at the end how much processor time the run took.
+ * `npm run test:slow -- <processors>` runs `npm test` with this share of a processor for all its processes together, 0.5 for half of one.
+ * It reveals a test that only fails on a slow machine. At the end it prints the processor time of the run.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,14 +18,14 @@ const NAME = `licensing-gateway-slow-${process.pid}`;
 const TESTS = ['npm', 'test'];
 
 interface Group {
-  /** A process enters the group by writing its number here. */
+  /** The file of the group's processes. A process enters the group by writing its number here. */
   readonly file: string;
-  /** Processor time of all that has run in it, in s. */
+  /** Returns the processor time of all processes of the group, in s. */
   used(): number;
   remove(): void;
 }
 
-/** Control groups: version 2 has `cpu.max`; in version 1 the quota and the count of used time are two hierarchies. */
+/** Makes a control group. Version 2 has `cpu.max`; in version 1 the quota and the count of used time are two hierarchies. */
 function makeGroup(): Group | undefined {
   const root = '/sys/fs/cgroup';
   const quota = Math.round(share * PERIOD_US);
@@ -67,7 +67,7 @@ const group = makeGroup();
 const [program = '', ...args] = commandIn(group);
 const slowness = String(Math.max(1, availableParallelism() / share));
 const tests = spawn(program, args, { stdio: 'inherit', env: { ...process.env, TEST_SLOWNESS: slowness } });
-// The terminal sends them to the tests too, which end first.
+// The terminal sends these signals to the tests too, which end first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal));
 const [code] = (await once(tests, 'exit')) as [number | null];
 const minutes = (seconds: number) => (seconds / 60).toFixed(1);

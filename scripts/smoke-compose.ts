@@ -1,5 +1,5 @@
 /**
- * `npm run smoke:compose`: builds and starts docker-compose.yml with Docker or Podman, places an order and reads it, stops the gateway as an
+ * `npm run smoke:compose` builds and starts docker-compose.yml with Docker or Podman, places an order and reads it, stops the gateway as an
  * orchestrator does, and removes everything again. Its secrets, ports and names are its own, so that it disturbs no other project.
  */
 import { execFile, spawnSync } from 'node:child_process';
@@ -24,7 +24,7 @@ const ENGINES: readonly Engine[] = [
 ];
 const MAX_IMAGE_BYTES = 250_000_000;
 const STOPPED_WITHIN_MS = 5_000;
-/** While a load balancer may still send requests (`TERM` in src/http/shutdown.ts). */
+/** The time for which a load balancer may still send requests (`TERM` in src/http/shutdown.ts). */
 const LINGER_MS = 5_000;
 const PATIENCE_MS = 120_000;
 const BUILD_MS = 900_000;
@@ -53,7 +53,7 @@ const environment = {
   SECRETS_FOLDER: join(folder, '.compose'),
   SECRETS_UID: String(process.getuid?.() ?? 1000),
   SECRETS_GID: String(process.getgid?.() ?? 1000),
-  // With Podman: the format that has health checks, and no layers that stay after the build.
+  // Podman needs the format that has health checks, and no layers that stay after the build.
   BUILDAH_FORMAT: 'docker',
   BUILDAH_LAYERS: 'false',
 };
@@ -133,7 +133,7 @@ async function smoke(): Promise<void> {
   say(`the log has ${lines.length} lines, each of them JSON`);
 }
 
-/** What is in the image, and what is not. */
+/** Checks the content of the image. */
 async function checkImage(gateway: string): Promise<void> {
   const image = await inspect(gateway, '{{.Image}}');
   const size = Number(await inspectImage(image, '{{.Size}}'));
@@ -216,7 +216,7 @@ async function showLog(service: string): Promise<void> {
   console.error(`--- ${service}:\n${id === '' ? 'no container' : await logOf(id)}`);
 }
 
-/** The containers of the project, or of one of its services. */
+/** Returns the containers of the project, or of one of its services. */
 async function idsOf(service?: string): Promise<string[]> {
   const filters = [`label=com.docker.compose.project=${project}`];
   if (service !== undefined) filters.push(`label=com.docker.compose.service=${service}`);
@@ -230,7 +230,7 @@ async function idOf(service: string): Promise<string> {
   return id;
 }
 
-/** Removes all that the project has, and returns what is there in spite of it. */
+/** Removes everything of the project, and returns the parts that still exist. */
 async function removed(): Promise<string[]> {
   await compose(PATIENCE_MS, 'down', '--volumes').catch((error: unknown) => console.error(error));
   const things = async () => ({

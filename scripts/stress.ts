@@ -1,6 +1,6 @@
 /**
- * `npm run test:stress [times]`: the service tests ten times in turns, five suites at a time, beside a load of eight busy processes. A
- * test that fails once here depends on luck.
+ * `npm run test:stress [times]` runs the service tests ten times, five suites at a time, under a load of eight busy processes. A test that
+ * fails once here depends on luck.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
