@@ -4,9 +4,9 @@ import type { Contender } from './contenders.ts';
 import { WrongAnswer } from './generator.ts';
 import type { Task } from './tasks.ts';
 
-/** What a program that is measured as the equal of the gateway must answer as the gateway does. */
+/** The headers that a program must send as the gateway does, if it is measured as the gateway's equal. */
 const HEADERS = ['content-type', 'cache-control', 'link', 'location', 'ratelimit-policy'] as const;
-/** What differs from answer to answer. */
+/** The parts that differ from answer to answer. */
 const TIMES = /"(submittedAt|settledAt)":"[^"]+"/g;
 const CHANGING = /"(keyShellNumber)":"[^"]+"/g;
 const LONG = '9007199254740993';
@@ -18,7 +18,7 @@ interface Sent {
   readonly body: string;
 }
 
-/** Sends the same requests to both, those of the task and some that must be refused. Throws where the answers differ. */
+/** Sends the same requests to both: those of the task, and some that must be refused. Throws if the answers differ. */
 export async function assertAlike(
   gateway: Contender,
   other: Contender,
@@ -58,7 +58,7 @@ async function answersOf(url: string, sent: Sent, isChanging: boolean): Promise<
   };
 }
 
-/** The same request with another key, and with what no caller may send. */
+/** Returns the request with another key, and with fields that no caller may send. */
 function wrongOnes(sent: Sent): Sent[] {
   const { headers, path, body } = sent;
   const ofStranger = { ...sent, headers: { ...headers, 'x-api-key': 'lgw_of-nobody' } };
@@ -76,7 +76,7 @@ async function ask(url: string, { method, path, headers, body }: Sent) {
   return { status: response.statusCode, headers: response.headers, text: await response.body.text() };
 }
 
-/** Of a request as it goes to the socket. */
+/** Parses a request in the form that is written to the socket. */
 function parsed(rendered: string): Sent {
   const [head = '', body = ''] = rendered.split('\r\n\r\n');
   const [line = '', ...lines] = head.split('\r\n');

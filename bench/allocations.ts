@@ -1,7 +1,7 @@
 import { placeOf } from './cpu-profile.ts';
 import type { Inspector } from './inspector.ts';
 
-/** What requests allocate, by V8's sampling heap profiler: also what was collected meanwhile. */
+/** Measures the allocations of requests with V8's sampling heap profiler, including memory that was collected in the meantime. */
 
 interface Node {
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
@@ -10,7 +10,7 @@ interface Node {
 }
 
 export interface Allocations {
-  /** Bytes of each request, the largest first. */
+  /** Bytes of each request by place, the largest first. */
   readonly places: readonly (readonly [name: string, bytes: number])[];
   readonly sites: readonly (readonly [name: string, bytes: number])[];
   readonly bytes: number;
@@ -18,7 +18,10 @@ export interface Allocations {
 
 const INTERVAL = 8_192;
 
-/** While `work` runs, which resolves to the number of requests. `old`: only what collections of young objects have left. */
+/**
+ * Measures while `work` runs, which resolves to the number of requests. `old` counts only memory that collections of young objects have
+ * left.
+ */
 export async function allocationsOf(
   inspector: Inspector,
   work: () => Promise<number>,
@@ -38,7 +41,7 @@ export async function allocationsOf(
     const { functionName, url, lineNumber } = callFrame;
     const place = placeOf(url, functionName);
     const name = functionName || '(anonymous)';
-    // A built-in function is of use to its caller.
+    // A built-in function counts for its caller.
     const site = url === '' ? `${name} in ${caller}` : `${name}  ${place}:${lineNumber + 1}`;
     bytes += selfSize;
     places.set(place, (places.get(place) ?? 0) + selfSize);

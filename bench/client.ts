@@ -1,6 +1,6 @@
 /**
- * `npm run bench:client`: the processor time of a call through the client package, beside `fetch` and `JSON.parse` by hand. The server is a
- * process of its own that sends what the gateway sends; only this process is measured. Exits with 1 above the bound.
+ * `npm run bench:client` compares the processor time of a call through the client package with `fetch` and `JSON.parse` by hand. The server
+ * is a separate process that sends the gateway's responses; only this process is measured. Exits with 1 above the bound.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { assetsAnswer } from './payloads.ts';
 const CALLS = 400;
 const ROUNDS = 15;
 const AT_ONCE = 8;
-/** Of the time by hand. */
+/** The bound, as a factor of the time by hand. */
 const BOUND = 1.15;
 
 const { data: items } = JSON.parse(assetsAnswer(50_000).body.toString()) as { data: object[] };
@@ -45,7 +45,7 @@ const ways = {
   'client, unchanged (304)': () => byClient('unchanged'),
 };
 
-/** Microseconds of the processor for a call. */
+/** Returns the microseconds of the processor for a call. */
 async function cost(call: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   let left = CALLS;
@@ -67,7 +67,7 @@ for (let round = -2; round < ROUNDS; round++) {
 }
 server.kill();
 
-/** The least of all rounds, because the machine's other work only adds to the time. */
+/** Returns the least of all rounds, because the machine's other work only adds to the time. */
 const least = (name: string) => Math.min(...(costs.get(name) ?? []));
 const hand = least('by hand');
 for (const name of Object.keys(ways))

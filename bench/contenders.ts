@@ -16,7 +16,7 @@ export interface Contender {
   readonly asked: Asked;
 }
 
-/** As commits before the database kept their orders: a log on disk of every order before it is sent, and no eviction. */
+/** The Redis of commits that did not keep their orders in the database: a log on disk of every order before it is sent, and no eviction. */
 const ORDER_REDIS = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
 export const SHIPPED = {
   NODE_ENV: 'production',
@@ -24,13 +24,13 @@ export const SHIPPED = {
   CACHE_TTL_MS: '5000',
   LOG_LEVEL: 'info',
 };
-/** What such a commit reads too. */
+/** The settings for such a commit. */
 export const BEFORE = { ...SHIPPED, ORDER_STORE_INIT: 'auto' };
-/** One process with a database of its own, and everything else in memory. */
+/** The settings for one process with its own database, and everything else in memory. */
 const ALONE = { ...SHIPPED, NODE_ENV: 'development', DOCS: 'off', REDIS_URL: '' };
 const IN_MEMORY = { ...ALONE, DATABASE_URL: 'sqlite::memory:', ENCRYPTION_KEYS: '' };
 
-/** A program with the duties of the gateway and without its framework, beside the servers of a fleet. */
+/** Starts a program with the duties of the gateway and without its framework, with the servers of a fleet. */
 async function floor(platform: Platform): Promise<Contender> {
   const { fleet, serverPids, stop } = await openFleet(platform);
   try {
@@ -52,7 +52,7 @@ interface Gateways {
   readonly how?: HowToStart;
   readonly container?: Container;
   readonly dialect?: Dialect;
-  /** Webhooks and streams wait for other events than those of orders. */
+  /** True if webhooks and streams wait for other events than those of orders. */
   readonly isWatched?: boolean;
 }
 
@@ -117,7 +117,7 @@ async function watch({ gateways: [gateway], key }: Fleet): Promise<void> {
   }
   for (let opened = 0; opened < STREAMS; opened++) {
     const { body } = await fetch(`${gateway?.url}/v1/events/stream?type=${OTHER_TYPE}`, { headers });
-    // Read until the gateway ends.
+    // The stream is read until the gateway ends.
     void body?.pipeTo(new WritableStream()).catch(() => undefined);
   }
 }
@@ -131,23 +131,25 @@ async function peer(
   return { running: await startPeer(name, { UPSTREAM: platform.url, ...more }), asked };
 }
 
-/** Of the caller of peers. */
+/** The key of the peers' caller. */
 const KEY = secret();
 const KEY_HASH = createHash('sha256').update(KEY).digest('hex');
 
-/** How another commit is started. */
+/** Returns the way to start another commit. */
 export function startOf({ folder, start }: Tree): HowToStart {
   return { folder, command: start };
 }
 
-/** How naive Nest and the gateway are started where their memory is compared: V8's space for young objects is the same. */
+/**
+ * The option with which naive Nest and the gateway are started if their memory is compared. V8's space for young objects is then the same.
+ */
 const YOUNG_SPACE = '--max-semi-space-size=16';
-/** Of a small container. */
+/** The memory of a small container. */
 const SMALL_MIB = 512;
 
 type Contend = (platform: Platform, how: HowToStart, before: Tree | undefined) => Promise<Contender>;
 
-/** Every contender, and how it is started. */
+/** Every contender, with the function that starts it. */
 export const contenders = {
   /** The least that any gateway on Node must do. */
   bare: (platform) =>
@@ -156,17 +158,17 @@ export const contenders = {
       platform,
       platformAsked((answer) => answer),
     ),
-  /** As shipped, bundle and options of Node included: with callers, request log, metrics, PostgreSQL and Redis. */
+  /** The gateway as shipped, including bundle and options of Node: with callers, request log, metrics, PostgreSQL and Redis. */
   gateway: (platform, how) => gateways(platform, SHIPPED, { how }),
-  /** With webhooks and streams that wait for other events than those of orders. */
+  /** The gateway with webhooks and streams that wait for other events than those of orders. */
   'gateway, watched': (platform, how) => gateways(platform, WATCHED, { how, isWatched: true }),
-  /** The same of another commit. */
+  /** The shipped gateway of another commit. */
   'gateway, before': (platform, how, before) => {
     if (!before) throw new Error('there is no other commit');
     const { dialect } = before;
     return gateways(platform, BEFORE, { how: { ...how, ...startOf(before) }, dialect });
   },
-  /** With a file of SQLite, and without any other server. */
+  /** The gateway with a file of SQLite, and without any other server. */
   'gateway, file': (platform, how) => gateways(platform, ALONE, { how }),
   'gateway, in memory': (platform, how) => gateways(platform, IN_MEMORY, { how }),
   'gateway, young 16': (platform, how) =>
@@ -174,10 +176,10 @@ export const contenders = {
   'gateway, 512 MiB': (platform, how) =>
     gateways(platform, SHIPPED, { how, container: newContainer(SMALL_MIB) }),
   'two gateways': (platform) => gateways(platform, SHIPPED, { count: 2 }),
-  /** The duties of the gateway, written by hand: what it may be compared with. */
+  /** The duties of the gateway, written by hand, for a comparison. */
   floor: (platform) => floor(platform),
   'naive Nest': (platform) => peer('naive', platform, gatewayAsked([''])),
-  /** With keys, request log and metrics too. */
+  /** Naive Nest with keys, request log and metrics too. */
   'naive Nest, all': (platform) => peer('naive', platform, gatewayAsked([KEY]), { API_KEY_HASH: KEY_HASH }),
   'naive Nest, young 16': (platform) =>
     peer('naive', platform, gatewayAsked([KEY]), { API_KEY_HASH: KEY_HASH, NODE_OPTIONS: YOUNG_SPACE }),
@@ -185,7 +187,7 @@ export const contenders = {
     running: await startNginx(platform.url, KEY_HASH),
     asked: gatewayAsked([KEY]),
   }),
-  /** No gateway in between. */
+  /** The platform without a gateway in between. */
   direct: ({ running }) =>
     Promise.resolve({
       running: { ...running, stop: async () => {} },

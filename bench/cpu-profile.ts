@@ -16,7 +16,7 @@ export interface SelfTimes {
   /** Shares of the busy time, the largest first. */
   readonly places: readonly (readonly [name: string, part: number])[];
   readonly functions: readonly (readonly [name: string, part: number])[];
-  /** The same by what it is done for: work of Node and V8 counts for the code that wanted it. */
+  /** Shares of the busy time by purpose. Work of Node and V8 counts for the code that caused it. */
   readonly stages: readonly (readonly [name: string, part: number])[];
   /** Share of the idle time in the whole time. */
   readonly idle: number;
@@ -24,7 +24,7 @@ export interface SelfTimes {
 
 const NOTHING = new Set(['(idle)', '(program)', '(root)']);
 
-/** The first that fits the place of a function, or else of the one that called it. */
+/** The stages. A function belongs to the first stage that matches its place, or else the place of its caller. */
 const STAGES: readonly (readonly [place: RegExp, stage: string])[] = [
   [/^(undici|wasm:)/, 'undici'],
   [/^(rxjs|reflect-metadata|axios|@nestjs\/(core|common|axios))$/, 'Nest and rxjs'],
@@ -46,7 +46,7 @@ const STAGES: readonly (readonly [place: RegExp, stage: string])[] = [
 ];
 const SOCKET_WRITE = /^(write\w*String|writev|writeBuffer)$/;
 
-/** Between two points of the profile's clock, in microseconds. */
+/** Returns the self times between two points of the profile's clock, in microseconds. */
 export function selfTimes(profile: CpuProfile, from: number, to: number): SelfTimes {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
   const parents = new Map(
@@ -95,7 +95,7 @@ export function selfTimes(profile: CpuProfile, from: number, to: number): SelfTi
   };
 }
 
-/** A package by its name, a file of the gateway by its path, work of Node and V8 by their names. */
+/** Returns the place of a function: a package by its name, a file of the gateway by its path, work of Node and V8 by their names. */
 export function placeOf(url: string, functionName: string): string {
   const installed = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1];
   if (installed !== undefined) return installed;

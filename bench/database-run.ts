@@ -1,4 +1,4 @@
-/** Part of database.ts: begins and moves orders in the database of its first argument, and prints what that took as JSON. */
+/** Begins and moves orders in the database of its first argument, and prints the used time as JSON. It is a part of database.ts. */
 import { newSecret } from '../test/support/canary.ts';
 import { openOwnDatabase } from '../test/support/own-database.ts';
 import { begin, install, move } from '../test/support/sample-store.ts';

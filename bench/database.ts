@@ -30,7 +30,7 @@ await build({
 const folder = mkdtempSync(join(tmpdir(), 'bench-database-'));
 const server = await startPostgres([], undefined, tmpdir());
 
-/** The processor time of the server and its children, in ms. */
+/** Returns the processor time of the server and its children, in ms. */
 function serverCpu(): number {
   const children = execFileSync('pgrep', ['-P', String(server.process.pid)], { encoding: 'utf8' });
   const ticks = [String(server.process.pid), ...children.trim().split('\n')].map((pid) => {
@@ -70,7 +70,7 @@ function print(name: string, { clientMicros, perSecond }: Result, serverMicros: 
 
 type Medians = Readonly<Record<string, number>>;
 
-/** The rows are in databases of their own. */
+/** Prints the times of full tables. The rows are in separate databases. */
 async function printTables(name: string, newUrl: () => Promise<string>): Promise<void> {
   const mediansAt = async (orders: number, events: number) => {
     const given = ['dist/bench/tables-run.js', await newUrl(), String(orders), String(events)];

@@ -1,12 +1,12 @@
-/** How long a scenario is measured. */
+/** The length of a scenario's measurement. */
 export interface Extent {
   readonly rounds: number;
   /** Seconds of load in each round. */
   readonly seconds: number;
-  /** The least seconds of load before the first round of a task; 0: none. */
+  /** The least seconds of load before the first round of a task. 0 means none. */
   readonly warmup: number;
-  /** Processes of each contender: two of one build may differ by a fifth. */
+  /** The number of processes of each contender. Two of one build may differ by a fifth. */
   readonly processes: number;
-  /** Fewer where slow machines must not be overloaded. */
+  /** The most connections. It is smaller if slow machines must not be overloaded. */
   readonly maxConnections: number;
 }

@@ -6,7 +6,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The value at this quantile. */
+/** Returns the value at this quantile. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
@@ -23,7 +23,7 @@ export function spread(values: readonly number[]): Spread {
   };
 }
 
-/** Round by round: the figures of both from the same time. */
+/** Compares round by round, because the figures of one round are from the same time. */
 export function ratio(own: readonly number[], other: readonly number[]): Spread {
   return spread(own.map((value, round) => value / (other[round] ?? Number.NaN)));
 }

@@ -8,8 +8,8 @@ import { TestSandbox } from '../test/support/sandbox.ts';
 import { Inspector } from './inspector.ts';
 
 /**
- * Which files of `src` one request runs, by V8's coverage of a warm process: `npm run profile -- --files`. A file counts where a function of
- * it ran in each of {@link TIMES} equal requests, so that timers in the background do not count.
+ * Prints the files of `src` that one request runs, by V8's coverage of a warm process: `npm run profile -- --files`. A file counts if a
+ * function of it ran in each of {@link TIMES} equal requests, so that timers in the background do not count.
  */
 
 const TIMES = 3;
@@ -23,7 +23,7 @@ interface Covered {
   }[];
 }
 
-/** What one request is, and the line of the log that ends it. */
+/** A kind of request, and the line of the log that ends it. */
 interface Way {
   readonly name: string;
   readonly path: (index: number) => string;
@@ -92,7 +92,7 @@ async function filesOf(
     await coverage.taken();
     await send(way, index, gateway, key);
     const ran = await coverage.taken();
-    // The first one warms up.
+    // The first request warms up.
     if (index > 0) common = common?.intersection(ran) ?? ran;
   }
   return [...(common ?? [])].sort();
@@ -128,7 +128,7 @@ class Coverage {
     return new Coverage(inspector);
   }
 
-  /** The files of `src` that ran since the last call. */
+  /** Returns the files of `src` that ran since the last call. */
   async taken(): Promise<Set<string>> {
     const { result } = (await this.#inspector.call('Profiler.takePreciseCoverage')) as Covered;
     return new Set(

@@ -20,19 +20,21 @@ export class Platform {
     return `http://127.0.0.1:${this.running.ports[0]}`;
   }
 
-  /** How many reads and orders it has received. */
+  /** Returns the number of reads and orders that it has received. */
   async asked(): Promise<number> {
     return ((await (await fetch(`${this.url}/asked`)).json()) as { asked: number }).asked;
   }
 }
 
-/** Scopes that older gateways know, too. */
+/** The scopes that older gateways know too. */
 export const SCOPES = ['orders:read', 'orders:write', 'members:read'];
 
-/** Their orders may have 256 MiB for each caller. */
+/** The number of callers. Each may have 256 MiB of orders. */
 const CALLERS = 20;
 
-/** The parts of a fleet before its processes: PostgreSQL with its files on a disk, a Redis, and callers whose limits are out of reach. */
+/**
+ * Opens the parts of a fleet before its processes: PostgreSQL with its files on a disk, a Redis, and callers whose limits are out of reach.
+ */
 export async function openFleet(
   { url }: Platform,
   { scopes = SCOPES, redis = [] }: { scopes?: readonly string[]; redis?: readonly string[] } = {},

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /**
- * HTTP/1.1 over plain sockets, one request at a time on each: cheap, so that two cores suffice for the load, the measured process and
- * the platform. It checks the status of every response, and bodies where the caller asks.
+ * Sends HTTP/1.1 over plain sockets, one request at a time on each. It is cheap, so that two cores suffice for the load, the measured
+ * process and the platform. It checks the status of every response, and bodies if the caller asks for that.
  */
 
 export interface Ask {
-  /** The whole request of that number on the connection of that place, ASCII only. */
+  /** Returns the whole request with this number for the connection with this place, ASCII only. */
   readonly request: (index: number, place: number) => string;
   readonly status: number;
-  /** Throws when a response is not the expected one. */
+  /** Throws if a response is not the expected one. */
   readonly check: (body: string) => void;
 }
 
@@ -38,7 +38,7 @@ const REFUSAL = /^HTTP\/1\.1 503 [\s\S]*"outcome":"not_processed"/;
 
 /** A connection that carries one request after the other. */
 export class Connection {
-  /** Of all connections that are open to a contender. */
+  /** The index among all open connections to a contender. */
   readonly place: number;
   readonly #socket: Socket;
   #pending: Pending | undefined;
@@ -62,7 +62,7 @@ export class Connection {
     return new Connection(socket, place);
   }
 
-  /** Resolves with the body when the caller wants it. */
+  /** Resolves to the body if the caller wants it. */
   send(request: string, status: number, keep = false): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject, status, keep };
@@ -118,7 +118,7 @@ export class Connection {
   }
 }
 
-/** Connections, opened to each port in turn after one checked request each. */
+/** Opens connections to each port in turn, each with one checked request. */
 export async function openChecked(
   ports: readonly number[],
   count: number,
@@ -146,13 +146,13 @@ async function check(connection: Connection, ask: Ask, next: () => number, tries
 
 export interface Answered {
   readonly seconds: number;
-  /** How often the gateway refused with "try later". */
+  /** The number of refusals with "try later". */
   readonly refused: number;
-  /** Of each response, in ms. */
+  /** The time of each response, in ms. */
   readonly latencies: readonly number[];
 }
 
-/** Every connection sends again as soon as it has its response. */
+/** Sends again on every connection as soon as its response has arrived. */
 export async function flood(
   connections: readonly Connection[],
   ask: Ask,
@@ -182,7 +182,7 @@ export async function flood(
 }
 
 /**
- * A fixed number of requests a second, independent of the responses. A request that finds no free connection waits, and the wait
+ * Sends a fixed number of requests a second, independent of the responses. A request that finds no free connection waits, and the wait
  * counts.
  */
 export async function pace(

@@ -1,4 +1,4 @@
-/** The protocol of V8's inspector, with a process that was started with `--inspect=127.0.0.1:<port>`. */
+/** A connection to V8's inspector, for a process that was started with `--inspect=127.0.0.1:<port>`. */
 export class Inspector {
   readonly #socket: WebSocket;
   #calls = 0;

@@ -9,7 +9,7 @@ export interface Result {
   readonly runs: readonly { readonly label: string; readonly rounds: readonly Partial<Measured>[] }[];
 }
 
-/** A metric of every round; NaN where it was not measured. */
+/** Returns a metric of every round. NaN if it was not measured. */
 export function values(rounds: readonly Partial<Measured>[], metric: Metric): number[] {
   return rounds.map((round) => round[metric] ?? Number.NaN);
 }
@@ -19,7 +19,7 @@ export interface Judged {
   readonly what: string;
   readonly limit: string;
   readonly measured: number;
-  /** In how many of the rounds the limit holds. */
+  /** The number of rounds in which the limit holds. */
   readonly rounds: string;
   readonly verdict: 'met' | 'missed' | 'not judged';
 }

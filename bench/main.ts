@@ -13,12 +13,12 @@ import { Stage } from './stage.ts';
 import { builtTree } from './tree.ts';
 
 /**
- * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios; `--rounds`, `--seconds`, `--warmup` and
- * `--processes` set their extent; `--json <file>` names the file of the figures. `--short` plays everything once and briefly: it finds
+ * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios. `--rounds`, `--seconds`, `--warmup` and
+ * `--processes` set their extent. `--json <file>` names the file of the figures. `--short` plays everything once and briefly: it finds
  * wrong responses and judges no time. Exits with 1 for a wrong response, not for a missed line.
  *
- * `--against <commit>` builds that commit and compares this gateway with it instead, in turns; `--limit` is what a scenario may cost beside
- * it. Then a missed line is an exit with 1. `--node-options` are of this commit's gateway alone.
+ * `--against <commit>` builds that commit and compares this gateway with it instead, in turns. `--limit` is the highest cost of a scenario
+ * in relation to it, and a missed line is an exit with 1. `--node-options` applies to this commit's gateway alone.
  */
 
 const { values: options } = parseArgs({
@@ -87,7 +87,7 @@ process.stdout.write(
 );
 if (isAgainst && !options.short && judged.some(({ verdict }) => verdict === 'missed')) process.exitCode = 1;
 
-/** After each scenario, so that a run that is ended early has what it measured. */
+/** Writes the figures after each scenario, so that a run that is ended early keeps its measurements. */
 function writeFigures(): void {
   const { rounds, seconds } = extent;
   const figures = {
@@ -113,7 +113,7 @@ function summary({ scenario: { name, metric }, runs }: Result): object {
   };
 }
 
-/** One line that is overwritten, on a terminal. */
+/** Prints one line that is overwritten, on a terminal. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

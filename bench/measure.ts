@@ -30,25 +30,25 @@ export type Metric = keyof Measured;
 export interface Work {
   readonly task: Task;
   readonly connections: number;
-  /** Requests a second; absent: as many as get responses. */
+  /** The requests a second. If absent, as many as get responses. */
   readonly rate?: number | undefined;
   readonly seconds: number;
-  /** What other callers do meanwhile. */
+  /** The load of other callers at the same time. */
   readonly beside?: { readonly task: Task; readonly rate: number } | undefined;
 }
 
-/** Connections for what others do meanwhile. */
+/** The connections for the load of other callers. */
 const BESIDE_CONNECTIONS = 16;
-/** The share of a caching contender's responses that may come from the platform: an entry lives 5 s. */
+/** The share of a caching contender's responses that may come from the platform. An entry lives 5 s. */
 const MAX_MISSES = 0.05;
-/** The machine is too slow for this load; beyond this the bench measures nothing. */
+/** The share of refusals above which the bench measures nothing, because the machine is too slow for the load. */
 const MAX_REFUSED = 0.2;
 
 let requests = 0;
-/** The number of the next request of this run: orders never have one twice. */
+/** Returns the number of the next request of this run. Orders never have a number twice. */
 export const next = () => requests++;
 
-/** Puts a contender under load. Throws when a response is wrong, or was not made as the task says. */
+/** Puts a contender under load. Throws if a response is wrong, or was not made as the task says. */
 export async function underLoad(
   name: string,
   { running, asked }: Contender,
@@ -78,7 +78,7 @@ export async function underLoad(
     const { latencies } = answered;
     const refused = answered.refused / (latencies.length + answered.refused);
     if (refused > MAX_REFUSED) throw new WrongAnswer(`${(refused * 100).toFixed(0)} % refused`);
-    // Orders of others drop what is cached.
+    // Orders of other callers drop cached reads.
     if (!beside)
       assertAsked(
         task,
@@ -102,14 +102,14 @@ export async function underLoad(
   }
 }
 
-/** A read that hits the cache instead of passing it, or the reverse, would measure something else. */
+/** Throws if reads hit the cache instead of bypassing it, or the reverse, because they would measure something else. */
 function assertAsked(task: Task, answered: number, asked: number, hasCache: boolean): void {
   const cached = hasCache && task.kind === 'read' && task.how === 'cached';
   const right = cached ? asked <= Math.max(4, answered * MAX_MISSES) : asked === answered;
   if (!right) throw new WrongAnswer(`${answered} answers, of which the platform made ${asked}`);
 }
 
-/** V8's compiled code, which the image has too, by command: a start without settings makes it, and ends. */
+/** The folder with V8's compiled code, which the image has too, by command. A start without settings makes it, and ends. */
 const compiled = new Map<string, string>();
 function compiledCode([program = '', ...args]: readonly string[], cwd?: string): string {
   const command = args.join(' ') + String(cwd);
@@ -122,7 +122,10 @@ function compiledCode([program = '', ...args]: readonly string[], cwd?: string):
   return folder;
 }
 
-/** From the start of its process to the first 200 of a read, token included. Redis and PostgreSQL already run. */
+/**
+ * Measures the time from the start of the gateway's process to the first 200 of a read, including the token. Redis and PostgreSQL already
+ * run.
+ */
 export async function startOfGateway(platform: Platform, tree?: Tree): Promise<Partial<Measured>> {
   const NODE_COMPILE_CACHE = compiledCode(tree?.start ?? ['sh', START_SCRIPT], tree?.folder);
   const { fleet, stop } = await openFleet(platform);
@@ -143,7 +146,7 @@ export async function startOfGateway(platform: Platform, tree?: Tree): Promise<P
   }
 }
 
-/** The same for Nest with Fastify, Swagger and one route without a platform, bundled and with compiled code too. */
+/** Measures the start of Nest with Fastify, Swagger and one route without a platform, bundled and with compiled code too. */
 export async function startOfBareNest(): Promise<Partial<Measured>> {
   const NODE_COMPILE_CACHE = compiledCode([process.execPath, BARE_NEST]);
   const PORT = String(await freePort());

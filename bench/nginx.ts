@@ -9,10 +9,10 @@ import { endOf, pidOf, type Running } from './processes.ts';
 const NGINX = '/usr/sbin/nginx';
 const MODULE = '/usr/lib/nginx/modules/ngx_http_js_module.so';
 
-/** Debian's packages `nginx` and `libnginx-mod-http-js`. */
+/** True if Debian's packages `nginx` and `libnginx-mod-http-js` are installed. */
 export const hasNginx = existsSync(NGINX) && existsSync(MODULE);
 
-/** nginx with one worker, which does in C and njs what the gateway does with a read. */
+/** Starts nginx with one worker, which handles a read as the gateway does, in C and njs. */
 export async function startNginx(platform: string, keyHash: string): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-nginx-'));
   const port = await freePort();

@@ -3,7 +3,7 @@
 const BASE_TIME = Date.UTC(2026, 0, 1);
 const YEAR_MS = 365 * 24 * 3_600_000;
 
-/** An asset as order #8 returns it (interface section 2.8), about 500 bytes. */
+/** Returns an asset in the form of order #8 (interface section 2.8), about 500 bytes. */
 function asset(index: number): object {
   const digits = String(8_000_000_000 + index);
   return {
@@ -33,7 +33,7 @@ function asset(index: number): object {
   };
 }
 
-/** A member as member #5 returns it (interface section 2.10), about 350 bytes. */
+/** Returns a member in the form of member #5 (interface section 2.10), about 350 bytes. */
 function member(index: number): object {
   return {
     id: `${40_993 + index}`,
@@ -56,7 +56,7 @@ function member(index: number): object {
   };
 }
 
-/** A response of member #5 of at least that many bytes: one page with all members. */
+/** Returns a response of member #5 of at least this many bytes: one page with all members. */
 export function membersAnswer(bytes: number): { readonly body: Buffer; readonly count: number } {
   return grown(member, bytes, (list) => ({
     pageNum: 1,
@@ -72,7 +72,7 @@ export function membersAnswer(bytes: number): { readonly body: Buffer; readonly 
   }));
 }
 
-/** Takes further items until the response is large enough. */
+/** Adds items until the response is large enough. */
 function grown(
   item: (index: number) => object,
   bytes: number,
@@ -91,12 +91,12 @@ function success(data: unknown): Buffer {
   return Buffer.from(JSON.stringify({ code: 0, message: 'success', data }));
 }
 
-/** A response of order #8 of at least that many bytes. */
+/** Returns a response of order #8 of at least this many bytes. */
 export function assetsAnswer(bytes: number): { readonly body: Buffer; readonly count: number } {
   return grown(asset, bytes, (assets) => assets);
 }
 
-/** A response of order #5 to that many items (interface section 2.6). */
+/** Returns a response of order #5 to this many items (interface section 2.6). */
 export function ordersAnswer(items: number): Buffer {
   return success(
     Array.from({ length: items }, (_, index) => ({
@@ -107,7 +107,7 @@ export function ordersAnswer(items: number): Buffer {
   );
 }
 
-/** A batch as the gateway's callers write it, about 800 bytes an item. */
+/** Returns a batch as the gateway's callers write it, about 800 bytes an item. */
 export function batch(channelOrderId: string, items: number): object {
   return {
     channelCode: 'crm',

@@ -11,7 +11,7 @@ import { BUNDLE_OPTIONS } from '../scripts/bundle-options.ts';
 export interface Running {
   readonly ports: readonly number[];
   readonly pids: readonly number[];
-  /** Processes of its Redis and its PostgreSQL, where it has them. */
+  /** Returns the processes of its Redis and its PostgreSQL, if it has them. */
   readonly serverPids?: () => readonly number[];
   stop(): Promise<void>;
 }
@@ -19,10 +19,10 @@ export interface Running {
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 const compiled = join(here, 'dist', 'peers');
-/** Its bundle, as the gateway has one. */
+/** The bundle of bare Nest, made as the gateway's. */
 export const BARE_NEST = join(compiled, 'bundle', 'bare-nest.js');
 
-/** Peers run as JavaScript, as the gateway does, since decorators need a compiler. */
+/** Compiles the peers. They run as JavaScript, as the gateway does, because decorators need a compiler. */
 export async function compilePeers(): Promise<void> {
   const tsc = fileURLToPath(import.meta.resolve('typescript/lib/tsc.js'));
   execFileSync(process.execPath, [tsc, '-p', join(here, 'peers')], { stdio: 'inherit' });
@@ -34,7 +34,7 @@ export async function compilePeers(): Promise<void> {
   });
 }
 
-/** A server of `bench/peers`, by its name or its file. Its output goes into a file, as the gateway's does. */
+/** Starts a server of `bench/peers`, by its name or its file. Its output goes to a file, as the gateway's does. */
 export async function startPeer(name: string, environment: Record<string, string> = {}): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-peer-'));
   const log = openSync(join(folder, 'log'), 'a');
@@ -75,26 +75,26 @@ export function pidOf({ pid }: ChildProcess): number {
   return pid;
 }
 
-/** Linux reports in hundredths of a second on every platform that Node runs on. */
+/** The unit in which Linux reports processor time on every platform that Node runs on: hundredths of a second. */
 const TICKS_A_SECOND = 100;
 
-/** CPU seconds of all threads so far, in user mode and in the kernel, with those of children that have ended. */
+/** Returns the CPU seconds of all threads so far, in user mode and in the kernel, with those of children that have ended. */
 export function cpuSeconds(pids: readonly number[]): number {
   return sum(pids, (pid) => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Fields 14 to 17 of proc(5), counted behind the name, which may hold anything.
+    // The code reads fields 14 to 17 of proc(5), counted behind the name, which may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / TICKS_A_SECOND;
   });
 }
 
-/** The process and its children. */
+/** Returns the process and its children. */
 export function family(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
   return [pid, ...children.split(' ').filter(Boolean).map(Number)];
 }
 
-/** Resident memory in MiB. */
+/** Returns the resident memory in MiB. */
 export function residentMiB(pids: readonly number[]): number {
   return sum(pids, (pid) => {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');

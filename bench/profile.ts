@@ -14,11 +14,10 @@ import { compilePeers } from './processes.ts';
 import { named } from './scenarios.ts';
 
 /**
- * Where the gateway's time goes: `npm run profile -- <words of a scenario> [--memory]` puts it under that load with
- * V8's sampling profiler, and prints self time by stage, by package or file and by function. The profile file stays for other tools.
- * `--allocations` prints instead what each request allocates, by package or file and by site; with `--old` only what V8's collections of
- * young objects have left. `npm run profile -- --files` prints the
- * files that one request runs.
+ * Shows where the gateway's time goes. `npm run profile -- <words of a scenario> [--memory]` puts it under that load with V8's sampling
+ * profiler, and prints self time by stage, by package or file and by function. The profile file is kept for other tools. `--allocations`
+ * prints instead the allocations of each request, by package or file and by site; with `--old` only those that V8's collections of young
+ * objects have left. `npm run profile -- --files` prints the files that one request runs.
  */
 
 const { values, positionals } = parseArgs({
@@ -53,7 +52,8 @@ const port = await freePort();
 const nodeOptions = values.allocations
   ? `--inspect=127.0.0.1:${port}`
   : `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=200`;
-// File by file, so that the profile names them, and with the option of `src/start.sh` that decides what is old.
+// The files are loaded one by one, so that the profile names them, and with the option of `src/start.sh` that decides which objects are
+// old.
 const command = [process.execPath, '--no-allocation-site-pretenuring', 'dist/main.js'];
 const gateway = await contenders[name](platform, { nodeOptions, command });
 const load = (seconds: number) => underLoad(name, gateway, { ...run, seconds }, platform);
@@ -115,7 +115,7 @@ function size(bytes: number): string {
   return bytes.toFixed(0).padStart(7);
 }
 
-/** On the profile's clock. */
+/** Returns the time of the profile's clock. */
 function microseconds(): number {
   return Number(process.hrtime.bigint() / 1_000n);
 }

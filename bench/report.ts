@@ -43,10 +43,10 @@ export function linesTable(judged: readonly Judged[], isJudged: boolean): string
 }
 
 const WANTED_PER_SECOND = 10_000;
-/** A busier core makes callers wait. */
+/** The load of a core above which callers wait. */
 const BUSY = 0.6;
 
-/** What the measured costs mean for this many requests a second. */
+/** Returns a table of the cores that this many requests a second need, by the measured costs. */
 export function capacityTable(results: readonly Result[]): string {
   const cores = (micros: number) => ((micros * WANTED_PER_SECOND) / 1e6 / BUSY).toFixed(1);
   const rows = results.flatMap(({ scenario: { name }, runs }) => {
@@ -63,7 +63,7 @@ export function capacityTable(results: readonly Result[]): string {
   return rows.length === 0 ? '' : `\n${table([head, ...rows])}`;
 }
 
-/** The first columns are words, the others figures. */
+/** Returns a table. The first columns are words, the others figures. */
 function table(rows: readonly (readonly string[])[], words = 1): string {
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length))) ?? [];

@@ -12,24 +12,24 @@ export interface Run {
   readonly task: Task;
   readonly connections: number;
   readonly rate?: number;
-  /** What other callers do meanwhile, at a fixed rate. */
+  /** The load of other callers at the same time, at a fixed rate. */
   readonly beside?: { readonly task: Task; readonly rate: number };
 }
 
-/** A limit that the gateway must meet, for the figure of one run beside that of another, round by round. */
+/** A limit that the gateway must meet, for the figure of one run in relation to that of another, round by round. */
 export interface Line {
   readonly of: string;
   readonly beside: string;
-  /** Another than that of the scenario. */
+  /** A metric that differs from the scenario's. */
   readonly metric?: Metric;
-  /** The limit is of the difference, not of the quotient. */
+  /** True if the limit concerns the difference, not the quotient. */
   readonly added?: true;
-  /** Figures are per item, of this many items. */
+  /** The numbers of items by which figures are divided. */
   readonly per?: readonly [of: number, beside: number];
   readonly limit: number;
-  /** Or twice of what this run adds, where that is more: the machine may be too slow for the limit. */
+  /** A run whose doubled addition is allowed, if that is more than the limit: the machine may be too slow for the limit. */
   readonly orTwice?: string;
-  /** The limit is a minimum, not a maximum. */
+  /** True if the limit is a minimum, not a maximum. */
   readonly atLeast?: true;
   /** The least number of cores with which the gateway, not the machine, decides the figure. */
   readonly cores?: number;
@@ -37,15 +37,15 @@ export interface Line {
 
 export interface Scenario {
   readonly name: string;
-  /** What the scenario compares. */
+  /** The metric that the scenario compares. */
   readonly metric: Metric;
-  /** A sentence for the report, beside its figures. */
+  /** A sentence for the report, next to its figures. */
   readonly note?: string;
-  /** Measured in turns, and compared with the first; none: the scenario measures starts. */
+  /** The runs, measured in turns and compared with the first one. Without runs, the scenario measures starts. */
   readonly runs: readonly Run[];
-  /** On processes that have done no other work, and with no others beside them. */
+  /** True if the processes must have done no other work, and no other processes may run. */
   readonly fresh?: true;
-  /** Another extent than usual. */
+  /** The extent, if it differs from the usual one. */
   readonly extent?: Partial<Extent>;
   readonly lines: readonly Line[];
 }
@@ -74,7 +74,7 @@ const naive = (limit: number): Line => ({ ...line(limit, 'gateway', 'naive Nest,
 
 const PEERS = ['naive Nest', 'naive Nest, all'] as const;
 const NGINX: readonly ContenderName[] = hasNginx ? ['nginx + njs'] : [];
-/** Two gateways, load, platform and servers, each on a core of its own. */
+/** The cores for two gateways, load, platform and servers, one for each. */
 const CORES_FOR_TWO = 5;
 
 const scenarios: readonly Scenario[] = [
@@ -153,7 +153,7 @@ const scenarios: readonly Scenario[] = [
     ),
     lines: [line(1.3, 'gateway, in memory', 'gateway, file')],
   },
-  // After the batches of 10: a database in memory keeps what was ordered, and orders of 1,000 items fill it.
+  // This scenario follows the batches of 10: a database in memory keeps its orders, and orders of 1,000 items fill it.
   {
     name: 'items of an order',
     metric: 'cpuMicros',
@@ -238,13 +238,13 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Those whose names have all of these words. */
+/** Returns the scenarios whose names have all of these words. */
 export function named(words: string): Scenario[] {
   const wanted = words.toLowerCase().split(/\s+/);
   return scenarios.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)));
 }
 
-/** The work of a scenario for this gateway and for that of another commit. Undefined where the scenario compares something else. */
+/** Returns the work of a scenario for this gateway and for that of another commit. Undefined if the scenario compares something else. */
 export function besideBefore(scenario: Scenario, limit: number): Scenario | undefined {
   const own = scenario.runs.filter(({ contender }) => contender === 'gateway');
   const [only, second] = own;

@@ -9,14 +9,14 @@ import type { Run, Scenario } from './scenarios.ts';
 import type { Tree } from './tree.ts';
 
 const WARMUP_CONNECTIONS = 8;
-/** V8 has compiled what a task needs once the CPU of a request changes by less than that, in two windows in a row. */
+/** The change of a request's CPU below which V8 has compiled all code for a task, in two windows in a row. */
 const STEADY = 0.03;
 const WINDOW_SECONDS = 2;
-/** This many requests are enough, however fast they were. */
+/** The number of requests that are enough, however fast they were. */
 const WARM_REQUESTS = 50_000;
 /**
- * A process whose figures do not settle, as on a busy machine, is measured after so many times the least warm-up; sooner where it knows the
- * task.
+ * The longest warm-up, as a factor of the least one. A process whose figures do not settle, as on a busy machine, is measured after it;
+ * sooner if the process knows the task.
  */
 const MAX_WARMUP = { unknown: 2, known: 0.5 };
 
@@ -29,7 +29,7 @@ interface Copies {
   readonly rounds: Rounds;
 }
 
-/** All contenders at once, under load in turns, so that other load of the machine hits all of them. */
+/** Puts all contenders under load in turns, so that other load of the machine affects all of them. */
 export class Stage {
   readonly #platform: Platform;
   readonly #before: Tree | undefined;
@@ -44,19 +44,19 @@ export class Stage {
     this.#nodeOptions = nodeOptions;
   }
 
-  /** `before`: another commit, which scenarios may compare with this one. `nodeOptions`: of this commit's gateway. */
+  /** `before` is another commit, which scenarios may compare with this one. `nodeOptions` applies to this commit's gateway. */
   static async open(before?: Tree, nodeOptions = ''): Promise<Stage> {
     await compilePeers();
     return new Stage(await Platform.start(), before, nodeOptions);
   }
 
-  /** Ends every process, also those that still start. */
+  /** Ends every process, including those that still start. */
   async close(): Promise<void> {
     const stopped = [...this.#everyone.values()].map(async (starting) => stopAll(await starting));
     await Promise.allSettled([...stopped, this.#platform.running.stop()]);
   }
 
-  /** All rounds of a scenario. Throws when a contender's response is wrong. */
+  /** Plays all rounds of a scenario. Throws if a contender's response is wrong. */
   async play(scenario: Scenario, extent: Extent, tell: Tell): Promise<Result> {
     const isStart = scenario.runs.length === 0;
     const runs = await (isStart ? this.#starts(extent, tell) : this.#loads(scenario, extent, tell));
@@ -97,7 +97,7 @@ export class Stage {
     return underLoad(run.contender, contender, { ...run, connections, seconds }, this.#platform);
   }
 
-  /** At full load, also for a task with a fixed rate. */
+  /** Warms a contender up at full load, even for a task with a fixed rate. */
   async #warmUp({ rate: _, ...run }: Run, contender: Contender, { warmup }: Extent): Promise<void> {
     const kind = run.task.kind === 'order' ? 'order' : `${run.task.what} ${run.task.how}`;
     const known = this.#warm.get(contender) ?? new Set<string>();
@@ -105,7 +105,7 @@ export class Stage {
     // A process must not be overloaded when it begins.
     if (known.size === 0)
       await this.#turn(run, contender, { seconds: WINDOW_SECONDS, maxConnections: WARMUP_CONNECTIONS });
-    // It knows this task, perhaps of another size.
+    // The process knows this task, perhaps with another size.
     const [least, most] = known.has(kind)
       ? [0, MAX_WARMUP.known * warmup]
       : [warmup, MAX_WARMUP.unknown * warmup];
@@ -153,7 +153,7 @@ export class Stage {
     return all;
   }
 
-  /** Ends all contenders: the next scenario gets processes that have done no other work, and no process that is not measured. */
+  /** Ends all contenders. The next scenario gets processes that have done no other work, and no process runs without being measured. */
   async #dismiss(): Promise<void> {
     const everyone = [...this.#everyone.values()];
     this.#everyone.clear();
@@ -161,7 +161,7 @@ export class Stage {
   }
 }
 
-/** The floor does the gateway's work only if it answers as the gateway does. */
+/** Throws if the floor does not answer as the gateway does, because it would not do the gateway's work. */
 async function assertEqual(measured: readonly Copies[]): Promise<void> {
   const of = (name: ContenderName) => measured.find(({ run }) => run.contender === name);
   const [gateway, floor] = [of('gateway'), of('floor')];
@@ -170,7 +170,10 @@ async function assertEqual(measured: readonly Copies[]): Promise<void> {
     await assertAlike(gateway.processes[0], process, floor.run.task, next);
 }
 
-/** One run after the other, and back: who is first, or last, would have an advantage of some percent. Each time with the next process. */
+/**
+ * Yields one run after the other, and then in reverse, because the first or last would have an advantage of some percent. Each time it uses
+ * the next process.
+ */
 function* inTurns(
   all: readonly Copies[],
   times: number,

@@ -1,6 +1,6 @@
 /**
- * Part of database.ts: fills the database of its first argument with so many orders and events, and prints the median time of each read and
- * step of the real stores in ms, as JSON.
+ * Fills the database of its first argument with this many orders and events, and prints the median time of each read and step of the real
+ * stores in ms, as JSON. It is a part of database.ts.
  */
 import { SealedTexts } from '../src/database/sealed-texts.ts';
 import { either, type Query, sql } from '../src/database/sql.ts';
@@ -13,10 +13,10 @@ import { WriteStore } from '../src/order-ledger/write-store.ts';
 import { ledgerBegin, ledgerOrder } from '../test/support/ledger-order.ts';
 import { openOwnDatabase } from '../test/support/own-database.ts';
 
-/** One statement makes so many rows: PostgreSQL ends what takes longer than 4 s. */
+/** The rows of one statement, because PostgreSQL ends a statement that takes longer than 4 s. */
 const ROWS_AT_ONCE = 10_000;
 const ROUNDS = 200;
-/** At 1,000 orders every page is full too, with each filter. */
+/** The size of a page. With 1,000 orders every page is full too, with each filter. */
 const PAGE = 20;
 const ENTERPRISES = 10;
 const PLATFORM = 'bench';
@@ -39,9 +39,9 @@ const NUMBERS = either(
   sql`(SELECT n FROM generate_series(CAST(:first AS bigint), CAST(:last AS bigint)) AS n) AS numbers`,
   sql`(WITH RECURSIVE counted(n) AS (SELECT CAST(:first AS bigint) UNION ALL SELECT n + 1 FROM counted WHERE n < :last) SELECT n FROM counted) AS numbers`,
 );
-/** One order in 40 is in doubt, and one was accepted for later. */
+/** The state of an order. One in 40 is in doubt, and one was accepted for later. */
 const STATE = sql`CASE n % 40 WHEN 0 THEN 'in_doubt' WHEN 20 THEN 'accepted' ELSE 'succeeded' END`;
-/** A second between two orders. */
+/** The time of an order, a second after the one before. */
 const AT = sql`CAST(:now AS bigint) - (CAST(:count AS bigint) - n) * 1000`;
 const ORDERS = sql`
   INSERT INTO writes (platform, name, state, owner, fingerprint, caller, channel, enterprise_group, submitted_at, settled_at,
@@ -64,7 +64,7 @@ const FILLED = [
     SELECT DISTINCT platform, substr(enterprise_group, 2), enterprise_group, 1 FROM writes WHERE platform = :platform`,
   sql`UPDATE numbers SET value = :count WHERE platform = :platform AND name = 'feed'`,
 ];
-// PostgreSQL's own autovacuum does it some time later.
+// PostgreSQL's own autovacuum would analyze the tables some time later.
 const ANALYZE = either(sql`ANALYZE`, sql`SELECT 1`);
 
 async function fillTables(): Promise<void> {
@@ -95,7 +95,7 @@ async function measure(name: string, work: (round: number) => Promise<unknown>):
   medians[name] = times.toSorted((one, other) => one - other)[ROUNDS / 2] ?? 0;
 }
 
-/** Fails where a page has no orders: then it would be a page of nothing that is fast. */
+/** Measures a list. Fails if a page has no orders, because an empty page would be fast. */
 async function measureList(name: string, query: OrderQuery, offset = 0): Promise<void> {
   await measure(`listOrders, ${name}`, async () => {
     const { records } = await store.list(query, offset, PAGE);

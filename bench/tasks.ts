@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Ask, WrongAnswer } from './generator.ts';
 import { assetsAnswer, batch, membersAnswer } from './payloads.ts';
 
-/** The largest that callers may ask for. */
+/** The largest page sizes that callers may ask for. */
 const PAGE_SIZES = { assets: 1_000, members: 200 } as const;
 const ANSWERS = { assets: assetsAnswer, members: membersAnswer } as const;
 
@@ -10,26 +10,26 @@ const ANSWERS = { assets: assetsAnswer, members: membersAnswer } as const;
 export type Task =
   | {
       readonly kind: 'read';
-      /** Assets are read as the application, members as a user of the platform. */
+      /** The kind of data. Assets are read as the application, members as a user of the platform. */
       readonly what: 'assets' | 'members';
-      /** Size of the platform's response. */
+      /** The size of the platform's response. */
       readonly bytes: number;
       /**
-       * `fresh`: `Cache-Control: no-cache` passes the cache and refreshes it. `miss`: another query every time, which misses both
+       * `fresh`: `Cache-Control: no-cache` bypasses the cache and refreshes it. `miss`: a different query every time, which misses both
        * levels of the cache. `cached`: plain, so from the cache if the contender has one.
        */
       readonly how: 'fresh' | 'miss' | 'cached';
-      /** Each item of each response of the platform differs from the one before, and each connection reads under a key of its own. */
+      /** True if each item of each response of the platform differs from the one before, and each connection reads under its own key. */
       readonly changing: boolean;
     }
   | { readonly kind: 'order'; readonly items: number };
 
 export type Asked = (task: Task) => Ask;
 
-/** What callers of another build do in another way. */
+/** The differences of requests to another build. */
 export interface Dialect {
   readonly batch: typeof batch;
-  /** Older builds send all assets at once. */
+  /** False for older builds, which send all assets at once. */
   readonly pagesAssets: boolean;
 }
 const TODAY: Dialect = { batch, pagesAssets: true };
@@ -37,16 +37,19 @@ const TODAY: Dialect = { batch, pagesAssets: true };
 interface Item {
   readonly keyGeneration?: number;
   readonly createdAt?: string;
-  /** As older builds name it. */
+  /** The name of the field in older builds. */
   readonly createTime?: string;
 }
 
-/** Order numbers are never reused: another run has others. */
+/** The id of this run. Order numbers are never reused, so another run needs other ones. */
 const RUN = randomBytes(6).toString('hex');
 const UPSTREAM_PATH = '/order/api/order/v1';
 const NUMBER_PLACE = 'ORDER-NUMBER'.padEnd(28, '-');
 
-/** The number of this run, always as long as {@link NUMBER_PLACE}, so that only the number changes in a rendered request. */
+/**
+ * Returns the number of an order of this run, always as long as {@link NUMBER_PLACE}, so that only the number changes in a rendered
+ * request.
+ */
 const orderNumber = (index: number) => `${RUN}-${String(index).padStart(15, '0')}`.padEnd(28, 'x');
 
 function render(method: string, path: string, headers: Record<string, string>, body = ''): string {
@@ -60,7 +63,7 @@ function expectThat(isSo: boolean, body: string): void {
   if (!isSo) throw new WrongAnswer(`not the answer that was asked for: ${body.slice(0, 500)}`);
 }
 
-/** Sends the request as the gateway's callers do: orders with each key in turn, since the records of one caller are bounded. */
+/** Sends the request as the gateway's callers do. Orders use each key in turn, because the records of one caller are limited. */
 export function gatewayAsked(
   keys: readonly [string, ...string[]],
   { batch: batchOf, pagesAssets } = TODAY,
@@ -110,7 +113,7 @@ export function gatewayAsked(
   };
 }
 
-/** Sends the request to a contender that forwards the platform's paths; `data` finds the payload in a response. */
+/** Sends the request to a contender that forwards the platform's paths. `data` finds the payload in a response. */
 export function platformAsked(data: (answer: unknown) => unknown): Asked {
   const headers = { authorization: 'Bearer canned' };
   return (task) => {
@@ -144,7 +147,7 @@ export function platformAsked(data: (answer: unknown) => unknown): Asked {
   };
 }
 
-/** The fixed platform reads from it what to answer. */
+/** Returns the id of the enterprise, from which the fixed platform reads the response to send. */
 function enterpriseOf({ bytes, changing }: Extract<Task, { kind: 'read' }>): string {
   return `ent-${bytes}${changing ? '-changing' : ''}`;
 }

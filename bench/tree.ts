@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Dialect } from './tasks.ts';
 
-/** The gateway of another commit, built, to be measured in turns with this one. */
+/** The built gateway of another commit, which is measured in turns with this one. */
 export interface Tree {
   readonly folder: string;
   /** The command of its `npm start`. */
   readonly start: readonly string[];
-  /** How its callers ask. */
+  /** The form of its callers' requests. */
   readonly dialect: Dialect;
 }
 
@@ -18,9 +18,12 @@ interface Document {
   readonly paths: Readonly<Record<string, object>>;
 }
 
-/** Takes the packages of this tree where the commit has the same, else installs its own. The tree is removed when the bench ends. */
+/**
+ * Builds a commit. It uses the packages of this tree if the commit has the same ones, and installs its own otherwise. The tree is removed
+ * when the bench ends.
+ */
 export async function builtTree(commit: string): Promise<Tree> {
-  // Beside the packages, so that they are links and not copies.
+  // The folder lies next to the packages, so that they are links and not copies.
   const folder = join(resolve(mkdtempSync('.bench-')), 'tree');
   const run = (program: string, args: readonly string[], cwd?: string) =>
     execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });

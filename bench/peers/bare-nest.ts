@@ -30,7 +30,7 @@ SwaggerModule.setup(
   'docs',
   app,
   () => SwaggerModule.createDocument(app, new DocumentBuilder().setTitle('Greetings').build()),
-  // The document alone: the page would need a package that the gateway does without.
+  // Only the document is served, because the page would need a package that the gateway does not have.
   { ui: false },
 );
 await app.init();

@@ -22,9 +22,10 @@ import { faultOf, type Order, toBatch, toPlaced } from './floor/wire.ts';
 import { serve } from './serve.ts';
 
 /**
- * What a gateway with these duties costs without a framework: keys, rates and generations of a fleet, strict JSON, the mapping, pages, `ETag`,
- * a cache of two levels, orders with two commits, one line of the log and metrics for each request. It does them for the requests of the bench,
- * and bench/alike.ts compares its answers. It has no spans, breakers or repeated calls, and its store neither counts nor looks at budgets.
+ * Shows the cost of a gateway with these duties and without a framework: keys, rates and generations of a fleet, strict JSON, the mapping,
+ * pages, `ETag`, a cache of two levels, orders with two commits, one line of the log and metrics for each request. It does them for the
+ * requests of the bench, and bench/alike.ts compares its answers. It has no spans, breakers or repeated calls, and its store neither counts
+ * nor checks budgets.
  */
 
 const { UPSTREAM_BASE_URL = '', UPSTREAM_APP_KEY = '' } = process.env;
@@ -106,7 +107,7 @@ async function placeOrder(
   const query = `appKey=${encodeURIComponent(UPSTREAM_APP_KEY)}&g_nonce=${hex(16)}`;
   const path = `/order/api/order/v1/licenseOrder/batchOrder?${query}`;
   const bytes = await send(own, { method: 'POST', path, body }, progress);
-  // With an error that is there already, since the client would make one for each request under way.
+  // The error exists already, because the client would make one for each request in progress.
   void own.destroy(COMPLETE);
   const placed = toPlaced(dataIn(bytes), order);
   const [settledAt = 0] = await Promise.all([

@@ -41,7 +41,7 @@ export function toAsset(wire: WireAsset): object {
   };
 }
 
-/** The fields that class-transformer exposes, where it shapes the responses. */
+/** The fields that class-transformer exposes, if it shapes the responses. */
 class AssignmentView {
   @Expose() status!: string;
   @Expose() memberGlobalId!: string;

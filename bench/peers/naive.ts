@@ -29,8 +29,8 @@ import { AssetView, toAsset, toBatch, type WireAsset } from './naive.mapper.ts';
 import { serve } from './serve.ts';
 
 /**
- * The same contract in a first version: Express, axios with its defaults, a global ValidationPipe. With `API_KEY_HASH` also keys, a
- * request log, metrics and class-transformer on responses, each from its usual library in its usual form.
+ * The same contract in a first version: Express, axios with its defaults, a global ValidationPipe. `API_KEY_HASH` adds keys, a request log,
+ * metrics and class-transformer on responses, each from its usual library in its usual form.
  */
 
 const UPSTREAM = process.env['UPSTREAM'] ?? '';

@@ -5,7 +5,7 @@ import { serve } from './serve.ts';
 /**
  * The platform with fixed responses in the shapes of the interface, rendered once. `ent-<bytes>` has assets and members of that size, and
  * each asset of `ent-<bytes>-changing` has another number each time. It counts its requests, so that the bench can tell which contender
- * passed its cache.
+ * bypassed its cache.
  */
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
@@ -52,7 +52,7 @@ function listOf(url: string, made: typeof assetsAnswer): Buffer {
 const CHANGING = '"keyShellNumber":"';
 const DIGITS = 10;
 
-/** Each asset has the number of the request. */
+/** Gives each asset the number of the request. */
 function changed(body: Buffer): Buffer {
   const copy = Buffer.from(body);
   const number = String(asked).padStart(DIGITS, '8');

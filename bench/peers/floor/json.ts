@@ -9,12 +9,14 @@ const MAX_DEPTH = 32;
 const MAX_EXACT_DIGITS = 15;
 
 type Lossless = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-/** Node gives the text of a number, which the library of TypeScript does not know yet. */
+/** JSON.parse as Node has it. It passes the text of a number, which the library of TypeScript does not know yet. */
 const parse = JSON.parse as (text: string, reviver?: Lossless) => unknown;
 const lossless: Lossless = (_, value, { source }) =>
   Number.isInteger(value) && !Number.isSafeInteger(value) ? source : value;
 
-/** An integer beyond 2^53 becomes the text of its digits. Throws where a key is there twice, and where the text is no JSON or too deep. */
+/**
+ * Parses JSON. An integer beyond 2^53 becomes the text of its digits. Throws if a key is repeated, and if the text is no JSON or too deep.
+ */
 export function strictJson(bytes: Buffer, text = textOf(bytes)): unknown {
   let [keys, depth, digits, hasLong] = [0, 0, 0, false];
   for (let at = 0; at < bytes.length; at++) {

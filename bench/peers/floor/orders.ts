@@ -6,7 +6,7 @@ import { Batch, seal } from './redis.ts';
 const { DATABASE_URL } = process.env;
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** A connection that runs one statement, each time for all that waits: so many rows have one commit. */
+/** Runs one statement on a connection, each time for all waiting rows, so that they share one commit. */
 async function commits<Row extends object>(
   name: string,
   text: string,
@@ -68,10 +68,10 @@ const moves = await commits<{ readonly name: string; readonly details: string }>
    SELECT name, settled_at AS at, pg_notify('feed', value::text) FROM moved, fed`,
 );
 
-/** Before the first byte of an order; undefined: its number is known. */
+/** Records an order before its first byte. Undefined if its number is known. */
 export const begin = (name: string, order: Omit<Begun, 'name'>): Promise<number | undefined> =>
   begins.add({ ...order, name, details: seal(order.details, name) });
 
-/** After the last byte, with its event and the next number of the feed. */
+/** Records the end of an order after its last byte, with its event and the next number of the feed. */
 export const settle = (name: string, details: string): Promise<number | undefined> =>
   moves.add({ name, details: seal(details, name) });

@@ -17,7 +17,7 @@ async function tokenOf(): Promise<string> {
 
 type Call = Pick<Dispatcher.DispatchOptions, 'method' | 'path'> & { readonly body?: string };
 
-/** The bytes of a response, which must have the status 200. */
+/** Returns the bytes of a response, which must have the status 200. */
 export function send(via: Dispatcher, call: Call, progress: Progress): Promise<Buffer> {
   const headers = {
     accept: 'application/json',

@@ -7,13 +7,13 @@ import { findList, generationOf, storeList } from './redis.ts';
 import { admit, end, hex, isGranted, Problem, type Progress, reads } from './request.ts';
 import { toAssets } from './wire.ts';
 
-/** A read of the floor: its list from the process, from Redis or from the platform; its page; its `ETag`. */
+/** Handles a read of the floor: its list from the process, from Redis or from the platform; its page; its `ETag`. */
 
 const LIFE_MS = Number(process.env['CACHE_TTL_MS']);
 
 interface List {
   readonly assets: readonly object[];
-  /** As the platform sent it; '' for a list of Redis. */
+  /** The text as the platform sent it. It is '' for a list from Redis. */
   readonly text: string;
   readonly askedAt: number;
   readonly generation: string;
@@ -92,7 +92,7 @@ function numberIn(query: URLSearchParams, name: string, usual: number): number {
   throw new Problem(400, 'validation-failed', [{ parameter: name }]);
 }
 
-/** Asks the platform, and keeps the list in both levels. The same bytes are the same list. */
+/** Reads the list from the platform, and keeps it in both levels. The same bytes are the same list. */
 async function loaded(key: string, generation: string, path: string, progress: Progress): Promise<List> {
   const held = lists.get(key);
   const askedAt = Date.now();
@@ -107,12 +107,12 @@ async function loaded(key: string, generation: string, path: string, progress: P
   return list;
 }
 
-/** The page as text with its headers: as it was made before, where it is of the same list. */
+/** Returns the page as text with its headers. If it was made before of the same list, it is used again. */
 function answerOf(url: string, { assets, generation }: List, page: number, pageSize: number): Answer {
   const known = answers.get(url);
   if (known?.assets === assets && known.generation === generation) {
     if (typeof known.body !== 'string' || known.body.length <= MAX_TEXT) return known;
-    // Sent again, so it is encoded once.
+    // The page is sent again, so it is encoded once.
     const encoded = { ...known, body: Buffer.from(known.body) };
     answers.set(url, encoded);
     return encoded;

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-/** What the floor keeps in Redis: rates, generations and lists. */
+/** The data of the floor in Redis: rates, generations and lists. */
 
 const { REDIS_URL = '', ENCRYPTION_KEYS = '' } = process.env;
 const redis = new Redis(REDIS_URL);
 const KEY = Buffer.from(ENCRYPTION_KEYS.split(':')[1] ?? '', 'base64');
 const [IV_BYTES, TAG_BYTES] = [12, 16];
 
-/** AES-256-GCM. It opens under the same name only. */
+/** Seals with AES-256-GCM. The text can be opened under the same name only. */
 export function seal(text: string, name: string): string {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', KEY, iv).setAAD(Buffer.from(name));
@@ -29,7 +29,7 @@ export const fingerprint = (text: string): string =>
 type Send<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
 
 const due: (() => void)[] = [];
-/** All commands of a turn of the event loop go to Redis in one write. */
+/** Sends all commands of a turn of the event loop to Redis in one write. */
 function atEndOfTurn(run: () => void): void {
   if (due.push(run) > 1) return;
   setImmediate(() => {
@@ -39,7 +39,7 @@ function atEndOfTurn(run: () => void): void {
   });
 }
 
-/** One command at a time, for all items that came since the last one. */
+/** Runs one command at a time, for all items that arrived since the last one. */
 export class Batch<Item, Result> {
   readonly #items: Item[] = [];
   #results = Promise.withResolvers<readonly Result[]>();
@@ -131,7 +131,7 @@ const words = new Batch<readonly string[], string>(async (readers) => {
   const known = new Map(tags.map((tag, at) => [tag, found[at]]));
   return readers.map((wanted) => wanted.map((tag) => known.get(tag)).join());
 });
-/** Of the data of an enterprise: each write makes a new one. */
+/** Returns the generation of an enterprise's data. Each write makes a new one. */
 export const generationOf = (enterprise: string): Promise<string> =>
   words.add(['all', `enterprise:${enterprise}`]);
 
@@ -139,7 +139,7 @@ const advances = new Batch<undefined, undefined>(async (writes) => {
   await Promise.all([newWord('any'), newWord('all')]);
   return writes.map(() => undefined);
 });
-/** A write has ended that names no enterprise. */
+/** Makes a new generation after a write that names no enterprise. */
 export const advance = (): Promise<undefined> => advances.add(undefined);
 
 export interface SharedList {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, Histogram } from 'prom-client';
 import { type Rate, rateOf } from './redis.ts';
 
-/** What every request of the floor has: its caller, its answer, its line of the log, its metrics. */
+/** Handles the parts that every request of the floor has: its caller, its answer, its line of the log, its metrics. */
 
 interface Entry {
   readonly name: string;
@@ -44,7 +44,7 @@ export class Problem extends Error {
   }
 }
 
-/** What is known of a request, for its answer and its line of the log. */
+/** The known facts of a request, for its answer and its line of the log. */
 export interface Progress {
   readonly requestId: string;
   readonly traceId: string;
@@ -63,7 +63,7 @@ export function admit(response: ServerResponse, { caller }: Progress, rate: Rate
   if (!caller.scopes.includes(scope)) throw new Problem(403, 'forbidden');
 }
 
-/** Sends the answer, notes the request in the log and in the metrics. */
+/** Sends the answer, and notes the request in the log and in the metrics. */
 export function end(
   response: ServerResponse,
   progress: Progress,
@@ -100,7 +100,7 @@ const rounded = (ms: number) => Math.round(ms * 10) / 10;
 
 const GATHER_MS = 10;
 let lines = '';
-/** Lines are gathered, since one write costs as much as making ten of them. */
+/** Gathers lines, because one write costs as much as making ten of them. */
 function log(line: object): void {
   if (lines === '')
     setTimeout(() => {
@@ -110,7 +110,7 @@ function log(line: object): void {
   lines += `${JSON.stringify(line)}\n`;
 }
 
-/** A counter that adds to a number, and gives it to prom-client when the metrics are read. */
+/** Makes a counter that adds to a number, and passes it to prom-client when the metrics are read. */
 function tally(name: string, ...labelNames: [string, string]): (one: string, other: string) => void {
   const counts = new Map<string, number>();
   const counter = new Counter({

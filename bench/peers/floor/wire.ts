@@ -1,4 +1,4 @@
-/** The mapping of an asset and of an order between the public words and the platform's, and the check of an order. */
+/** Maps an asset and an order between the public words and the platform's, and checks an order. */
 
 const textIn = (value: unknown) => (typeof value === 'string' ? value : null);
 const flagIn = (value: unknown) => (typeof value === 'boolean' ? value : null);
@@ -69,7 +69,7 @@ function toAsset(wire: Wire): object {
   };
 }
 
-/** What the bench orders, in the public words. */
+/** A product of the bench's orders, in the public words. */
 interface Product {
   readonly crmProductId?: string;
   readonly productUri?: string;
@@ -107,7 +107,7 @@ export interface Order {
   readonly items: readonly Item[];
 }
 
-/** Returns the pointer of the first fault, '' for the value itself; undefined: there is none. */
+/** Returns the pointer of the first fault, or '' for the value itself. Undefined if there is none. */
 type Check = (value: unknown) => string | undefined;
 const when =
   (isRight: (value: unknown) => boolean): Check =>
@@ -183,7 +183,7 @@ const shape = object({
   items: list(item, 1_000),
 });
 
-/** The pointer of what is wrong with the order; undefined: nothing. */
+/** Returns the pointer of the order's fault. Undefined if it has none. */
 export function faultOf(order: unknown): string | undefined {
   const fault = shape(order);
   if (fault !== undefined) return fault;
@@ -225,7 +225,7 @@ export function toBatch({ channelCode, channelOrderId, syncMode, items }: Order)
   return { channelCode, channelOrderId, orderList, syncMode };
 }
 
-/** What the platform placed: each item of the order once, of the customer that it names. */
+/** Returns the placed orders: each item of the order once, of the customer that it names. */
 export function toPlaced(data: unknown, { items }: Order): object[] {
   const placed = new Map((data as Wire[]).map((each) => [each['sequence'], each]));
   if (placed.size !== items.length || (data as Wire[]).length !== items.length)

@@ -1,6 +1,6 @@
 /**
- * A read as nginx and njs do it: the caller's key by its SHA-256, a nonce, the platform's answer unwrapped and mapped. The token is in the
- * configuration, nginx writes the request log. njs has no destructuring and no spread.
+ * Handles a read in nginx and njs: the caller's key by its SHA-256, a nonce, the platform's answer unwrapped and mapped. The token is in
+ * the configuration, and nginx writes the request log. njs has no destructuring and no spread.
  */
 import hashing from 'crypto';
 
