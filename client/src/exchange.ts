@@ -51,7 +51,7 @@ const KEPT_CHARACTERS = 4_000_000;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
 
-/** The unread facts of each result, because most callers never ask for them. */
+/** The unparsed facts of each result, because most callers never ask for them. */
 const came = new WeakMap<object, { response: Response; requestId: string; attempts: number }>();
 
 /** Returns the facts of a result of this client: status, request id, ETag. Undefined for any other object. */
