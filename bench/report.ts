@@ -19,7 +19,7 @@ export function scenarioTable({ scenario: { name, note, metric: main }, runs }: 
   const has = FORMS.filter(([metric]) =>
     runs.some(({ rounds }) => values(rounds, metric).some((value) => value > 0)),
   );
-  // Compared runs come first.
+  // The compared runs come first.
   const shown = [...has.filter(([metric]) => metric === main), ...has.filter(([metric]) => metric !== main)];
   const rows = runs.map(({ label, rounds }) => {
     const { median, min, max } = ratio(values(rounds, main), values(runs[0]?.rounds ?? [], main));

@@ -53,8 +53,8 @@ interface RefusalParts {
 }
 
 /**
- * A call that the platform refuses: HTTP 299 with `{ code, message, cause }`. When a handler throws it, the sandbox undoes the
- * handler's changes; when a handler returns it, the changes stay (60027: some employees were added).
+ * A call that the platform refuses: HTTP 299 with `{ code, message, cause }`. If a handler throws it, the sandbox undoes the handler's
+ * changes. If a handler returns it, the changes stay (60027: some employees were added).
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -63,7 +63,7 @@ export class Refusal extends Error {
   readonly data: unknown;
 
   constructor(code: ErrorCode, detail?: string, { data, message, as }: RefusalParts = {}) {
-    // 13004 "carries the specific detail" in its message (section 7.1); the others keep their catalogue text.
+    // 13004 "carries the specific detail" in its message (section 7.1); other codes keep their catalogue text.
     super(message ?? (code === '13004' && detail !== undefined ? detail : CATALOGUE[code]));
     this.code = as ?? code;
     this.cause = detail ?? CATALOGUE[code];

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Starts the gateway, with more options of Node where it gets some.
-# V8 reads the limit of its semi-spaces, where objects are young, when it starts, and never again. By itself it takes 1 MiB where the
-# memory is 512 MiB: it would copy what lives all the time. NODE_OPTIONS with a limit of its own is stronger.
-# It also begins with 1 MiB: a start that begins with 16 copies less, and takes a tenth less of the processor for 12 MiB more of memory.
-# V8 would also put the objects of some places in the code among the old ones at once, where those of a busy moment lived for long. Which
-# places, differs from process to process, and their objects stay until a full collection.
+# Starts the gateway, with further options of Node if this script gets some.
+# V8 reads the limit of its semi-spaces, which hold young objects, at the start only. With 512 MiB of memory its default is 1 MiB, and it
+# would copy long-lived objects all the time. A limit in NODE_OPTIONS overrides the one of this script.
+# V8 also begins with 1 MiB. A start that begins with 16 MiB copies less: it takes a tenth less of the processor, and 12 MiB more memory.
+# The last option stops V8 from allocating objects of some places in the code as old at once, because those of a busy moment lived long.
+# The places differ from process to process, and their objects stay until a full collection.
 set -eu
 readonly GIB=1073741824
 
-# Whether the machine, or the control group of this process, has less than 1 GiB of memory.
+# Succeeds if the machine, or the control group of this process, has less than 1 GiB of memory.
 is_small() {
   [ -r /proc/meminfo ] || return 1
   read -r _ kib _ < /proc/meminfo

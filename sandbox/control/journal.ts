@@ -43,7 +43,7 @@ export class Journal {
   #bytes = 0;
   #lastId = 0;
 
-  /** Keeps the latest `limit` entries, and fewer where their bodies are large. */
+  /** Keeps the latest `limit` entries, and fewer if their bodies are large. */
   constructor(tokens: TokenStore, limit: number) {
     this.#tokens = tokens;
     this.#limit = limit;

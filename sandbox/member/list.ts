@@ -88,7 +88,7 @@ export function forgetReads(state: State): void {
 
 /** The number of reads of the lists of a state. */
 const reads = new WeakMap<State, number>();
-/** After this many reads, the first item of a list becomes its last, as if it had been changed. */
+/** The number of reads after which the first item of a list becomes its last, as if it had been changed. */
 const READS_A_MOVE = 25;
 
 function moved<Item>(items: readonly Item[], state: State): readonly Item[] {

@@ -8,7 +8,7 @@ const NOTHING_SENT = 'Nothing was sent to the platform.';
 const AWAY = `The database of the gateway does not respond. ${NOTHING_SENT}`;
 const NO_WRITES = `The database of the gateway takes no writes. ${NOTHING_SENT}`;
 const STOPPED = `The database of the gateway cannot be used until its operator has looked at it. ${NOTHING_SENT}`;
-/** For every reason that is not in this table the detail says that the database does not respond. */
+/** The details of some reasons. For every other reason, the detail says that the database does not respond. */
 const DETAILS: Partial<Record<Reason, string>> = {
   full: NO_WRITES,
   'read-only': NO_WRITES,

@@ -50,7 +50,7 @@ export function identityIn(found: Rows): Identity | undefined {
   };
 }
 
-/** Gives a new database its identity, unless another gateway was faster. */
+/** Makes the identity of a new database, unless another gateway was faster. */
 export async function make(engine: Engine, identity: string): Promise<void> {
   await engine.transact([], () => makes(identity));
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseFault, type FaultReason, type SqlRow, type Rows } from './engine.ts';
 
-/** A statement as it goes to the thread of a file. */
+/** A statement in the form that the thread of a file receives. */
 export interface SqliteCall {
   readonly text: string;
   readonly values: Readonly<Record<string, string | number | null | Uint8Array>>;

@@ -53,7 +53,7 @@ export class PlatformCodeDto {
   /** The code, as the platform sends it. */
   code!: string;
 
-  /** The statement of the platform's interface about it. */
+  /** The meaning of the code in the platform's interface. */
   meaning!: string;
 
   @OpenWord(problemCodes, 'The problem that a caller gets for it; null where it is no failure')
@@ -65,7 +65,7 @@ export class PlatformCodeDto {
   /** Ids of the operations for which the interface has the code; empty if any operation that calls the platform may meet it. */
   operations!: string[];
 
-  /** The gateway's reaction and answer. */
+  /** What the gateway does, and what it answers. */
   handling!: string;
 }
 

@@ -117,7 +117,7 @@ function semiSpaceMiB(options: readonly string[]): number {
   return Number(/--max-semi-space-size=(\d+)/.exec(options.join(' '))?.[1] ?? 64);
 }
 
-/** The memory limit of the process: that of its cgroup, or else all memory of the machine. */
+/** Returns the memory limit of the process: the limit of its cgroup, or else all memory of the machine. */
 export function memoryLimit(): number {
   // Without a limit Node returns 0, or a number larger than any machine has.
   return Math.min(process.constrainedMemory() || Infinity, totalmem());

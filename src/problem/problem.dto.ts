@@ -41,7 +41,7 @@ export class RequestFaultDto {
   @ApiProperty({ description: `Column of an imported file; ${NEVER_SHOWN}`, required: false })
   column?: string;
 
-  /** What the field may contain. */
+  /** What is allowed at this location. */
   detail!: string;
 }
 

@@ -77,7 +77,7 @@ function failureOf(
   const reason = status >= 500 ? 'server_error' : (words[0] ?? 'unusable_answer');
   return new TokenFailure('unavailable', reason, {
     code,
-    // These statuses concern the whole endpoint, with `Retry-After` or without.
+    // These statuses concern the whole endpoint, with or without `Retry-After`.
     ofEndpoint: [429, 502, 503, 504].includes(status),
     retryAfter: named || (status === 429 ? DEFAULT_RETRY_AFTER_S : undefined),
   });

@@ -4,7 +4,7 @@ import type { Changes, Entries, LedgerStore, TokenKeys } from './ledger-store.ts
 import type { AccessToken } from './principal.ts';
 import { type FailureRecord, keptMs, recordSchema } from './token-failure.ts';
 
-/** The right to call the endpoint. `save`, `fail` or `release` returns it. */
+/** The right to call the endpoint. `save`, `fail` or `release` hands it back. */
 export interface Permit {
   readonly ledger: TokenLedger;
   readonly keys: TokenKeys;

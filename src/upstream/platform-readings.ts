@@ -8,7 +8,7 @@ import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 
-/** The conditions under which a list may decide by what it lacks. */
+/** The conditions under which a decision may depend on what is missing from a list. */
 export interface Deciding<Name extends string> {
   /** The fields of an item on which the decision depends. */
   readonly fields: readonly Name[];

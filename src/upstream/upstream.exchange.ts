@@ -215,7 +215,7 @@ async function resultOf(
     const { status, headers, data: body } = await response;
     const whole = { status, headers: headers as WireResponse['headers'], body };
     seen?.(whole);
-    // Other statuses are no success, and most of their bodies are not read.
+    // Responses with another status are no success, and most of their bodies are not read.
     const text = status === 200 ? textOf(whole) : undefined;
     if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
     const classified = classify(whole, reading.redact, text);

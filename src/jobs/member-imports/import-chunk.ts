@@ -23,7 +23,7 @@ const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 10_000;
 /** The most calls of a chunk. They suffice to find several refused rows among a hundred. */
 const MAX_CALLS = 60;
-/** After this many calls, each sixteenth of the rows was refused on its own. */
+/** The number of calls after which each sixteenth of the rows was refused on its own. */
 const HOPELESS_CALLS = 31;
 
 /**

@@ -27,7 +27,7 @@ import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 
 const ID_BYTES = 16;
-/** The most bytes that packed rows take in the store, as a part of their file. */
+/** The divisor of a file's length. Its rows are packed, so they take at most this part of it in the store. */
 const PART_OF_FILE = 2;
 /** The statuses of rows that a retry may send again. */
 const AGAIN: ReadonlySet<string> = new Set(['pending', 'failed', 'unknown']);

@@ -29,7 +29,7 @@ export function isFinal({ body }: ProblemException): boolean {
   return FINAL.has(body.code);
 }
 
-/** After this many unreadable responses, the gateway expects no readable one. */
+/** The number of unreadable responses after which the gateway expects no readable one. */
 export const MAX_UNREADABLE = 5;
 export const UNREADABLE_CODES: ReadonlySet<string> = new Set([
   'upstream-unmapped-error',

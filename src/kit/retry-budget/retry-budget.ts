@@ -15,7 +15,7 @@ export class RetryBudget {
     this.#window.slot().all++;
   }
 
-  /** Takes one retry out of the budget. Returns false where none is left. */
+  /** Takes one retry out of the budget. Returns false if none is left. */
   take(): boolean {
     const { all, marked } = this.#window.sum();
     if (marked + 1 > Math.max(FLOOR, all * SHARE)) return false;

@@ -143,7 +143,7 @@ export class RightsChangeDto {
   description: 'The assets whose rights move, and the lock that takes them',
 })
 export class LendAssetsDto {
-  /** Number of the lent lock that takes the rights. */
+  /** Number of the lent lock to which the rights move. */
   @Identifier({ example: '8000001006', 'x-upstream': 'borrowedUsbKey' })
   @Names('lentLock')
   lentLockNum!: string;

@@ -99,7 +99,7 @@ export class ImportedMemberDto extends OptionalTerms {
   @Word(ACCOUNT, ACCOUNT_RULE, { example: 'evan' })
   account?: string;
 
-  /** Account name with the enterprise code; read where there is no `account`. */
+  /** Account name with the enterprise code; used where there is no `account`. */
   @Optional()
   @Text({ example: 'anna@harbour' })
   userName?: string;

@@ -77,13 +77,13 @@ export class UnreachableSectionDto {
 })
 export class OverviewDto {
   enterpriseGlobalId!: string;
-  /** null where the members could not be read. */
+  /** The counts of members; null where they could not be read. */
   members!: MemberCountsDto | null;
-  /** null where the asset numbers could not be read. */
+  /** The counts of asset numbers; null where they could not be read. */
   assetNums!: AssetNumCountsDto | null;
-  /** null where the lent locks could not be read. */
+  /** The counts of lent locks; null where they could not be read. */
   lentLocks!: LentLockCountsDto | null;
-  /** null where the assets could not be read. */
+  /** The counts of assets; null where they could not be read. */
   assets!: AssetCountsDto | null;
   /** The sections that could not be read. */
   unreachable!: UnreachableSectionDto[];

@@ -2,7 +2,7 @@ import { isJsonText, numberText } from '../../shared/json.ts';
 
 /** Keys that could reach a prototype in a careless client of the gateway. */
 const POLLUTING = new Set(['__proto__', 'constructor', 'prototype']);
-/** All of Unicode's category Cc. */
+/** The characters of Unicode's category Cc. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 /** The largest int64, which some platforms use for "without an end". */

@@ -34,7 +34,7 @@ import {
 
 /** Stands for an id that `createWebhook` returns. */
 const EXAMPLE_WEBHOOK = 'example-webhook';
-/** In base64: "not a secret, only an example". scripts/response-examples.ts shows it too. */
+/** A secret, in base64: "not a secret, only an example". scripts/response-examples.ts shows it too. */
 const EXAMPLE_SECRET = 'whsec_bm90IGEgc2VjcmV0LCBvbmx5IGFuIGV4YW1wbGU=';
 const EXAMPLE_URL = 'http://127.0.0.1:8080/hook';
 const MAX_ENTERPRISES = 200;
@@ -146,7 +146,7 @@ export class UpdateWebhookDto extends WebhookTerms {
 @ApiSchema({ description: 'A receiver of events, and how its deliveries go' })
 export class WebhookDto {
   webhookId!: string;
-  /** Where the events are sent. */
+  /** The URL to which the events are sent. */
   url!: string;
   /** Types of events; `*` stands for all of them. */
   types!: string[];
