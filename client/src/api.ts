@@ -318,19 +318,19 @@ interface components {
             readonly budgets: {
                 readonly [key: string]: components["schemas"]["Budget"];
             };
-            /** @description Codes of the channels whose orders and customers it reaches. */
+            /** @description Codes of the channels whose orders and customers the caller reaches. */
             readonly channels: readonly string[];
-            /** @description Global ids of the enterprises that it reaches. */
+            /** @description Global ids of the enterprises that the caller reaches. */
             readonly enterprises: readonly string[];
-            /** @description What an operator has stopped, or will have. */
+            /** @description What an operator has stopped, or will stop. */
             readonly maintenance: components["schemas"]["Maintenance"];
             /** @description Name of the caller in the callers file. */
             readonly name: string;
-            /** @description The limit of its requests; null where it has none. */
+            /** @description The limit of the caller's requests; null where there is none. */
             readonly rateLimit: components["schemas"]["RateLimit"] | null;
             /** @description The scopes that it has */
             readonly scopes: readonly (components["schemas"]["Scope"] | string)[];
-            /** @description Aliases that it may name in `X-Acting-User`. */
+            /** @description Aliases that the caller may name in `X-Acting-User`. */
             readonly users: readonly string[];
         };
         readonly CancelJobInput: {
@@ -368,7 +368,7 @@ interface components {
         readonly Conflict: {
             /** @description Number of the asset, such as the number of a lock */
             readonly assetNum: string;
-            /** @description Global id of the member that has it. */
+            /** @description Global id of the member that has the asset number. */
             readonly memberGlobalId: string;
         };
         /** @description A new enterprise and its first customer */
@@ -418,7 +418,7 @@ interface components {
         readonly CreateWebhook: {
             /**
              * Format: text
-             * @description For people.
+             * @description A text for people.
              * @example billing
              */
             readonly description?: string;
@@ -591,11 +591,11 @@ interface components {
              * @description When it was sent last; null where it was not sent yet
              */
             readonly lastAttemptAt: string | null;
-            /** @description Why it was not taken; null where it was, or where it was not sent yet. */
+            /** @description Why the receiver did not accept the event; null where it did, or where the event was not sent yet. */
             readonly lastError: string | null;
             /**
              * Format: int32
-             * @description The HTTP status of the receiver; null where there was none.
+             * @description The HTTP status of the receiver; null where it did not answer.
              */
             readonly lastStatus: number | null;
             /**
@@ -605,7 +605,7 @@ interface components {
             readonly nextAttemptAt: string | null;
             /** @description What became of it */
             readonly state: components["schemas"]["DeliveryState"] | (string & Record<never, never>);
-            /** @description Of the event; null where the event is not kept any more. */
+            /** @description The subject of the event; null where the event is not kept any more. */
             readonly subject: string | null;
             /** @description The type of the event */
             readonly type: components["schemas"]["EventType"] | (string & Record<never, never>);
@@ -672,7 +672,7 @@ interface components {
             readonly memberGlobalId: string | null;
             /** @description The product: a `gmsPid` or an `appKey` */
             readonly productUri: string | null;
-            /** @description false: the platform does not show what would happen here, so there may be more. */
+            /** @description false: the platform does not show the effect here, so there may be more. */
             readonly readable: boolean;
         };
         /**
@@ -933,11 +933,11 @@ interface components {
              * @description Position of the row in the request, from 0
              */
             readonly index: number;
-            /** @description The reason, as the platform gave it where it did. */
+            /** @description The reason, in the platform's words where it gave one. */
             readonly message: string;
             /** @description `unknown`: check whether the member exists before you send the row again */
             readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
-            /** @description Whether the same row may be sent again as it is. */
+            /** @description Whether the same row may be sent again unchanged. */
             readonly retryable: boolean;
         };
         readonly FindCustomersInput: {
@@ -1173,7 +1173,7 @@ interface components {
             readonly password?: string;
             /**
              * Format: text
-             * @description For the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
+             * @description The mobile number for the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
              * @example 13800000001
              */
             readonly passwordMobile?: string;
@@ -1185,7 +1185,7 @@ interface components {
             readonly remark?: string;
             /**
              * Format: text
-             * @description Account name with the enterprise code; read where there is no `account`.
+             * @description Account name with the enterprise code; used where there is no `account`.
              * @example anna@harbour
              */
             readonly userName?: string;
@@ -1205,7 +1205,7 @@ interface components {
              * @description The most members to delete, required with `deleteMissing`: more is 422, and nothing is sent
              */
             readonly maxDeletes?: number;
-            /** @description What becomes of rows whose account exists. */
+            /** @description How rows are handled whose account exists. */
             readonly mode?: components["schemas"]["ImportMode"];
         };
         /**
@@ -1239,7 +1239,7 @@ interface components {
         readonly ImpossibleRow: {
             /** @description Login name without the enterprise's suffix */
             readonly account: string;
-            /** @description Why not, in words. */
+            /** @description Why the platform does not show it. */
             readonly reason: string;
             /**
              * Format: int32
@@ -1264,7 +1264,7 @@ interface components {
              * @description Rows that have a result: the sum of the next six. It never falls
              */
             readonly done: number;
-            /** @description Global id of the enterprise whose members it changes. */
+            /** @description Global id of the enterprise whose members the job changes. */
             readonly enterpriseGlobalId: string;
             /**
              * Format: date-time
@@ -1329,7 +1329,7 @@ interface components {
         readonly JobKind: "import";
         /** @description One page of jobs */
         readonly JobPage: {
-            /** @description Newest first. */
+            /** @description The jobs, newest first. */
             readonly items: readonly components["schemas"]["Job"][];
             /**
              * Format: int64
@@ -1360,7 +1360,7 @@ interface components {
             readonly detail: string;
             /** @description What is known about the effect on the platform; `not_processed` means that provably nothing happened */
             readonly outcome: components["schemas"]["Outcome"] | (string & Record<never, never>);
-            /** @description The request that the job was made by. */
+            /** @description The id of the request that made the job. */
             readonly requestId: string;
             /** @description Whether the same request may be sent again as it is */
             readonly retryable: boolean;
@@ -1383,7 +1383,7 @@ interface components {
             readonly account: string;
             /** @description A problem's code; null where the row did not fail */
             readonly code: string | null;
-            /** @description Null where the row has no member. */
+            /** @description Global id of the member; null where the row has none. */
             readonly memberGlobalId: string | null;
             /** @description The reason, in the words of the platform where it gave one; null where the row did not fail */
             readonly message: string | null;
@@ -1411,7 +1411,7 @@ interface components {
             readonly assetIds: readonly string[];
             /**
              * Format: id
-             * @description Number of the lent lock that takes the rights.
+             * @description Number of the lent lock to which the rights move.
              * @example 8000001006
              */
             readonly lentLockNum: string;
@@ -1436,7 +1436,7 @@ interface components {
             readonly assetNum: string | null;
             /** @description Whether it is lent to a member now */
             readonly lent: boolean | null;
-            /** @description The member that it is lent to. */
+            /** @description The member to which it is lent. */
             readonly memberGlobalId: string | null;
         };
         /** @description Counts of lent locks */
@@ -1809,16 +1809,16 @@ interface components {
         readonly LockStatus: "succeeded" | "not_found" | "failed" | "wrong_type" | "unknown";
         /** @description What an operator has stopped, and until when; without one everything but `active` is null */
         readonly Maintenance: {
-            /** @description Whether it is stopped now. It may be to come: see `from`. */
+            /** @description Whether something is stopped now. A later stop is announced by `from`. */
             readonly active: boolean;
-            /** @description The caller who set it. */
+            /** @description The caller who set the maintenance. */
             readonly by: string | null;
             /**
              * Format: date-time
              * @description When it begins
              */
             readonly from: string | null;
-            /** @description What callers are told. */
+            /** @description The reason that callers read. */
             readonly reason: string | null;
             /** @description What is stopped */
             readonly stops: components["schemas"]["MaintenanceStops"] | (string & Record<never, never>) | null;
@@ -2055,7 +2055,7 @@ interface components {
             readonly password: string;
             /**
              * Format: text
-             * @description For the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
+             * @description The mobile number for the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
              * @example 13800000001
              */
             readonly passwordMobile?: string;
@@ -2390,15 +2390,15 @@ interface components {
         readonly Outcome: "not_processed" | "processed" | "unknown";
         /** @description Counts of an enterprise. A section that could not be read is null and named in `unreachable` */
         readonly Overview: {
-            /** @description null where the asset numbers could not be read. */
+            /** @description The counts of asset numbers; null where they could not be read. */
             readonly assetNums: components["schemas"]["AssetNumCounts"] | null;
-            /** @description null where the assets could not be read. */
+            /** @description The counts of assets; null where they could not be read. */
             readonly assets: components["schemas"]["AssetCounts"] | null;
             /** @description Global id of the enterprise's main account */
             readonly enterpriseGlobalId: string;
-            /** @description null where the lent locks could not be read. */
+            /** @description The counts of lent locks; null where they could not be read. */
             readonly lentLocks: components["schemas"]["LentLockCounts"] | null;
-            /** @description null where the members could not be read. */
+            /** @description The counts of members; null where they could not be read. */
             readonly members: components["schemas"]["MemberCounts"] | null;
             /** @description The sections that could not be read. */
             readonly unreachable: readonly components["schemas"]["UnreachableSection"][];
@@ -2442,7 +2442,7 @@ interface components {
             readonly code: string;
             /** @description What the gateway does, and what it answers. */
             readonly handling: string;
-            /** @description What the platform's interface says of it. */
+            /** @description The meaning of the code in the platform's interface. */
             readonly meaning: string;
             /** @description Ids of the operations for which the interface has the code; empty if any operation that calls the platform may meet it. */
             readonly operations: readonly string[];
@@ -2521,7 +2521,7 @@ interface components {
             readonly outcomeVaries: boolean;
             /** @description What the caller can do. */
             readonly remedy: string;
-            /** @description Whether the same request may usually be sent again as it is. */
+            /** @description Whether the same request may usually be sent again unchanged. */
             readonly retryable: boolean;
             /** @description HTTP statuses of the problem; the first is the usual one */
             readonly statuses: readonly number[];
@@ -2532,7 +2532,7 @@ interface components {
         };
         /** @description The catalogue of problems */
         readonly ProblemList: {
-            /** @description The codes of the platform. Any other code is `upstream-unmapped-error`, unless the gateway's operator has taught what it means. */
+            /** @description The codes of the platform. Any other code is `upstream-unmapped-error`, unless the gateway's operator has taught its meaning. */
             readonly codes: readonly components["schemas"]["PlatformCode"][];
             /** @description All problems that the gateway sends. */
             readonly items: readonly components["schemas"]["ProblemDescription"][];
@@ -2777,7 +2777,7 @@ interface components {
         readonly RequestFault: {
             /** @description Column of an imported file; absent where it does not apply */
             readonly column?: string;
-            /** @description What is allowed there. */
+            /** @description What is allowed at this location. */
             readonly detail: string;
             /**
              * Format: int32
@@ -3029,7 +3029,7 @@ interface components {
         };
         /** @description What changed */
         readonly RightsChange: {
-            /** @description Numbers that the member got. */
+            /** @description Numbers that were assigned to the member. */
             readonly assigned: readonly string[];
             /** @description Requested numbers that the member already had. */
             readonly kept: readonly string[];
@@ -3184,24 +3184,24 @@ interface components {
              * @description From the beginning to the end of the answer, in ms
              */
             readonly durationMs: number;
-            /** @description Why it was not taken; null where it was. */
+            /** @description Why the receiver did not accept the event; null where it did. */
             readonly error: string | null;
             /**
              * Format: int32
-             * @description The HTTP status of the receiver; null where there was none.
+             * @description The HTTP status of the receiver; null where it did not answer.
              */
             readonly status: number | null;
         };
         /** @description What `testWebhook` sends to a receiver: CloudEvents 1.0, structured JSON */
         readonly TestEvent: {
-            /** @description Nothing. */
+            /** @description An empty object. */
             readonly data: Record<string, never>;
             /**
              * @description The media type of `data`.
              * @enum {string}
              */
             readonly datacontenttype: "application/json";
-            /** @description Of this event alone. */
+            /** @description The id of this event alone. */
             readonly id: string;
             /** @description The path of webhooks. */
             readonly source: string;
@@ -3218,7 +3218,7 @@ interface components {
              */
             readonly time: string;
             /**
-             * @description Of no other event.
+             * @description The type of this event, which no other event has.
              * @enum {string}
              */
             readonly type: "webhook.test";
@@ -3285,7 +3285,7 @@ interface components {
             readonly name: string;
             /**
              * Format: text
-             * @description For the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
+             * @description The mobile number for the recovery of the password. A number with masked digits, such as `138****0001`, is refused.
              * @example 13800000001
              */
             readonly passwordMobile?: string | null;
@@ -3312,7 +3312,7 @@ interface components {
         readonly UpdateWebhook: {
             /**
              * Format: text
-             * @description For people.
+             * @description A text for people.
              * @example billing
              */
             readonly description?: string;
@@ -3388,11 +3388,11 @@ interface components {
              * @description When it was created
              */
             readonly createdAt: string;
-            /** @description For people; null where its owner gave none. */
+            /** @description A text for people; null where its owner gave none. */
             readonly description: string | null;
             /** @description Whether events are sent. */
             readonly enabled: boolean;
-            /** @description Null: all that are granted. */
+            /** @description Null: all enterprises that are granted. */
             readonly enterprises: readonly string[] | null;
             /**
              * Format: date-time
@@ -3415,7 +3415,7 @@ interface components {
             readonly state: components["schemas"]["WebhookState"] | (string & Record<never, never>);
             /** @description Types of events; `*` stands for all of them. */
             readonly types: readonly string[];
-            /** @description Where the events are sent. */
+            /** @description The URL to which the events are sent. */
             readonly url: string;
             /** @description Id of the webhook */
             readonly webhookId: string;
@@ -3462,11 +3462,11 @@ interface components {
              * @description When it was created
              */
             readonly createdAt: string;
-            /** @description For people; null where its owner gave none. */
+            /** @description A text for people; null where its owner gave none. */
             readonly description: string | null;
             /** @description Whether events are sent. */
             readonly enabled: boolean;
-            /** @description Null: all that are granted. */
+            /** @description Null: all enterprises that are granted. */
             readonly enterprises: readonly string[] | null;
             /**
              * Format: date-time
@@ -3486,7 +3486,7 @@ interface components {
              */
             readonly pending: number;
             /**
-             * @description With which deliveries are signed (Standard Webhooks). It is shown once: a repeated request has null.
+             * @description The secret that signs deliveries (Standard Webhooks). It is shown once: a repeated request has null.
              * @example whsec_bm90IGEgc2VjcmV0LCBvbmx5IGFuIGV4YW1wbGU=
              */
             readonly secret: string | null;
@@ -3494,7 +3494,7 @@ interface components {
             readonly state: components["schemas"]["WebhookState"] | (string & Record<never, never>);
             /** @description Types of events; `*` stands for all of them. */
             readonly types: readonly string[];
-            /** @description Where the events are sent. */
+            /** @description The URL to which the events are sent. */
             readonly url: string;
             /** @description Id of the webhook */
             readonly webhookId: string;
