@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 const OWN = /^(\[[\da-f:.]+\]|\d+\.\d+\.\d+\.\d+|[a-z\d_-]+|.+\.svc|.+\.cluster\.local)$/i;
 
 /**
- * Tells why a control call is refused that a page of a site may have sent from a developer's browser: under a name of the site that leads
- * here (DNS rebinding), or from another origin. Undefined if the call is served.
+ * Tells why a control call is refused. A page of a foreign site may have sent it from a developer's browser. Such a call comes from another
+ * origin, or uses a name of the site that leads here (DNS rebinding). Undefined if the call is served.
  */
 export function foreignCall(
   { headers, method }: IncomingMessage,

@@ -83,8 +83,9 @@ function notFound(_request: IncomingMessage, response: ServerResponse): void {
 }
 
 /**
- * Tells why a request must not be served that a page of another site may have sent, in the browser of a person who can reach this listener:
- * under a name of the site that leads here (DNS rebinding), or from another origin. Undefined if it may be served.
+ * Tells why a request must not be served. A page of a foreign site may have sent it, in the browser of a person who can reach this
+ * listener. Such a request comes from another origin, or uses a name of the site that leads here (DNS rebinding). Undefined if the request
+ * may be served.
  */
 function foreignRequest({ headers }: IncomingMessage, allowed: Allowed): string | undefined {
   const { host = '', origin, 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode } = headers;
