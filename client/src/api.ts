@@ -340,6 +340,18 @@ interface components {
              */
             readonly jobId: string;
         };
+        readonly CancelOrderInput: {
+            /**
+             * Format: id
+             * @description Code of the sales channel that the customer or order came by, such as `crm`
+             */
+            readonly channelCode: string;
+            /**
+             * Format: id
+             * @description The order's number in the channel. With `channelCode` it identifies an order for good
+             */
+            readonly channelOrderId: string;
+        };
         /**
          * @description How cells of CSV are written: `exact`, or `text` for a spreadsheet, with `'` before a cell that begins with `=`, `+`, `-`, `@`, a tab or a return, so that it is no formula
          * @enum {string}
@@ -898,7 +910,7 @@ interface components {
          * @description What became of an order (`license-order`) or a job: the state that it moved to; or of a row of the estate: it ends in 60, 30, 7 or 1 days and is assigned or lent (`ending`), or the platform changed it without the gateway
          * @enum {string}
          */
-        readonly EventType: "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "estate.ending" | "estate.added" | "estate.removed" | "estate.changed";
+        readonly EventType: "license-order.scheduled" | "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "license-order.cancelled" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "estate.ending" | "estate.added" | "estate.removed" | "estate.changed";
         readonly ExportMembersInput: {
             /** @description Without effect on NDJSON. `text` is not for programs, nor to import again */
             readonly cells?: components["schemas"]["CellForm"];
@@ -1148,6 +1160,11 @@ interface components {
          * @enum {string}
          */
         readonly HealthStatus: "ok" | "degraded" | "down";
+        /**
+         * @description What becomes of a deletion that would take away something else at its time than at its acceptance
+         * @enum {string}
+         */
+        readonly IfEffectsChanged: "reject" | "send";
         /** @description A row of a file of members. It needs `account` or `userName`, and for a new member also `name` and `password`. Null or an empty text is a field that is left out; only an empty `remark` says something. The other columns of `exportMembers` are passed over */
         readonly ImportedMember: {
             /**
@@ -1733,6 +1750,8 @@ interface components {
              * @description Items on a full page
              */
             readonly pageSize?: number;
+            /** @description The order of the items. `notBefore` with `state=scheduled` only */
+            readonly sort?: components["schemas"]["OrderSort"];
             /** @description Only orders in this state */
             readonly state?: components["schemas"]["OrderState"];
             /** @description Only orders submitted at this time or later. A date stands for the beginning of that day in UTC */
@@ -2205,7 +2224,7 @@ interface components {
         readonly OrderItem: components["schemas"]["NewBuy"] | components["schemas"]["DeleteAsset"] | components["schemas"]["DeleteProduct"];
         /** @description One page of records of orders */
         readonly OrderPage: {
-            /** @description Newest first. */
+            /** @description In the order of `sort`. */
             readonly items: readonly components["schemas"]["OrderRecord"][];
             /**
              * Format: int64
@@ -2340,6 +2359,11 @@ interface components {
             readonly channelOrderId: string;
             /** @description Every item of the order, with its licence order where it is known. */
             readonly items: readonly components["schemas"]["OrderRecordItem"][];
+            /**
+             * Format: date-time
+             * @description The time before which the order is not sent; null where it was placed at once
+             */
+            readonly notBefore: string | null;
             /** @description Why the order was settled: the reason of the operator, what was found at the platform, or what the profile teaches of its code */
             readonly reason: string | null;
             /**
@@ -2351,7 +2375,7 @@ interface components {
             readonly state: components["schemas"]["OrderState"] | (string & Record<never, never>);
             /**
              * Format: date-time
-             * @description Time of the record, right before the order was sent
+             * @description Time of the record, right before the order was sent; while it is `scheduled`, the time of its acceptance
              */
             readonly submittedAt: string;
             /** @description Whether the platform places the order at once (`sync`) or later (`async`) */
@@ -2374,10 +2398,15 @@ interface components {
             readonly sequence: number;
         };
         /**
-         * @description `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free
+         * @description `-submittedAt`, as without it: the newest comes first; `notBefore`: what is due first comes first
          * @enum {string}
          */
-        readonly OrderState: "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed";
+        readonly OrderSort: "-submittedAt" | "notBefore";
+        /**
+         * @description `scheduled`: placed at its time (`notBefore`). `sending`: in progress. `succeeded`: placed. `accepted`: the platform places it later (`syncMode` async). `incomplete`: placed, but the platform did not confirm every item. `rejected`: the platform refused it; a corrected order may use the number. `not_sent`: nothing left the gateway, or the platform did not look at it, because it was too busy or refused the credentials of the gateway. `in_doubt`: sent, and its outcome is not known. `not_placed`: an operator settled it so; the number is free. `cancelled`: ended while it was scheduled; the number is free
+         * @enum {string}
+         */
+        readonly OrderState: "scheduled" | "sending" | "succeeded" | "accepted" | "incomplete" | "rejected" | "not_sent" | "in_doubt" | "not_placed" | "cancelled";
         /**
          * @description `new_buy` buys, `delete_asset` revokes whole assets, `delete_product` revokes products of assets
          * @enum {string}
@@ -2427,8 +2456,15 @@ interface components {
              * @example SO-2001
              */
             readonly channelOrderId: string;
+            /** @description With `notBefore`; absent: `reject` */
+            readonly ifEffectsChanged?: components["schemas"]["IfEffectsChanged"];
             /** @description What to buy and to revoke; `orderType` tells which. */
             readonly items: readonly components["schemas"]["OrderItem"][];
+            /**
+             * Format: date-time
+             * @description The time before which the order is not sent, at most 400 days away. Until then its state is `scheduled`; absent: now
+             */
+            readonly notBefore?: string;
             /**
              * @description Whether the platform places the order at once (`sync`) or later (`async`). By default `sync`
              * @example sync
@@ -2503,7 +2539,7 @@ interface components {
          * @description Codes of problems; each has a page, `/problems/{code}`
          * @enum {string}
          */
-        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "estate-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "edit-would-lose" | "suffix-unknown" | "order-not-settleable" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
+        readonly ProblemCode: "validation-failed" | "unauthenticated" | "user-required" | "session-expired" | "login-failed" | "forbidden" | "budget-exhausted" | "not-found" | "order-not-found" | "customer-not-found" | "job-not-found" | "events-expired" | "maintenance" | "webhooks-off" | "estate-off" | "too-many-webhooks" | "webhook-not-found" | "precondition-failed" | "method-not-allowed" | "not-acceptable" | "edit-would-lose" | "suffix-unknown" | "order-not-settleable" | "order-not-cancellable" | "effects-changed" | "import-in-progress" | "too-many-deletes" | "request-in-progress" | "idempotency-key-reused" | "too-many-requests" | "payload-too-large" | "uri-too-long" | "unsupported-media-type" | "headers-too-large" | "internal-error" | "dependency-unavailable" | "overloaded" | "upstream-rejected" | "trial-member-limit" | "member-not-found" | "member-ambiguous" | "asset-not-found" | "asset-of-other-customer" | "asset-assigned-twice" | "account-not-bound" | "member-permission-insufficient" | "not-enough-nodes" | "already-lent" | "lent-lock-abnormal" | "lent-to-other-member" | "upstream-credential-rejected" | "upstream-unmapped-error" | "upstream-contract-violation" | "upstream-unavailable" | "upstream-timeout" | "outcome-unknown";
         /** @description What a problem means, and what to do */
         readonly ProblemDescription: {
             /** @description The code for programs to decide on; it never changes once published */
@@ -3362,7 +3398,7 @@ interface components {
          * @description A type of events, or `*` for all of them
          * @enum {string}
          */
-        readonly WantedEventType: "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "estate.ending" | "estate.added" | "estate.removed" | "estate.changed" | "*";
+        readonly WantedEventType: "license-order.scheduled" | "license-order.accepted" | "license-order.succeeded" | "license-order.incomplete" | "license-order.rejected" | "license-order.in-doubt" | "license-order.not-sent" | "license-order.not-placed" | "license-order.cancelled" | "job.succeeded" | "job.completed" | "job.failed" | "job.cancelled" | "estate.ending" | "estate.added" | "estate.removed" | "estate.changed" | "*";
         readonly WatchEventsInput: {
             /** @description Only events after this one: its id, or `next` of a page */
             readonly after?: string;
@@ -3534,6 +3570,7 @@ export type BoughtAsset = components['schemas']['BoughtAsset'];
 export type Budget = components['schemas']['Budget'];
 export type Caller = components['schemas']['Caller'];
 export type CancelJobInput = components['schemas']['CancelJobInput'];
+export type CancelOrderInput = components['schemas']['CancelOrderInput'];
 export type CellForm = components['schemas']['CellForm'];
 export type ChangeAssetNums = components['schemas']['ChangeAssetNums'];
 export type ChangeMemberAssetNumsInput = components['schemas']['ChangeMemberAssetNumsInput'];
@@ -3595,6 +3632,7 @@ export type GetProblemInput = components['schemas']['GetProblemInput'];
 export type GetSessionInput = components['schemas']['GetSessionInput'];
 export type GetWebhookInput = components['schemas']['GetWebhookInput'];
 export type HealthStatus = components['schemas']['HealthStatus'];
+export type IfEffectsChanged = components['schemas']['IfEffectsChanged'];
 export type ImportMembersInput = components['schemas']['ImportMembersInput'];
 export type ImportMode = components['schemas']['ImportMode'];
 export type ImportPlan = components['schemas']['ImportPlan'];
@@ -3652,6 +3690,7 @@ export type OrderPage = components['schemas']['OrderPage'];
 export type OrderProduct = components['schemas']['OrderProduct'];
 export type OrderRecord = components['schemas']['OrderRecord'];
 export type OrderRecordItem = components['schemas']['OrderRecordItem'];
+export type OrderSort = components['schemas']['OrderSort'];
 export type OrderState = components['schemas']['OrderState'];
 export type OrderType = components['schemas']['OrderType'];
 export type Outcome = components['schemas']['Outcome'];
@@ -3813,6 +3852,8 @@ export interface OrdersMethods {
   each(input?: ListOrdersInput, options?: CallOptions): Walk<OrderRecord>;
   /** Read the record of an order (`getOrder`, GET /v1/license-orders/{channelCode}/{channelOrderId}) */
   get(input: GetOrderInput, options?: CallOptions): Promise<OrderRecord>;
+  /** Cancel an order that waits for its time (`cancelOrder`, DELETE /v1/license-orders/{channelCode}/{channelOrderId}) */
+  cancel(input: CancelOrderInput, options?: CallOptions): Promise<undefined>;
   /** Page through the assets that an order made or added to (`getOrderAssets`, GET /v1/license-orders/{channelCode}/{channelOrderId}/assets) */
   assets(input: GetOrderAssetsInput, options?: CallOptions): Promise<OrderAssetPage>;
   /** Every item of `assets`, page after page */
