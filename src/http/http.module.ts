@@ -17,10 +17,12 @@ import { ValidationModule } from '../validation/validation.module.ts';
 import { Admission } from './admission.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { Connections } from './connections.ts';
+import { CallerAdmission, Identification } from './identification.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { PublicTls } from './public-tls.ts';
 import { RequestBodies } from './request-bodies.ts';
 import { RequestHooks } from './request-hooks.ts';
+import { RequestLog } from './request-log.ts';
 
 /** The stages of Nest that every request passes, in this order (the stages are in `request/request-stages.ts`). */
 @Module({
@@ -36,10 +38,13 @@ import { RequestHooks } from './request-hooks.ts';
   providers: [
     Admission,
     AllowedMethods,
+    CallerAdmission,
     Connections,
+    Identification,
     PublicTls,
     RequestBodies,
     RequestHooks,
+    RequestLog,
     { provide: APP_GUARD, useClass: CallerGuard },
     { provide: APP_GUARD, useClass: ValidationGuard },
     { provide: APP_GUARD, useClass: ActingUserGuard },

@@ -1,15 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CallerAuthentication } from '../caller/caller-authentication.ts';
-import { CallerLimits } from '../caller/caller-limits.ts';
-import { ClientCertificates } from '../caller/client-certificates.ts';
-import type { Caller } from '../request/caller.ts';
 import { tellDeprecation } from '../operation/deprecation.ts';
 import { beginStages, type RequestStages } from '../request/request-stages.ts';
-import { Generations } from '../read-cache/read-keys.ts';
 import { Admission } from './admission.ts';
 import { Connections } from './connections.ts';
+import { RequestLog } from './request-log.ts';
 import { connectSpans } from './request-spans.ts';
 import { bodyTypeOf, RequestBodies, unsupportedType } from './request-bodies.ts';
 import {
@@ -22,13 +18,11 @@ import {
   malformedRequest,
   maxConnections,
 } from './server-limits.ts';
-import { audit } from './audit.ts';
-import { Log } from '../observability/log.ts';
-import { Metrics } from '../observability/metrics.ts';
 import { AllowedMethods } from './allowed-methods.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { sendProblem } from './problem.filter.ts';
 import { PATCH_TYPES } from '../shared/json-types.ts';
+import { type Done, Identification } from './identification.ts';
 import { namePublicPath } from './public-path.ts';
 import { inOwnTurn } from '../shared/slices.ts';
 import { readRequestBody, UnreadableBody } from '../validation/request-body.ts';
@@ -46,15 +40,11 @@ const LARGE_BODY = 64 * 1024;
 export class RequestHooks {
   constructor(
     private readonly allowed: AllowedMethods,
-    private readonly callers: CallerAuthentication,
-    private readonly certificates: ClientCertificates,
-    private readonly limits: CallerLimits,
+    private readonly identification: Identification,
     private readonly admission: Admission,
     private readonly connections: Connections,
     private readonly bodies: RequestBodies,
-    private readonly generations: Generations,
-    private readonly log: Log,
-    private readonly metrics: Metrics,
+    private readonly requestLog: RequestLog,
   ) {}
 
   connect(fastify: FastifyInstance, publicPath = ''): void {
@@ -71,14 +61,16 @@ export class RequestHooks {
     connectSpans(fastify);
     fastify.decorateRequest('stages');
     fastify.addHook('onRequest', (request, reply, done) => this.#arrived(request, reply, done));
-    fastify.addHook('onRequest', (request, reply, done) => this.#identified(request, reply, done));
+    fastify.addHook('onRequest', (request, reply, done) =>
+      this.identification.identify(request, reply, done),
+    );
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser('*', (request, payload, done) => this.#parsed(request, payload, done));
     fastify.addHook('onSend', (request, reply, _payload, done) => this.#headed(request, reply, done));
     namePublicPath(fastify, publicPath);
     fastify.addHook('onResponse', (request, reply, done) => {
-      // Fastify ignores an error of this hook, so `#answered` is an edge of its own.
-      this.#answered(request, reply);
+      // Fastify ignores an error of this hook, so `answered` is an edge of its own.
+      this.requestLog.answered(request, reply);
       done();
     });
   }
@@ -102,57 +94,6 @@ export class RequestHooks {
     if (problem) return sendProblem(problem, request, reply.header('connection', 'close'));
     if (request.url.length <= MAX_URL) return done();
     sendProblem(new ProblemException('uri-too-long'), request, reply);
-  }
-
-  /** Adds the caller, if the route has one, before the body is read. The gateway reads no body of an unknown client. */
-  #identified(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { headers, raw } = request;
-    const access = accessTo(request);
-    const known = access === 'callers' ? this.callers.recognised(raw) : undefined;
-    if (known) return this.#admitted(known, request, reply, done);
-    const full = access === 'health' ? undefined : this.admission.refusal();
-    if (full) return sendProblem(full, request, reply);
-    if (access !== 'callers') return done();
-    const stranger = (why?: ProblemException): void => {
-      if (request.is404) return done();
-      if (this.certificates.tellRefused(raw.socket, request.stages.arrived.requestId))
-        void reply.header('connection', 'close');
-      sendProblem(why ?? this.callers.refusal(headers), request, reply);
-    };
-    if (!this.callers.hasToken(headers)) return stranger();
-    this.callers
-      .verified(raw)
-      .then((caller) => {
-        // A caller that has hung up is not counted, because its response is closed already.
-        if (reply.raw.closed) return;
-        if (caller instanceof ProblemException) stranger(caller);
-        else this.#admitted(caller, request, reply, done);
-      })
-      // This also catches failures in the handler of the verdict.
-      .then(undefined, done);
-  }
-
-  /** Prepares a request of a known caller, and applies the limits of its caller. */
-  #admitted(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const { stages, params, routeOptions } = request;
-    this.connections.known(request.raw.socket);
-    const { atEnd } = stages.arrived;
-    atEnd.push(this.admission.enterFromCaller());
-    const full = this.admission.refusal() ?? this.#bodyOf(request, caller);
-    const generation =
-      routeOptions.config.isCached && !full ? this.generations.ask(params as object) : undefined;
-    const verdict = full ?? this.limits.admit(caller, reply, atEnd);
-    const goOn = (problem?: ProblemException): void =>
-      problem ? sendProblem(problem, request, reply) : done();
-    stages.pass('identified', { caller, generation });
-    if (verdict instanceof Promise) verdict.then(goOn).then(undefined, done);
-    else goOn(verdict);
-  }
-
-  #bodyOf(request: FastifyRequest, caller: Caller): ProblemException | undefined {
-    if (!hasBody(request.raw)) return undefined;
-    request.stages.arrived.atEnd.push(() => this.bodies.closed(request));
-    return this.bodies.admit(request, caller);
   }
 
   /** Passes JSON to the handler, or adds a file of which nothing is read yet. */
@@ -191,42 +132,15 @@ export class RequestHooks {
     if (!reply.hasHeader('cache-control') && (stages.reached || reply.statusCode >= 400))
       void reply.header('cache-control', 'no-store');
     if (reply.statusCode === 401)
-      void reply.header('www-authenticate', this.callers.challenge(request.headers));
+      void reply.header('www-authenticate', this.identification.challenge(request));
     // A PATCH needs this header (RFC 5789, 2.2).
     if (reply.statusCode === 415 && method === 'PATCH')
       void reply.header('accept-patch', PATCH_TYPES.join(', '));
     if (stages.reached) void reply.header('server-timing', timing(stages));
     // `onResponse` is too late, because Fastify does not call it if the caller hung up.
-    if (method !== 'GET') audit(this.log, request, reply);
+    this.requestLog.responding(request, reply);
     done();
   }
-
-  readonly #answered = edge(
-    'log of a request',
-    ({ stages }: FastifyRequest, { statusCode }: FastifyReply) => {
-      const { requestId, startedAt, trace } = stages.arrived;
-      const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
-      const durationMs = performance.now() - startedAt;
-      // The duration of a file or a stream depends on the caller.
-      const isOurs = !takesFile && !streams;
-      this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
-      this.log[statusCode >= 500 ? 'error' : 'info'](
-        {
-          event: 'request',
-          requestId,
-          traceId: trace.traceId,
-          // The log has no path, because its ids and query reveal who bought which product.
-          operation,
-          status: statusCode,
-          durationMs: Math.round(durationMs * 10) / 10,
-          upstreamMs: stages.reached && Math.round(stages.reached.call.progress.upstreamMs * 10) / 10,
-          caller: stages.identified?.caller.name,
-          ...stages.failed?.fields,
-        },
-        `${operation} ${statusCode}`,
-      );
-    },
-  );
 }
 
 /**
@@ -240,18 +154,7 @@ function timing({ arrived, reached }: RequestStages): string {
   return atPlatformMs > 0 ? `upstream;dur=${atPlatformMs.toFixed(1)}, ${total}` : total;
 }
 
-type Done = (error?: FastifyError) => void;
 type Parsed = (error: Error | null, body?: unknown) => void;
-
-/**
- * Returns the kind of client that a route serves. The route's template decides, so that another spelling of the path changes nothing. No
- * public route accepts a body.
- */
-function accessTo({ routeOptions: { url = '' } }: FastifyRequest): 'callers' | 'health' | 'public' {
-  // An operator must always be able to see the state.
-  if (url.startsWith('/health/')) return 'health';
-  return /^\/(?:(problems|docs|estate|openapi|postman-collection)(\W|$)|$)/.test(url) ? 'public' : 'callers';
-}
 
 /** Answers a path that cannot be decoded, in the form of every other problem. Such a path reaches no route. */
 export function answerBadUrl(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {

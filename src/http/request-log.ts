@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Log } from '../observability/log.ts';
+import { Metrics } from '../observability/metrics.ts';
+import { edge } from '../shared/edge.ts';
+import { audit } from './audit.ts';
+
+/** Writes the lines of a request, and counts it. */
+@Injectable()
+export class RequestLog {
+  constructor(
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Writes the audit line of a write. */
+  responding(request: FastifyRequest, reply: FastifyReply): void {
+    if (request.method !== 'GET') audit(this.log, request, reply);
+  }
+
+  readonly answered = edge('log of a request', ({ stages }: FastifyRequest, { statusCode }: FastifyReply) => {
+    const { requestId, startedAt, trace } = stages.arrived;
+    const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
+    const durationMs = performance.now() - startedAt;
+    // How long a file or a stream lasts is up to the caller.
+    const isOurs = !takesFile && !streams;
+    this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
+    this.log[statusCode >= 500 ? 'error' : 'info'](
+      {
+        event: 'request',
+        requestId,
+        traceId: trace.traceId,
+        // The log has no path: its ids and query reveal who bought which product.
+        operation,
+        status: statusCode,
+        durationMs: Math.round(durationMs * 10) / 10,
+        upstreamMs: stages.reached && Math.round(stages.reached.call.progress.upstreamMs * 10) / 10,
+        caller: stages.identified?.caller.name,
+        ...stages.failed?.fields,
+      },
+      `${operation} ${statusCode}`,
+    );
+  });
+}
