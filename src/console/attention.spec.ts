@@ -205,7 +205,7 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     /NOAUTH Authentication required\. Reads go on/,
   ],
   ['an import that stands still', inStores({ stuckJobs: 1 }), 'ImportStuck', /^1 import without progress/],
-  ['a receiver that is ill', inStores({ troubledWebhooks: 2 }), 'WebhookFailing', /^2 webhooks without/],
+  ['a receiver that is ill', inStores({ troubledWebhooks: 2 }), 'WebhookFailing', /^2 webhooks are failing/],
   ['unknown codes', inStores({ unknownCodes: 1 }), 'UnmappedCode', /^1 code of the platform .*: .*in doubt/],
   [
     'enterprises that cannot be read',

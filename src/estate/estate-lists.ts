@@ -71,7 +71,7 @@ export class EstateLists {
       holders = await this.#holders(call, ids);
     } catch (error) {
       if (!isNotShown(error)) throw error;
-      return withoutUser(reasonOf(error));
+      return withoutUser(unreadReasonOf(error));
     }
     const byId = new Map(holders.map((each) => [each.assetId, each]));
     const listed = new Set(assets.map(({ assetId }) => assetId));
@@ -194,7 +194,7 @@ function isAboutOneAsset(error: unknown): boolean {
 }
 
 /** In words of the gateway, without any of the platform's. */
-export function reasonOf(error: UpstreamFailure): string {
+export function unreadReasonOf(error: UpstreamFailure): string {
   const { operation, kind, details } = error;
   const what = kind === 'nonconforming' ? 'did not come whole' : kind;
   return `${operation.operationId}: ${what}${details.code === undefined ? '' : ` ${details.code}`}`;

@@ -8,7 +8,7 @@ import type { TaskHold } from '../tasks/task-worker.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
-import { EstateLists, type ReadAsset, type ReadLists, reasonOf } from './estate-lists.ts';
+import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
 import type { HeldAsset } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
 import { type Change, FIRST_MS } from './estate-steps-store.ts';
@@ -58,7 +58,7 @@ export class EstateReading {
       if (hold.over.aborted || error instanceof HoldLost) return 0;
       if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
       if (!(error instanceof UpstreamFailure || error instanceof ProblemException) || !known) throw error;
-      const reason = error instanceof UpstreamFailure ? reasonOf(error) : error.slug;
+      const reason = error instanceof UpstreamFailure ? unreadReasonOf(error) : error.slug;
       await this.#end(hold, known, reason).catch(() => undefined);
       return Math.min(refreshMs, FAILED_MS);
     }

@@ -22,7 +22,7 @@ export class RequestLog {
     const { requestId, startedAt, trace } = stages.arrived;
     const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
     const durationMs = performance.now() - startedAt;
-    // How long a file or a stream lasts is up to the caller.
+    // The duration of a file or a stream depends on the caller.
     const isOurs = !takesFile && !streams;
     this.metrics.request(operation, statusCode, isOurs ? durationMs / 1000 : undefined);
     this.log[statusCode >= 500 ? 'error' : 'info'](
@@ -30,7 +30,7 @@ export class RequestLog {
         event: 'request',
         requestId,
         traceId: trace.traceId,
-        // The log has no path: its ids and query reveal who bought which product.
+        // The log has no path, because its ids and query reveal who bought which product.
         operation,
         status: statusCode,
         durationMs: Math.round(durationMs * 10) / 10,
