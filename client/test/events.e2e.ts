@@ -69,7 +69,7 @@ it('without a cursor the events are those from now on, of the types that one wan
   await first;
   await events.return();
   expect(later).toContain(value?.subject);
-  expect([value?.type, value?.data.state]).toEqual(['license-order.succeeded', 'succeeded']);
+  expect(value).toMatchObject({ type: 'license-order.succeeded', data: { state: 'succeeded' } });
 });
 
 it('licensing events tail prints them as they come', async () => {

@@ -256,8 +256,8 @@ export const variants = {
       const { EventsService } = await load.events();
       around<Promise<{ items: { id: string }[] }>>(EventsService.prototype, 'page', async (goOn, all) => {
         const page = await goOn(...all);
-        const newest = Number(page.items.at(-1)?.id ?? 0);
-        for (const [number, goesOn] of waiting) if (newest > number) goesOn();
+        const shown = Number(page.items.at(-1)?.id ?? 0);
+        for (const [number, goesOn] of waiting) if (shown > number) goesOn();
         return page;
       });
       const { PostgresConnection } = await load.connection();
