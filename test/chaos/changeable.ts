@@ -48,7 +48,8 @@ async function make(): Promise<string> {
     // Deliberate bugs load it first.
     external: [...BUNDLE_OPTIONS.external, 'reflect-metadata'],
   });
-  for (const served of ['documentation/api-page', 'console/console-page', 'bundle/node_modules'])
+  const pages = ['documentation/api-page', 'console/console-page', 'estate/estate-page'];
+  for (const served of [...pages, 'bundle/node_modules'])
     await cp(`dist/${served}`, `${FOLDER}/${served.split('/')[1]}`, { recursive: true });
   return `${FOLDER}/main.js`;
 }
