@@ -197,7 +197,7 @@ describe('trigger', () => {
     const [isEvent, isTest] = ['Event', 'TestEvent'].map((name) =>
       validatorOf({ $ref: `#/components/schemas/${name}` }),
     );
-    expect(eventTypes.argChoices).toHaveLength(12);
+    expect(eventTypes.argChoices).toHaveLength(14);
     for (const type of eventTypes.argChoices ?? []) {
       const event = sampleOf(type);
       const validate = type === 'webhook.test' ? isTest : isEvent;

@@ -18,7 +18,7 @@ let isAtDesk = false;
 
 const all = { scopes: [...scopes], enterprises: ['*'], channels: ['*'], users: ['*'] };
 const { sandbox, gateway } = useStack({
-  environment: { DOCS: 'on', WEBHOOK_HOSTS: '127.0.0.1' },
+  environment: { DOCS: 'on', WEBHOOK_HOSTS: '127.0.0.1', ESTATE_REFRESH: '6h' },
   // The id of the example's job is made of the caller, too.
   callers: [{ name: 'demo', ...all }],
 });
