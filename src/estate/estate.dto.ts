@@ -4,17 +4,13 @@ import { Count, OpenWord, Time } from '../operation/response-fields.ts';
 import { Names } from '../tenancy/names.ts';
 import { type LicenseType, licenseTypes } from '../upstream/wire/words.ts';
 import { FlagParameter, LaterThan, TimestampParameter } from '../validation/scalar-rules.ts';
-import { Identifier, ObjectRule, OneOf, Optional, PathId, Text } from '../validation/rules.ts';
+import { Identifier, OneOf, Optional, PathId, rule, Text } from '../validation/rules.ts';
 import { type EstateOrder, estateOrders } from './estate-filters-store.ts';
 import { type EstateState, estateStates } from './estate-row.ts';
 
 /** No account or number is longer. */
 const MAX_FIND = 255;
 
-@ObjectRule<ListEstateQuery>(
-  ({ unassigned, memberGlobalId }) => unassigned !== true || memberGlobalId === undefined,
-  'must not have unassigned=true with memberGlobalId: nobody has what is unassigned',
-)
 export class ListEstateQuery extends PageQuery {
   @Optional()
   @Identifier({ example: 'ent-harbour', description: 'Only what this enterprise has' })
@@ -57,6 +53,11 @@ export class ListEstateQuery extends PageQuery {
   @Optional()
   @Identifier({ example: 'mem-harbour-anna' })
   @Names('filter')
+  @rule(
+    'assigned',
+    (_, query) => (query as ListEstateQuery).unassigned !== true,
+    'must not come with unassigned=true: an unassigned asset has no member',
+  )
   memberGlobalId?: string;
 
   @Optional()

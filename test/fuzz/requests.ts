@@ -82,7 +82,7 @@ const inPairs = ({ channelOrderId, ...values }: Readonly<Record<string, string>>
 const sortable = (values: Readonly<Record<string, string>>) =>
   values['sort'] === 'notBefore' ? { ...values, state: 'scheduled' } : values;
 
-/** What ends has begun before, and nobody has what is unassigned. */
+/** What ends has begun before, and an unassigned asset has no member. */
 const withoutContradiction = ({ endsAfter, unassigned, ...values }: Readonly<Record<string, string>>) => ({
   ...values,
   ...(endsAfter !== undefined && values['endsBefore'] === undefined && { endsAfter }),
