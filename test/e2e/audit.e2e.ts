@@ -10,7 +10,7 @@ import { useStack } from '../support/stack.ts';
 /** The audit line of every write of the document, with each outcome that it can have (docs/faults.md, row S19). */
 
 const { sandbox, gateway } = useStack({
-  environment: { WEBHOOK_HOSTS: '127.0.0.1', UPSTREAM_DEADLINE_MS: '5000' },
+  environment: { WEBHOOK_HOSTS: '127.0.0.1', UPSTREAM_DEADLINE_MS: '5000', ESTATE_REFRESH: '6h' },
 });
 
 const HARBOUR = '/v1/enterprises/ent-harbour';
@@ -87,6 +87,7 @@ const requests: Readonly<Record<string, () => Request | Promise<Request>>> = {
     await gateway.post('/v1/license-orders', { ...orderOf(number), notBefore: daysFromNow(1) });
     return { ids: { channelCode: 'crm', channelOrderId: number } };
   },
+  refreshEstate: () => ({ body: { enterpriseGlobalId: 'ent-harbour' }, named: 'ent-harbour' }),
   settleOrder: async () => ({
     ids: { channelCode: 'crm', channelOrderId: await orderInDoubt() },
     body: { as: 'succeeded', reason: 'it is there' },

@@ -81,9 +81,8 @@ describe.each([
 
   beforeAll(async () => {
     const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
-    gateway = await TestGateway.start(sandbox, { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1' }, [
-      { name: 'demo', scopes: [...scopes], ...all },
-    ]);
+    const environment = { CACHE_TTL_MS: '30000', WEBHOOK_HOSTS: '127.0.0.1', ESTATE_REFRESH: '6h' };
+    gateway = await TestGateway.start(sandbox, environment, [{ name: 'demo', scopes: [...scopes], ...all }]);
     // As `npm run demo` and `npm run compose-state` do; it may be repeated.
     for (let round = 0; round < 2; round++)
       await prepareDemo({
