@@ -28,7 +28,7 @@ const streams = routes.flatMap(({ method, template, operation: { operationId, re
     .map((type) => ({ name: `${operationId} as ${type}`, operationId, method, template, type })),
 );
 
-const { sandbox, gateway } = useStack();
+const { sandbox, gateway } = useStack({ environment: { ESTATE_REFRESH: '6h' } });
 const { ended } = endings();
 const PROXIES = ['nginx with the shipped file', 'nginx with its defaults', 'HAProxy', 'Apache'] as const;
 const proxies = new Map<string, Proxy>();
@@ -53,6 +53,11 @@ beforeAll(async () => {
   jobId = String(answer.body['jobId']);
   await until('the import has ended', async () => {
     return (await gateway.get(`/v1/jobs/${jobId}`)).body['state'] === 'succeeded';
+  });
+  await until('the estate has been read', async () => {
+    const { body } = await gateway.get('/v1/estate/summary');
+    const enterprises = body['enterprises'] as readonly { readonly state: string }[];
+    return enterprises.length > 0 && enterprises.every(({ state }) => state !== 'unread');
   });
 });
 afterAll(async () => {
