@@ -55,8 +55,8 @@ beforeAll(async () => {
     return (await gateway.get(`/v1/jobs/${jobId}`)).body['state'] === 'succeeded';
   });
   await until('the estate has been read', async () => {
-    const { body } = await gateway.get('/v1/estate/summary');
-    const enterprises = body['enterprises'] as readonly { readonly state: string }[];
+    const summary = await gateway.get('/v1/estate/summary');
+    const enterprises = summary.body['enterprises'] as readonly { readonly state: string }[];
     return enterprises.length > 0 && enterprises.every(({ state }) => state !== 'unread');
   });
 });
