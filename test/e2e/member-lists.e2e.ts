@@ -347,7 +347,7 @@ describe('a platform that gives pages as asked', () => {
       action: { delayMs: 300 },
     });
     const file = exported();
-    await until('the second page is asked for', async () => (await sandbox.spoiled()) === 1);
+    await sandbox.untilSpoiled(1, file);
     for (const id of ['70000', '70001', '70002'])
       await sandbox.control('PATCH', `/state/employees/${id}`, { deleted: true });
     const { status, isWhole, ...streamed } = await file;

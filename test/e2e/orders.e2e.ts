@@ -122,7 +122,7 @@ describe('an order', () => {
     const number = newNumber();
     await sandbox.fault({ operation: 'batchOrder', times: 1, action: { delayMs: 3_000 } });
     const first = gateway.post(ORDERS, orderOf(number));
-    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    await sandbox.untilSpoiled(1, first);
     expect(await stateOf(gateway, number)).toBe('sending');
     const again = await gateway.post(ORDERS, orderOf(number));
     expect(again.body).toMatchObject({ code: 'request-in-progress', outcome: 'unknown', retryable: true });

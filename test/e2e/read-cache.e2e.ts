@@ -253,7 +253,7 @@ describe.each([
     await one.get(CUSTOMERS);
     await sandbox.fault({ operation: 'listAssets', times: 1, phase: 'after', action: { delayMs: 300 } });
     const slow = one.get(ASSETS);
-    await until('the platform has the slow read', async () => (await sandbox.spoiled()) === 1);
+    await sandbox.untilSpoiled(1, slow);
     await lock(other, true);
     expect(isLocked(await one.get(ASSETS))).toBe(true);
     expect(isLocked(await slow)).toBe(false);

@@ -175,7 +175,7 @@ describe('a valid key', () => {
     expect(await statuses()).toEqual([200, 200]);
     await sandbox.fault({ operation: caseOf('listAssets').upstream, action: { delayMs: 2_000 }, times: 1 });
     const underWay = get(old);
-    await until('it is under way', async () => (await sandbox.spoiled()) === 1);
+    await sandbox.untilSpoiled(1, underWay);
     await change([renewed.hash]);
     expect(await statuses()).toEqual([401, 200]);
     // An admitted request gets its response.

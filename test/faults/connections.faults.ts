@@ -205,7 +205,7 @@ describe('K21 more connections than the gateway accepts', () => {
     expect(await askAgain()).toBe(200);
     await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: 1_500 } });
     const waiting = askAgain();
-    await until('it waits', async () => (await sandbox.spoiled()) === 1);
+    await sandbox.untilSpoiled(1, waiting);
     connectIdle(200);
     // Half of its files.
     await until('the rest is closed', () => open.size <= 128);

@@ -226,7 +226,7 @@ describe('a server of PostgreSQL', () => {
       await sandbox.fault({ operation: 'batchOrder', ...delay });
       const [number, before] = [newNumber(), await sandbox.spoiled()];
       const response = placed(gateway, number);
-      await until('it is sent', async () => (await sandbox.spoiled()) === before + 1);
+      await sandbox.untilSpoiled(before + 1, response);
       return { number, response };
     }
     const lost = await sent();

@@ -176,7 +176,7 @@ describe('a gateway with a bad way to the platform and to its database', () => {
     await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action: { delayMs: 1_000 } });
     const [number, next] = [newNumber(), newNumber()];
     const response = placed(gateway, number);
-    await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+    await sandbox.untilSpoiled(1, response);
     await server.kill();
     const answer = await response;
     expect([answer.status, answer.body['state']]).toEqual([201, 'succeeded']);
@@ -334,7 +334,7 @@ describe('a process', () => {
       const hangUp = new AbortController();
       await delay(1_000);
       const lost = fleet.post(0, '/v1/license-orders', orderOf(number), hangUp.signal).catch(() => undefined);
-      await until('it is sent', async () => (await sandbox.spoiled()) === 1);
+      await sandbox.untilSpoiled(1);
       hangUp.abort();
       await lost;
       await becomes(other, number, 'succeeded');

@@ -1,4 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
 import { newSecret } from './canary.ts';
 
@@ -97,6 +98,25 @@ export class TestSandbox {
   async spoiled(): Promise<number> {
     const { faults } = (await this.control('GET', '/faults')) as { faults: { hits: number }[] };
     return faults.reduce((sum, { hits }) => sum + hits, 0);
+  }
+
+  /**
+   * Waits until fault rules have spoiled `count` calls since the last reset. Rejects where one of the `requests` that should make them ends
+   * before, with what it got.
+   */
+  async untilSpoiled(count: number, ...requests: Promise<unknown>[]): Promise<void> {
+    const ended: unknown[] = [];
+    for (const request of requests)
+      request.then(
+        (answer) => ended.push(answer),
+        (error: unknown) => ended.push(error),
+      );
+    for (let endedBefore = 0; ; endedBefore = ended.length) {
+      if ((await this.spoiled()) >= count) return;
+      if (endedBefore > 0)
+        throw new Error(`ended before a fault rule spoiled its call: ${inspect(ended[0])}`);
+      await sleep(25);
+    }
   }
 
   advance(advanceMs: number): Promise<unknown> {
