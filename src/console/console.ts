@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { contentTypeOf, PAGE_HEADERS, StaticContent } from '../http/static-content.ts';
+import { contentTypeOf, PAGE_HEADERS, StaticContent } from '../operation/static-content.ts';
 import { ManagementListener } from '../observability/management.listener.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
@@ -108,20 +108,16 @@ function runbookPage(): () => StaticContent {
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */
 function pageFiles() {
   return new Map(
-    [...consoleFiles(FILES)].map(([name, { type, bytes }]) => [
+    [...consoleFiles(FILES)].map(([name, bytes]) => [
       name === 'index.html' ? '/' : `/${name}`,
-      new StaticContent(type, bytes, HEADERS),
+      new StaticContent(contentTypeOf(name), bytes, HEADERS),
     ]),
   );
 }
 
-/** These files of the page by their names, which other pages have, too. */
-export function consoleFiles(names: readonly string[]) {
-  const files = names.map((name) => {
-    const bytes = shippedFile(new URL(`console-page/${name}`, import.meta.url));
-    return [name, { type: contentTypeOf(name), bytes }] as const;
-  });
-  return new Map(files);
+/** Returns the bytes of files of the console's page, by their names. The page of the estate serves some of them, too. */
+export function consoleFiles(names: readonly string[]): ReadonlyMap<string, Buffer> {
+  return new Map(names.map((name) => [name, shippedFile(new URL(`console-page/${name}`, import.meta.url))]));
 }
 
 /** Whether a store could not be read; every other error is a fault of the gateway. */

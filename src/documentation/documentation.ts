@@ -2,16 +2,15 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { JwtCallers } from '../caller/jwt-callers.ts';
 import { ListenConfig } from '../config/app-config.ts';
-import { contentTypeOf } from '../http/static-content.ts';
+import { contentTypeOf } from '../operation/static-content.ts';
 import { openApiDocument, type ResponseExamples } from '../operation/openapi/document.ts';
 import { BEARER } from '../operation/openapi/operation-description.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { markdownHtml } from '../shared/markdown.ts';
 import { lazily, shippedFile } from '../shared/shipped-file.ts';
-import { FixedContent, linked } from './fixed-content.ts';
+import { FixedContent, linked, sendFixed } from '../operation/fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
 const require = createRequire(import.meta.url);
@@ -88,15 +87,16 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const document = json(() => openApiDocument(app, JSON.parse(examples) as ResponseExamples));
   const document30 = json(() => JSON.parse(copy.toString()) as OpenAPIObject);
   fastify.get('/', (_request, reply) => reply.redirect('/docs', 302));
-  fastify.get('/openapi.json', (request, reply) => send(document(), request, reply));
-  fastify.get('/openapi-3.0.json', (request, reply) => send(document30(), request, reply));
-  fastify.get('/postman-collection.json', (request, reply) => send(collection, request, reply));
-  for (const path of ['/docs', '/docs/']) fastify.get(path, (request, reply) => send(index, request, reply));
+  fastify.get('/openapi.json', (request, reply) => sendFixed(document(), request, reply));
+  fastify.get('/openapi-3.0.json', (request, reply) => sendFixed(document30(), request, reply));
+  fastify.get('/postman-collection.json', (request, reply) => sendFixed(collection, request, reply));
+  for (const path of ['/docs', '/docs/'])
+    fastify.get(path, (request, reply) => sendFixed(index, request, reply));
   fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const { file } = request.params;
     const content = pages.get(file)?.() ?? files.get(file);
     if (!content) throw new ProblemException('not-found');
-    return send(content, request, reply);
+    return sendFixed(content, request, reply);
   });
 }
 
@@ -120,8 +120,4 @@ function withAccepted(app: NestFastifyApplication, document: OpenAPIObject): Ope
 
 function fileContent(file: URL): FixedContent {
   return new FixedContent(contentTypeOf(file.pathname), shippedFile(file));
-}
-
-async function send(content: FixedContent, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  await reply.send(await content.respond(request, reply));
 }

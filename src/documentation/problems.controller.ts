@@ -15,7 +15,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { lazily } from '../shared/shipped-file.ts';
 import { explainedCodes } from '../upstream/problems/explained-codes.ts';
 import { DeclaredProblems } from './declared-problems.ts';
-import { ApiFixedContent, FixedContent, linked } from './fixed-content.ts';
+import { ApiFixedContent, FixedContent, linked } from '../operation/fixed-content.ts';
 import { catalogueHtml, PAGE_POLICY, problemHtml } from './problem-pages.ts';
 import { ProblemDescriptionDto, ProblemListDto, ProblemPath } from './problems.dto.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { etagOf, isNamed } from '../operation/response.ts';
+import { etagOf, isNamed } from './response.ts';
 import { lazily } from '../shared/shipped-file.ts';
 
 /** The smallest content that is compressed. Smaller content fits into one packet without compression. */

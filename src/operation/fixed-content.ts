@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { StaticContent } from '../http/static-content.ts';
+import { StaticContent } from './static-content.ts';
 
 /** The time for which clients may keep the content. A client without a key may send these requests, so they must cost almost nothing. */
 const MAX_AGE_S = 300;
@@ -30,6 +30,15 @@ export class FixedContent extends StaticContent {
     void reply.status(status).headers({ ...headers, vary });
     return body;
   }
+}
+
+/** Answers with the content, or with 304 if the client already has it. */
+export async function sendFixed(
+  content: FixedContent,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  await reply.send(await content.respond(request, reply));
 }
 
 const text = (description: string) => ({ description, schema: { type: 'string' as const } });
