@@ -3,7 +3,6 @@ import { CallerRegistry } from '../caller/caller.registry.ts';
 import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from './state/budgets.ts';
 import { poll } from '../kit/poll/poll.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { edge } from '../shared/edge.ts';
 import { UseStore } from './state/use-store.ts';
 
 /** A caller with budgets, and its use of them, the newest month first. */
@@ -42,9 +41,7 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
   onModuleInit(): void {
     this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
     // A measurement fails while the database is away, which another log line reports. The last values stay.
-    const measure = () => this.#measure().catch(() => undefined);
-    edge('budgets', measure)();
-    this.#endPoll = poll('budgets', MEASURE_MS, measure);
+    this.#endPoll = poll('budgets', MEASURE_MS, () => this.#measure().catch(() => undefined), true);
   }
 
   onApplicationShutdown(): void {

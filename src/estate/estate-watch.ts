@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { Metrics } from '../observability/metrics.ts';
-import { edge } from '../shared/edge.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -10,7 +10,7 @@ const LOOK_MS = 60_000;
 /** Tells operators of enterprises that the copy could not read for a day, and how old its oldest part is. */
 @Injectable()
 export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdown {
-  #timer: NodeJS.Timeout | undefined;
+  #endPoll: (() => void) | undefined;
 
   constructor(
     private readonly config: EstateConfig,
@@ -20,13 +20,11 @@ export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdow
 
   onApplicationBootstrap(): void {
     if (this.config.refreshMs === undefined) return;
-    const look = edge('estate', () => this.#look());
-    this.#timer = setInterval(look, LOOK_MS).unref();
-    look();
+    this.#endPoll = poll('estate', LOOK_MS, () => this.#look(), true);
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.#timer);
+    this.#endPoll?.();
   }
 
   /** The number of enterprises that were not read for a day. */

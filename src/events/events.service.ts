@@ -14,7 +14,6 @@ import { EventStore } from './log/event-store.ts';
 import { type LoggedMove, type Moves, MovesDropped, type WantedMove } from './log/move-log.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
-import { edge } from '../shared/edge.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Standing } from '../caller/standing.ts';
 import { type Grants, isGranted } from '../request/call-context.ts';
@@ -63,9 +62,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     // It fails while the database is away: the log has said so, and the next run tries again.
-    const trim = () => this.moves.trim().catch(() => undefined);
-    edge('events', trim)();
-    this.#endPoll = poll('events', TRIM_MS, trim);
+    this.#endPoll = poll('events', TRIM_MS, () => this.moves.trim().catch(() => undefined), true);
   }
 
   onApplicationShutdown(): void {
