@@ -1,15 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { newTrace } from '../observability/tracing.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import { type CallContext, Progress } from '../request/call-context.ts';
+import { ownCallOf } from '../request/make-call.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
-const EVERYTHING: ReadonlySet<string> = new Set(['*']);
 /** A slow platform gets one call in this number of times that the last call took. */
 const REST = 4;
 const MAX_GAP_MS = 10_000;
@@ -27,15 +25,7 @@ export class EstatePlatform {
 
   /** `user` of the result is undefined where no user of the users file serves the enterprise. */
   contextFor(enterpriseGlobalId: string, abandon: AbortSignal): CallContext {
-    const grants = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
-    return {
-      requestId: randomUUID(),
-      trace: newTrace(),
-      caller: { name: 'estate', grants },
-      user: this.users.forEnterprise(enterpriseGlobalId),
-      abandon,
-      progress: new Progress(),
-    };
+    return ownCallOf('estate', { user: this.users.forEnterprise(enterpriseGlobalId), abandon });
   }
 
   async read<T>(

@@ -27,6 +27,10 @@ export interface Grants {
   readonly users: ReadonlySet<string>;
 }
 
+const EVERYTHING: ReadonlySet<string> = new Set(['*']);
+/** The grants of the gateway itself, which reads on its own behalf. */
+export const ALL_GRANTS: Grants = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
+
 /**
  * The generation of the cached data of one enterprise, or of all enterprises if none is named. Undefined without Redis; nothing may be
  * cached then.

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { newTrace } from '../observability/tracing.ts';
 import { edge } from '../shared/edge.ts';
-import { type CallContext, Progress } from './call-context.ts';
+import { ALL_GRANTS, type CallContext, Progress } from './call-context.ts';
 import { DryRun } from './dry-run.ts';
 
 /** Returns the call context of the handler, before the check of its ids. */
@@ -20,6 +22,17 @@ export function callOf({ stages, headers }: FastifyRequest, reply: FastifyReply)
     abandon: isRead && !generation ? hangUp(reply) : undefined,
     progress: new Progress(),
     dryRun: isDryRun ? new DryRun() : undefined,
+  };
+}
+
+/** Returns the context of a call that the gateway makes by itself. It has a name of its own in place of a caller's. */
+export function ownCallOf(name: string, more: Pick<CallContext, 'user' | 'abandon'>): CallContext {
+  return {
+    requestId: randomUUID(),
+    trace: newTrace(),
+    caller: { name, grants: ALL_GRANTS },
+    progress: new Progress(),
+    ...more,
   };
 }
 

@@ -4,6 +4,7 @@ import type { OperationPolicy } from '../request/operation-policy.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import {
+  ALL_GRANTS,
   type CallContext,
   isBound,
   isGranted,
@@ -17,9 +18,6 @@ import { OwnershipCheck, type OwnershipLookup } from './ownership-check.ts';
 import { type IdLocation, pointerOf, type EnterpriseScope, scopesOf } from './named-ids.ts';
 import type { Name } from './names.ts';
 import { Reservations } from './reservations.ts';
-
-const EVERYTHING: ReadonlySet<string> = new Set(['*']);
-const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
 
 /**
  * The names that are looked up, their kinds, and the problem for a missing id. Without a problem the id is left out (the results of locks

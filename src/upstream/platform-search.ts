@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { newTrace } from '../observability/tracing.ts';
 import { AliasUsers } from './alias-users.ts';
-import { type CallContext, Progress } from '../request/call-context.ts';
+import type { CallContext } from '../request/call-context.ts';
+import { ownCallOf } from '../request/make-call.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
@@ -12,7 +11,6 @@ import { type AssetContent, type Instance, toAssetContent } from './wire/instanc
 import { readList } from './wire/reader.ts';
 import { readDeciding } from './wire/whole-list.ts';
 
-const EVERYTHING = new Set(['*']);
 /** The codes with which the platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
@@ -67,7 +65,7 @@ export class PlatformSearch {
   async holdings(enterpriseGlobalId: string, { abandon, user, assetNums }: SearchTerms): Promise<Holdings> {
     const acting = this.users.forEnterprise(enterpriseGlobalId, user);
     if (!acting) throw new NoUser();
-    const call: CallContext = { ...this.#call(abandon), user: acting };
+    const call = ownCallOf('reconciliation', { user: acting, abandon });
     const ids = { enterpriseGlobalId };
     const deciding = this.readings.deciding('assetNum');
     const { items, isWhole } = await this.upstream.call('listAssets', call, { ids }, (data) =>
@@ -95,7 +93,8 @@ export class PlatformSearch {
     abandon?: AbortSignal,
   ): Promise<string | undefined> {
     const query = { channelCode, channelCustomerId, defaultCustomer: 'N' };
-    const customers = await this.upstream.call('queryCustomers', this.#call(abandon), { query }, toCustomers);
+    const call = ownCallOf('reconciliation', { abandon });
+    const customers = await this.upstream.call('queryCustomers', call, { query }, toCustomers);
     const isSought = (each: Customer) =>
       customerId === undefined
         ? each.channelCustomerId === channelCustomerId
@@ -116,19 +115,6 @@ export class PlatformSearch {
       if (isAboutOneAsset(error)) return { instances, isWhole: false };
       throw error;
     }
-  }
-
-  #call(abandon: AbortSignal | undefined): CallContext {
-    return {
-      requestId: randomUUID(),
-      trace: newTrace(),
-      caller: {
-        name: 'reconciliation',
-        grants: { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING },
-      },
-      abandon,
-      progress: new Progress(),
-    };
   }
 }
 

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { freshBytes } from '../shared/random-bytes.ts';
-import type { CallContext } from '../request/call-context.ts';
+import { ALL_GRANTS, type CallContext } from '../request/call-context.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamClient } from './upstream.client.ts';
 
-const EVERYTHING: ReadonlySet<string> = new Set(['*']);
-const ALL_GRANTS = { enterprises: EVERYTHING, channels: EVERYTHING, users: EVERYTHING };
 /** The shortest id that identifies an enterprise in a text. A shorter one might match by chance. */
 const MIN_LENGTH = 8;
 
