@@ -28,7 +28,12 @@ export class ComingOrders {
     const { submittedAt, details } = record;
     const { channelCode, channelOrderId, ordered, notBefore = 0 } = details.order ?? {};
     return {
-      ...{ channelCode, channelOrderId, caller: details.caller, submittedAt, notBefore, items: ordered },
+      channelCode,
+      channelOrderId,
+      caller: details.caller,
+      submittedAt,
+      notBefore,
+      items: ordered,
       waits: notBefore > this.maintenance.now ? null : this.#why(record),
     };
   }

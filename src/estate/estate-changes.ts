@@ -22,7 +22,9 @@ export function changesOf(
 ): EstateChange[] {
   const [old, now] = [knownRows(enterprise, before), knownRows(enterprise, after)];
   const told = (what: EstateChange['what'], row: EstateRow, was = row): EstateChange => ({
-    ...{ what, row, ids: [...new Set([...idsOf(was), ...idsOf(row)])] },
+    what,
+    row,
+    ids: [...new Set([...idsOf(was), ...idsOf(row)])],
     since: before && !before.isNew ? before.seenAt : since,
   });
   if (!before) return after?.isNew === true ? [] : [...now.values()].map((row) => told('added', row));
@@ -50,7 +52,11 @@ function isSame({ asset: one, ...was }: EstateRow, { asset: other, ...now }: Est
   const compared = ({ memberGlobalId, lent, ...asset }: EstateRow['asset']) => ({
     ...asset,
     ...(isShown && { memberGlobalId, lent }),
-    ...{ updatedAt: null, online: null, lastOnlineAt: null, isUnassigned: null, customerId: null },
+    updatedAt: null,
+    online: null,
+    lastOnlineAt: null,
+    isUnassigned: null,
+    customerId: null,
   });
   const text = (asset: EstateRow['asset'], { product }: typeof was) =>
     JSON.stringify([compared(asset), product]);

@@ -85,10 +85,16 @@ function eventOf(texts: SealedTexts, state: string, row: EstateRow, at: number):
 
 const DISTANCE = rows('distances', { days: 'bigint', fromMs: 'bigint', untilMs: 'bigint' });
 const distances = DISTANCES.map((days) => ({
-  ...{ days, fromMs: days * DAY_MS - Math.min(LATE_MS, days * DAY_MS), untilMs: days * DAY_MS },
+  days,
+  fromMs: days * DAY_MS - Math.min(LATE_MS, days * DAY_MS),
+  untilMs: days * DAY_MS,
 }));
 const TOLD: Columns = {
-  ...{ enterprise: 'text', assetId: 'text', rowKey: 'text', endsAt: 'bigint', days: 'bigint' },
+  enterprise: 'text',
+  assetId: 'text',
+  rowKey: 'text',
+  endsAt: 'bigint',
+  days: 'bigint',
 };
 const ENDING = sql`
   FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform

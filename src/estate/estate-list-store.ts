@@ -199,8 +199,11 @@ export class EstateListStore {
     const byProduct = [...Map.groupBy(products, ({ productUri }) => productUri)].map(([productUri, own]) => {
       const ends = own.flatMap(({ nextEndsAt }) => nextEndsAt ?? []);
       return {
-        ...{ productUri, productName: own[0]?.productName || null, assets: sum(own, 'assets') },
-        ...{ licences: sum(own, 'licences'), unassigned: sum(own, 'unassigned') },
+        productUri,
+        productName: own[0]?.productName || null,
+        assets: sum(own, 'assets'),
+        licences: sum(own, 'licences'),
+        unassigned: sum(own, 'unassigned'),
         nextEndsAt: ends.length > 0 ? Math.min(...ends) : null,
       };
     });
@@ -210,7 +213,9 @@ export class EstateListStore {
       unassigned: sum(found, 'allUnassigned'),
       endingByMonth: byMonth
         .map(([month, own]) => ({
-          ...{ month: monthName(month), products: sum(own, 'licensed'), licences: sum(own, 'licences') },
+          month: monthName(month),
+          products: sum(own, 'licensed'),
+          licences: sum(own, 'licences'),
         }))
         .filter(({ products: count }) => count > 0)
         .toSorted((one, other) => (one.month < other.month ? -1 : 1)),

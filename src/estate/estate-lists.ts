@@ -102,8 +102,17 @@ export class EstateLists {
         const packageNum = merchandiseNums.at(-1) ?? null;
         return [
           {
-            ...{ productId, productUri, productName, packageNum, startsAt, endsAt, trial, limitConcurrent },
-            ...{ licenseOrderId, channelOrderId, crmProductId },
+            productId,
+            productUri,
+            productName,
+            packageNum,
+            startsAt,
+            endsAt,
+            trial,
+            limitConcurrent,
+            licenseOrderId,
+            channelOrderId,
+            crmProductId,
           },
         ];
       });

@@ -91,16 +91,21 @@ const CHANGED = sql`
   ON CONFLICT (platform) DO UPDATE SET version = estate_turns.version + 1`;
 const ASSET: Columns = { assetId: 'text', details: 'text' };
 const ROW: Columns = {
-  ...{ assetId: 'text', rowKey: 'text', productUri: 'text', productName: 'text', licenseType: 'text' },
-  ...{
-    member: 'text',
-    crmProduct: 'text',
-    endsAt: 'bigint',
-    month: 'bigint',
-    seenAt: 'bigint',
-    licences: 'bigint',
-  },
-  ...{ unassigned: 'bigint', inUse: 'bigint', isFirst: 'bigint', isFirstOfProduct: 'bigint' },
+  assetId: 'text',
+  rowKey: 'text',
+  productUri: 'text',
+  productName: 'text',
+  licenseType: 'text',
+  member: 'text',
+  crmProduct: 'text',
+  endsAt: 'bigint',
+  month: 'bigint',
+  seenAt: 'bigint',
+  licences: 'bigint',
+  unassigned: 'bigint',
+  inUse: 'bigint',
+  isFirst: 'bigint',
+  isFirstOfProduct: 'bigint',
 };
 const KEY: Columns = { assetId: 'text', rowKey: 'text', key: 'text' };
 const ADD_ASSETS = sql`

@@ -27,11 +27,16 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
     this.#workers = [
       // A write during a reading is read next.
       new TaskWorker(database, {
-        ...{ kind: ESTATE, concurrency: 1, againMs: FIRST_MS, isPaused },
+        kind: ESTATE,
+        concurrency: 1,
+        againMs: FIRST_MS,
+        isPaused,
         run: (hold) => reading.run(hold),
       }),
       new TaskWorker(database, {
-        ...{ kind: LOOKS, concurrency: 1, isPaused },
+        kind: LOOKS,
+        concurrency: 1,
+        isPaused,
         run: (hold) => directory.run(hold),
       }),
     ];

@@ -101,7 +101,10 @@ export class EstateService {
     const named = new Set(enterprise === undefined ? granted : [enterprise]);
     for (const { enterpriseGlobalId } of known) named.delete(enterpriseGlobalId);
     const unread = [...named].map((each) => ({
-      ...{ enterpriseGlobalId: each, state: 'unread' as const, reason: null, seenAt: null },
+      enterpriseGlobalId: each,
+      state: 'unread' as const,
+      reason: null,
+      seenAt: null,
     }));
     return [...known.map((each) => ({ ...each, seenAt: timeText(each.seenAt) })), ...unread];
   }

@@ -26,10 +26,21 @@ type BeginResult =
 
 const KNOWN = lockedRows(WRITE_FIELDS);
 const BEGUN: Columns = {
-  ...{ name: 'text', state: 'text', owner: 'text', fingerprint: 'text', caller: 'text', alias: 'text' },
-  ...{ channel: 'text', enterpriseGroup: 'text', submittedAt: 'bigint', leaseUntil: 'bigint' },
-  ...{ notBefore: 'bigint' },
-  ...{ taken: 'text', countedOn: 'text', size: 'bigint', details: 'text' },
+  name: 'text',
+  state: 'text',
+  owner: 'text',
+  fingerprint: 'text',
+  caller: 'text',
+  alias: 'text',
+  channel: 'text',
+  enterpriseGroup: 'text',
+  submittedAt: 'bigint',
+  leaseUntil: 'bigint',
+  notBefore: 'bigint',
+  taken: 'text',
+  countedOn: 'text',
+  size: 'bigint',
+  details: 'text',
 };
 const INSERT = sql`
   INSERT INTO writes (platform, ${columnNames(BEGUN)})
@@ -156,7 +167,10 @@ class Beginning {
       if (notBefore !== undefined) {
         uses.push({ caller, period: '', kind: 'scheduled', amount: 1 });
         events.push({
-          ...{ kind: 'order', name, state: 'scheduled', at: this.now },
+          kind: 'order',
+          name,
+          state: 'scheduled',
+          at: this.now,
           record: JSON.stringify([this.now, null, sealed]),
         });
       }
@@ -179,11 +193,20 @@ class Beginning {
   #columnsOf(begin: NewRow, day: string) {
     const { name, owner, fingerprints, leaseMs, details, alias, budgets, sealed } = begin;
     return {
-      ...{ name, owner, fingerprint: fingerprints[0], caller: details.caller, alias, ...newPlace(details) },
-      ...{ state: stateOf(begin), notBefore: details.order?.notBefore },
-      ...{ submittedAt: this.now, leaseUntil: this.now + leaseMs },
+      name,
+      owner,
+      fingerprint: fingerprints[0],
+      caller: details.caller,
+      alias,
+      ...newPlace(details),
+      state: stateOf(begin),
+      notBefore: details.order?.notBefore,
+      submittedAt: this.now,
+      leaseUntil: this.now + leaseMs,
       ...(budgets?.length && { taken: JSON.stringify({ month: this.#month, uses: budgets }) }),
-      ...{ countedOn: day, size: sealed.length, details: sealed },
+      countedOn: day,
+      size: sealed.length,
+      details: sealed,
     };
   }
 }

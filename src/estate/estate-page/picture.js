@@ -86,7 +86,9 @@ function enterpriseRows(enterprises, filters, choose) {
     const button = h(
       'button.row',
       {
-        ...{ type: 'button', 'aria-pressed': String(isPressed), title: reason },
+        type: 'button',
+        'aria-pressed': String(isPressed),
+        title: reason,
         'data-key': enterpriseGlobalId,
       },
       h('span', enterpriseGlobalId),
