@@ -118,7 +118,7 @@ const BODIES: readonly (readonly [OperationName, Record<string, string>, readonl
         const item = { ...removal({ productUri: 'cloud.model' }), licenseType, srcLicenseOrderId: '' };
         return ['13004', batch([item]), 'orderList[0].srcLicenseOrderId'];
       }),
-      // This batch fails at its last item, and a batch takes effect as a whole.
+      // The batch fails at its last item, so none of its items takes effect.
       ['13004', batch([buying, deletion, deletion])],
       ['13004', batch([buying, deletion, deletion], { syncMode: 'async' })],
     ],

@@ -21,7 +21,7 @@ const PROGRAMS = {
   gateway: 'dist/main.js',
   'database-init': 'dist/database/init.js',
   'database-backup': 'dist/database/backup.js',
-  // This is a thread of the gateway, which finds it next to itself.
+  // The gateway starts this file as a thread, and looks for it next to its own file.
   'sqlite-worker': 'dist/database/sqlite-worker.js',
   conformance: 'dist/conformance/main.js',
 };

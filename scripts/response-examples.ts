@@ -93,7 +93,7 @@ const VARIANTS: Readonly<Record<string, readonly ((usual: Sent, bodies: Bodies) 
 /** The example of a request that has effects. */
 const BEST: Readonly<Record<string, string>> = { dryRunPlaceOrder: 'deleteAsset' };
 
-/** Of the copy that the gateway reads in the background, which would be read differently far each time. */
+/** The responses that show the copy of the estate. How much of it the gateway has read differs in each run. */
 const SEEN_AT = NOW.toISOString();
 const FIXED: Examples = {
   listEstate: {

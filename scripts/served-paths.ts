@@ -10,7 +10,7 @@ const withoutIndex = (folder: string) => readdirSync(folder).filter((file) => fi
 export const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 export const API_PAGE = 'src/documentation/api-page';
 export const ESTATE_PAGE = 'src/estate/estate-page';
-/** Of the console's page, which the page of the estate has, too. */
+/** The files of the console's page that the page of the estate serves, too. */
 const SHARED = ['console.css', 'dom.js', 'format.js', 'icon.svg'];
 export const CONSOLE_PAGE = 'src/console/console-page';
 

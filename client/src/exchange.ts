@@ -199,7 +199,7 @@ export class Exchange {
     }
     const { status } = response;
     const facts = { response, requestId, attempts: attempt };
-    // Another call may have replaced the content in the meantime by newer content.
+    // The kept content may be newer, because another call has replaced it in the meantime.
     const unchanged = status === 304 ? this.#etags.value(key) : undefined;
     if (unchanged) {
       came.set(unchanged, facts);

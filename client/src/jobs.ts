@@ -80,7 +80,7 @@ export class ImportJob implements AsyncIterable<Job> {
     for await (const line of lines(body)) {
       if (line === '') continue;
       const row = JSON.parse(line) as JobRow | { problem: object };
-      // This is the last line of incomplete rows, after which the connection breaks off.
+      // Incomplete rows end with this line, and the connection breaks off after it.
       if (!('problem' in row)) yield row;
     }
   }

@@ -131,7 +131,7 @@ function seedHarbour(world: World): void {
     { uri: 'draft.view', trial: 1 },
   ]);
   seedOrder(world, 'lic-5002', 'SO-0002', 'ast-1002', [{ uri: 'cloud.model' }], { withSuite: true });
-  // This is the same product again, from another order: deleting it without srcLicenseOrderId reaches both.
+  // The product is there a second time, from another order. Deleting it without srcLicenseOrderId reaches both.
   seedOrder(world, 'lic-5003', 'SO-0003', 'ast-1002', [{ uri: 'cloud.model', nodes: 5 }]);
   for (const number of ['1003', '1004', '1005', '1006', '1007', '1008', '1009', '1010', '1011', '1012']) {
     seedOrder(world, `lic-${number}`, `SO-${number}`, `ast-${number}`, [{ uri: 'draft.pro', nodes: 3 }]);
