@@ -5,7 +5,6 @@ import { askDatabase } from '../support/postgres.ts';
 import type { TestAnswer, TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
 import type { TestSandbox } from '../support/sandbox.ts';
 import { useStack } from '../support/stack.ts';
 

@@ -6,7 +6,6 @@ import { caseOf } from '../support/expected.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
 import { operationCases, send } from '../support/operations.ts';
 import { orderOf } from '../support/order-body.ts';
-import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** What callers may do to the gateway with their keys, scopes, grants and floods. Orders sent again: test/e2e/orders.e2e.ts. */
