@@ -5,8 +5,10 @@ import { ConfigError } from './config/config-error.ts';
 import { createLog, logLibraryOutput } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
+import { mapStacks } from './shared/mapped-stacks.ts';
 import { IncompleteInstallation } from './shared/shipped-file.ts';
 
+mapStacks();
 const redactor = new Redactor();
 
 try {

@@ -35,4 +35,4 @@ case ${NODE_OPTIONS:-} in
 esac
 set -- --no-allocation-site-pretenuring "$@"
 case $0 in */*) folder=${0%/*} ;; *) folder=. ;; esac
-exec node --enable-source-maps "$@" "$folder/gateway.js"
+exec node "$@" "$folder/gateway.js"

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { edge } from '../shared/edge.ts';
+import { mapStacks } from '../shared/mapped-stacks.ts';
 import { DatabaseFault, type Rows } from './engine.ts';
 import { type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
 
@@ -16,6 +17,8 @@ export interface SqliteAnswer {
   readonly found?: readonly Rows[];
   readonly fault?: { readonly reason: DatabaseFault['reason']; readonly message: string };
 }
+
+mapStacks();
 
 const IDLE_MS = 1_000;
 
