@@ -73,7 +73,7 @@ export class Console implements OnModuleInit {
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
-    const file = path === '/runbook' ? this.#runbook() : this.#files.get(path === '' ? '/' : path);
+    const file = path === '/runbook' ? await this.#runbook() : this.#files.get(path === '' ? '/' : path);
     if (file) {
       const { status, headers, body } = await file.response(request.headers);
       const length = body && { 'content-length': body.length };
@@ -100,9 +100,9 @@ export class Console implements OnModuleInit {
   }
 }
 
-function runbookPage(): () => StaticContent {
+function runbookPage(): () => Promise<StaticContent> {
   const html = runbook();
-  return lazily(() => new StaticContent(contentTypeOf('runbook.html'), html(), HEADERS));
+  return lazily(async () => new StaticContent(contentTypeOf('runbook.html'), await html(), HEADERS));
 }
 
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */

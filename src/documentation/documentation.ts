@@ -62,10 +62,10 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const pages = new Map(
     Object.entries(PAGES).map(([name, { title, file }]) => {
       const markdown = shippedFile(file).toString();
-      const content = () =>
+      const content = async () =>
         new FixedContent(
           contentTypeOf(`${name}.html`),
-          linked(documentHtml(title, markdown), publicPath),
+          linked(await documentHtml(title, markdown), publicPath),
           PAGE_POLICY,
         );
       return [name, lazily(content)];
@@ -92,17 +92,19 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   fastify.get('/postman-collection.json', (request, reply) => sendFixed(collection, request, reply));
   for (const path of ['/docs', '/docs/'])
     fastify.get(path, (request, reply) => sendFixed(index, request, reply));
-  fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
+  fastify.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
     const { file } = request.params;
-    const content = pages.get(file)?.() ?? files.get(file);
+    const content = (await pages.get(file)?.()) ?? files.get(file);
     if (!content) throw new ProblemException('not-found');
     return sendFixed(content, request, reply);
   });
 }
 
 /** Returns a document that begins with links to its sections. */
-function documentHtml(title: string, markdown: string): string {
-  const html = markdownHtml(markdown.replaceAll(/\((?:\.\.\/)?config\/openapi\.json\)/g, '(/openapi.json)'));
+async function documentHtml(title: string, markdown: string): Promise<string> {
+  const html = await markdownHtml(
+    markdown.replaceAll(/\((?:\.\.\/)?config\/openapi\.json\)/g, '(/openapi.json)'),
+  );
   const sections = [...html.matchAll(/<h2 id="([^"]*)">(.*)<\/h2>/g)];
   const links = sections.map(([, id, heading]) => `<a href="#${id}">${heading}</a>`).join(' · ');
   return page(title, `${html.replace('</h1>', `</h1>\n<p>${links}</p>`)}<p><a href="/docs">The API</a></p>`);

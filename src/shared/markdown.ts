@@ -1,6 +1,7 @@
-import { Marked } from 'marked';
+import type { MarkedExtension } from 'marked';
+import { lazily } from './shipped-file.ts';
 
-const marked = new Marked({
+const PLAIN: MarkedExtension = {
   // HTML in the markdown is shown as text.
   tokenizer: { html: () => undefined, tag: () => undefined },
   renderer: {
@@ -11,14 +12,18 @@ const marked = new Marked({
       return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
   },
-});
+};
+
+/** The package is loaded for the first page. It makes its expressions when it is loaded, and the start should be short. */
+const marked = lazily(async () => new (await import('marked')).Marked(PLAIN));
 
 /**
  * Renders markdown as HTML. Links to a section of the page and to a path of the gateway are kept. Of other links only the words are kept.
  */
-export function markdownHtml(markdown: string): string {
+export async function markdownHtml(markdown: string): Promise<string> {
+  const html = (await marked()).parse(markdown, { async: false });
   // A block that scrolls must be reachable by keyboard.
-  return marked.parse(markdown, { async: false }).replaceAll('<pre>', '<pre tabindex="0">');
+  return html.replaceAll('<pre>', '<pre tabindex="0">');
 }
 
 /** Returns the anchor of a heading as GitHub makes it, so that one link works on both. */
