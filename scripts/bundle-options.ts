@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
 
@@ -39,12 +40,51 @@ const noCallersOfLog: Plugin = {
   },
 };
 
+/**
+ * Gets Node's own modules when the program does, as `require` does, instead of importing them. For an import Node reads every export of the
+ * module, and some of them load what the gateway does not use: `node:http` loads Node's `fetch` and WebSocket.
+ */
+const nodeModules: Plugin = {
+  name: 'node-modules',
+  setup(build) {
+    build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === 'import-statement' && isBuiltin(path) ? { path, namespace: 'node-module' } : undefined,
+    );
+    build.onLoad({ filter: /./, namespace: 'node-module' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/**
+ * Leaves out parts of axios that are not used, because requests to the platform have an adapter of their own. `form-data` reads the list of
+ * all media types at the start. The adapter for `fetch` and the look at the global `FormData` load Node's `fetch`.
+ */
+const usedAxios: Plugin = {
+  name: 'used-axios',
+  setup(build) {
+    const replace = (filter: RegExp, contents: string) => build.onLoad({ filter }, () => ({ contents }));
+    replace(/\/form-data\/lib\/form_data\.js$/, 'module.exports = undefined;');
+    replace(
+      /\/axios\/lib\/adapters\/fetch\.js$/,
+      'export const getFetch = () => false; export default false;',
+    );
+    build.onLoad({ filter: /\/axios\/lib\/utils\.js$/ }, ({ path }) => {
+      const found = "typeof G.FormData !== 'undefined' ? G.FormData : undefined";
+      const code = readFileSync(path, 'utf8');
+      if (!code.includes(found)) throw new Error(`${path} does not look at the global FormData any more`);
+      return { contents: code.replace(found, 'undefined') };
+    });
+  },
+};
+
 const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
 
 /** Runs before all packages, because some of them throw in an older Node. */
 const NODE_CHECK = `{
   const needed = '${engines.node.replace('>=', '')}', present = process.versions.node;
-  if (needed.localeCompare(present, 'en', { numeric: true }) > 0) {
+  const [major, minor] = present.split('.').map(Number), [least, leastMinor = 0] = needed.split('.').map(Number);
+  if (major < least || (major === least && minor < leastMinor)) {
     process.stderr.write('This needs Node ' + needed + ' or newer, and is run by Node ' + present + '.\\n');
     process.exit(1);
   }
@@ -63,7 +103,7 @@ export const BUNDLE_OPTIONS = {
   // Nest and the OpenAPI document read the names of classes.
   keepNames: true,
   logLevel: 'warning',
-  plugins: [usedValidators, noCallersOfLog],
+  plugins: [usedValidators, noCallersOfLog, nodeModules, usedAxios],
   banner: {
     // The CommonJS packages need the last line.
     js: `${NODE_CHECK}

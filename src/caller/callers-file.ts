@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readSettingsFile, SettingsFileError } from '../config/settings-file.ts';
 import type { Caller } from '../request/caller.ts';
 import { CERTIFICATE_NAME_FORMS, isCertificateName } from './certificate-names.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { format, inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { z } from 'zod';
+import * as z from 'zod';
 import { makeCertificates } from '../../test/support/certificates.ts';
 import { Sealer } from '../kit/sealed-store/sealed-store.ts';
 import { type AppConfig, loadConfig, secretsOf } from './app-config.ts';

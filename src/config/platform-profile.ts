@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { faultOfReading, type ReadingName, readingNames, type Readings } from './readings.ts';
 import {
   type CodeModule,

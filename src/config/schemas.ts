@@ -1,6 +1,6 @@
 /** What the value of a variable may be. Messages say what a value should be, never what it was. */
 import { createSecretKey } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { parseListedHosts } from './listed-hosts.ts';

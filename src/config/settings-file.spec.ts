@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readSettingsFile, SettingsFileError } from './settings-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'settings-file-'));

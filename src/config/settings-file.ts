@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { JsonFault, parseJson } from '../shared/json.ts';
 import { syntaxFault } from '../shared/json-syntax.ts';
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { DATABASE_URL_FORMS } from './database-url.ts';
 import { REDIS_URL_FORMS } from './redis-url.ts';
 import {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { edge } from '../shared/edge.ts';
 
 /** The observations of a gateway about a database: its identity, and the highest numbers. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { LogFields, LoggedFailure } from '../problem/problem.exception.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsersConfig } from '../config/app-config.ts';
 import { Secret } from '../config/secret.ts';
 import { readSettingsFile } from '../config/settings-file.ts';

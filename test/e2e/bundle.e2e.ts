@@ -255,6 +255,17 @@ describe('the bundled gateway', () => {
     expect(code).not.toMatch(/__name\((\(|\w+=>)/);
   });
 
+  it("loads no second undici, which is Node's own, at its start", () => {
+    const telling = "process.on('exit', () => console.error(process.moduleLoadList.join('\\n')))";
+    const { stderr } = spawnSync('sh', [START_SCRIPT], {
+      cwd: image,
+      env: { PATH: NODE_PATH, NODE_OPTIONS: preloaded(telling) },
+      encoding: 'utf8',
+    });
+    expect(stderr).toContain('NativeModule net\n');
+    expect(stderr).not.toContain('internal/deps/undici');
+  });
+
   it('P18 leaves most of its heap free, since its map has no places in packages', async () => {
     const metrics = await (await fetch(`${gateway().managementUrl}/metrics`)).text();
     const oldMiB =
