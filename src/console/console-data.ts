@@ -26,6 +26,8 @@ const settings = {
 /** What the sections of the console show, as JSON. */
 @Injectable()
 export class ConsoleData {
+  // One for each section of the page.
+  // oxlint-disable-next-line max-params
   constructor(
     private readonly replica: ReplicaWatch,
     private readonly platform: PlatformWatch,

@@ -39,6 +39,8 @@ const NO_PACKAGES =
 /** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
 export class LicenseOrderService {
+  // An order meets all that may refuse it, and each of them is a room of its own.
+  // oxlint-disable-next-line max-params
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly config: UpstreamConfig,
