@@ -56,6 +56,27 @@ const nodeModules: Plugin = {
   },
 };
 
+/** Packages that some starts do not need, or no start needs before the first response. */
+const LAZY = ['ioredis', 'marked', 'pg'];
+
+/** Loads these packages when the program first uses something of them. */
+const lazyPackages: Plugin = {
+  name: 'lazy-packages',
+  setup(build) {
+    build.onResolve({ filter: new RegExp(`^(${LAZY.join('|')})$`) }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'lazy' } : undefined,
+    );
+    build.onLoad({ filter: /./, namespace: 'lazy' }, async ({ path }) => {
+      const names = Object.keys((await import(path)) as object);
+      const getters = names.map(
+        (name) => `get ${JSON.stringify(name)}() { return load()[${JSON.stringify(name)}]; }`,
+      );
+      const load = `let loaded; const load = () => (loaded ??= require(${JSON.stringify(path)}));`;
+      return { contents: `${load} module.exports = { ${getters.join(', ')} };`, resolveDir: process.cwd() };
+    });
+  },
+};
+
 /**
  * Leaves out parts of axios that are not used, because requests to the platform have an adapter of their own. `form-data` reads the list of
  * all media types at the start. The adapter for `fetch` and the look at the global `FormData` load Node's `fetch`.
@@ -103,7 +124,7 @@ export const BUNDLE_OPTIONS = {
   // Nest and the OpenAPI document read the names of classes.
   keepNames: true,
   logLevel: 'warning',
-  plugins: [usedValidators, noCallersOfLog, nodeModules, usedAxios],
+  plugins: [usedValidators, noCallersOfLog, nodeModules, lazyPackages, usedAxios],
   banner: {
     // The CommonJS packages need the last line.
     js: `${NODE_CHECK}

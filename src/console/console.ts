@@ -7,7 +7,8 @@ import { ManagementListener } from '../observability/management.listener.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { redisErrorReason } from '../redis/redis-error.ts';
 import { RedisAway } from '../redis/shared-redis.ts';
-import { lazily, shippedFile } from '../shared/shipped-file.ts';
+import { lazily } from '../shared/lazily.ts';
+import { shippedFile } from '../shared/shipped-file.ts';
 import { ConsoleData } from './console-data.ts';
 import { runbook } from './runbook.ts';
 
@@ -73,7 +74,7 @@ export class Console implements OnModuleInit {
     if (path.startsWith('/api/')) return this.#callApi(request, response, path.slice('/api'.length));
     if (method !== 'GET' && method !== 'HEAD')
       return send(response, 405, 'text/plain; charset=utf-8', 'Only GET', { allow: 'GET, HEAD' });
-    const file = path === '/runbook' ? await this.#runbook() : this.#files.get(path === '' ? '/' : path);
+    const file = path === '/runbook' ? this.#runbook() : this.#files.get(path === '' ? '/' : path);
     if (file) {
       const { status, headers, body } = await file.response(request.headers);
       const length = body && { 'content-length': body.length };
@@ -100,9 +101,9 @@ export class Console implements OnModuleInit {
   }
 }
 
-function runbookPage(): () => Promise<StaticContent> {
+function runbookPage(): () => StaticContent {
   const html = runbook();
-  return lazily(async () => new StaticContent(contentTypeOf('runbook.html'), await html(), HEADERS));
+  return lazily(() => new StaticContent(contentTypeOf('runbook.html'), html(), HEADERS));
 }
 
 /** The files of the page by their paths below `/console`. Throws where a file is missing. */

@@ -3,7 +3,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
 import { ownProblemsOf } from '../operation/openapi/problem-responses.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
-import { lazily } from '../shared/shipped-file.ts';
+import { lazily } from '../shared/lazily.ts';
 
 /** Tells which operations declare which problems. The handlers are read at the first call, when all of them are known. */
 @Injectable()

@@ -9,7 +9,8 @@ import { openApiDocument, type ResponseExamples } from '../operation/openapi/doc
 import { BEARER } from '../operation/openapi/operation-description.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { markdownHtml } from '../shared/markdown.ts';
-import { lazily, shippedFile } from '../shared/shipped-file.ts';
+import { lazily } from '../shared/lazily.ts';
+import { shippedFile } from '../shared/shipped-file.ts';
 import { FixedContent, linked, sendFixed } from '../operation/fixed-content.ts';
 import { page, PAGE_POLICY } from './problem-pages.ts';
 
@@ -62,10 +63,10 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   const pages = new Map(
     Object.entries(PAGES).map(([name, { title, file }]) => {
       const markdown = shippedFile(file).toString();
-      const content = async () =>
+      const content = () =>
         new FixedContent(
           contentTypeOf(`${name}.html`),
-          linked(await documentHtml(title, markdown), publicPath),
+          linked(documentHtml(title, markdown), publicPath),
           PAGE_POLICY,
         );
       return [name, lazily(content)];
@@ -92,19 +93,17 @@ export function serveDocumentation(app: NestFastifyApplication): void {
   fastify.get('/postman-collection.json', (request, reply) => sendFixed(collection, request, reply));
   for (const path of ['/docs', '/docs/'])
     fastify.get(path, (request, reply) => sendFixed(index, request, reply));
-  fastify.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
+  fastify.get<{ Params: { file: string } }>('/docs/:file', (request, reply) => {
     const { file } = request.params;
-    const content = (await pages.get(file)?.()) ?? files.get(file);
+    const content = pages.get(file)?.() ?? files.get(file);
     if (!content) throw new ProblemException('not-found');
     return sendFixed(content, request, reply);
   });
 }
 
 /** Returns a document that begins with links to its sections. */
-async function documentHtml(title: string, markdown: string): Promise<string> {
-  const html = await markdownHtml(
-    markdown.replaceAll(/\((?:\.\.\/)?config\/openapi\.json\)/g, '(/openapi.json)'),
-  );
+function documentHtml(title: string, markdown: string): string {
+  const html = markdownHtml(markdown.replaceAll(/\((?:\.\.\/)?config\/openapi\.json\)/g, '(/openapi.json)'));
   const sections = [...html.matchAll(/<h2 id="([^"]*)">(.*)<\/h2>/g)];
   const links = sections.map(([, id, heading]) => `<a href="#${id}">${heading}</a>`).join(' · ');
   return page(title, `${html.replace('</h1>', `</h1>\n<p>${links}</p>`)}<p><a href="/docs">The API</a></p>`);

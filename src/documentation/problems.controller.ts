@@ -12,7 +12,7 @@ import {
   problemType,
 } from '../problem/catalogue.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { lazily } from '../shared/shipped-file.ts';
+import { lazily } from '../shared/lazily.ts';
 import { explainedCodes } from '../upstream/problems/explained-codes.ts';
 import { DeclaredProblems } from './declared-problems.ts';
 import { ApiFixedContent, FixedContent, linked } from '../operation/fixed-content.ts';

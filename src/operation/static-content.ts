@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { etagOf, isNamed } from './response.ts';
-import { lazily } from '../shared/shipped-file.ts';
+import { lazily } from '../shared/lazily.ts';
 
 /** The smallest content that is compressed. Smaller content fits into one packet without compression. */
 const MIN_COMPRESSED_BYTES = 1_024;

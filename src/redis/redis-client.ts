@@ -5,6 +5,7 @@ import type { Certificates } from '../config/certificate-files.ts';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { PassingSet } from '../kit/passing-set/passing-set.ts';
 import { edge } from '../shared/edge.ts';
+import { lazily } from '../shared/lazily.ts';
 
 /** The timeout of every command, including those that the client sends while it connects. Requests wait less: {@link COMMAND_MS}. */
 const COMMAND_TIMEOUT_MS = 1_000;
@@ -60,6 +61,7 @@ export function redisClient(
  * that.
  */
 function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | Cluster {
+  const Client = clientClass();
   const { kind, nodes, master, sentinelUsername, sentinelPassword } = address;
   // This option is set explicitly, because an environment variable can turn Node's default off.
   const tls = address.tls && { ...address.certificates, rejectUnauthorized: true };
@@ -110,36 +112,39 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * The listener for further errors of a connection, because the library listens to the first error only. Node may emit a second one: the
+ * Prepares the library, and returns the class of a client. It is called for the first client, because a gateway without Redis does not load
+ * the library.
+ *
+ * Each connection gets a listener for further errors, because the library listens to the first error only. Node may emit a second one: the
  * client refuses the certificate, and then an alert of the server arrives. An error without a listener ends the process. Every client of
- * the library sets its connection here, also those of cluster nodes, sentinels and queues.
+ * the library sets its connection here, also those of cluster nodes and sentinels.
+ *
+ * The client reports the reason of a refused connection. The library considers each error reply to HELLO that contains "no password is set"
+ * harmless: it prints a warning of its own and hides the reason. In protected mode, Redis refuses every connection with such a text.
  */
-const heard = edge('redis', () => undefined);
-const connections = new WeakMap<object, Socket>();
-Object.defineProperty(Redis.prototype, 'stream', {
-  configurable: true,
-  get(this: Redis) {
-    return connections.get(this);
-  },
-  set(this: Redis, connection: Socket) {
-    connections.set(this, connection.on('error', heard));
-  },
+const clientClass = lazily(() => {
+  const heard = edge('redis', () => undefined);
+  const connections = new WeakMap<object, Socket>();
+  Object.defineProperty(Redis.prototype, 'stream', {
+    configurable: true,
+    get(this: Redis) {
+      return connections.get(this);
+    },
+    set(this: Redis, connection: Socket) {
+      connections.set(this, connection.on('error', heard));
+    },
+  });
+  return class Client extends Redis {
+    override hello(...all: unknown[]): Promise<unknown[]> {
+      const reply = (super.hello as (...some: unknown[]) => Promise<unknown[]>)(...all);
+      return reply.catch((error: Error) => {
+        // The rest of the text is advice for a shell on the server.
+        if (error.message.startsWith('DENIED ')) error.message = error.message.replace(/ because .*/s, '');
+        throw error;
+      });
+    }
+  };
 });
-
-/**
- * A client that reports the reason of a refused connection. The library considers each error reply to HELLO that contains "no password is
- * set" harmless: it prints a warning of its own and hides the reason. In protected mode, Redis refuses every connection with such a text.
- */
-class Client extends Redis {
-  override hello(...all: unknown[]): Promise<unknown[]> {
-    const reply = (super.hello as (...some: unknown[]) => Promise<unknown[]>)(...all);
-    return reply.catch((error: Error) => {
-      // The rest of the text is advice for a shell on the server.
-      if (error.message.startsWith('DENIED ')) error.message = error.message.replace(/ because .*/s, '');
-      throw error;
-    });
-  }
-}
 
 /** Returns the delay of a reconnect. It has full jitter, so that replicas do not all reconnect at once. */
 function reconnectDelay(attempt: number): number {
