@@ -13,8 +13,8 @@ export const PHONE = { width: 390, height: 844 };
 /** For all else: what is not seen needs no painting. */
 const SMALL = { width: 1000, height: 500 };
 
-/** A busy machine needs time to start a browser. */
-const PATIENCE_MS = 90_000;
+/** A busy machine needs time to start a browser, and a page on it to show what its gateway does meanwhile. */
+const PATIENCE_MS = 300_000;
 
 /** Debian's Chromium without windows, which `npm test` installs. Playwright gives it an empty profile in a temporary folder. */
 function startBrowser(): Promise<Browser> {
