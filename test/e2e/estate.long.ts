@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase } from '../support/database.ts';
@@ -39,4 +40,46 @@ it('E1 A large estate is read to its end by the process after a killed one, and 
   expect(namesOf(rows)).toEqual(wanted);
   expect(await calls()).toBeLessThanOrEqual(COMPANIES.enterprises * COMPANIES.assets + 1);
   await first.stop();
+});
+
+/** How long each request of a caller takes, in turns at two gateways: the slowest of a hundred at each. */
+async function p99Of(gateways: readonly TestGateway[], samples: number): Promise<number[]> {
+  const times = gateways.map((): number[] => []);
+  for (let sample = 0; sample < samples; sample++)
+    for (const [at, gateway] of gateways.entries()) {
+      const from = performance.now();
+      const headers = { 'cache-control': 'no-cache' };
+      expect((await gateway.get('/v1/enterprises/ent-0001/assets', { headers })).status).toBe(200);
+      times[at]?.push(performance.now() - from);
+      await sleep(5);
+    }
+  return times.map((all) => all.toSorted((one, two) => one - two)[Math.floor(samples * 0.99)] ?? 0);
+}
+
+/** The long-lived objects of the process, in MiB. */
+async function oldMiB(gateway: TestGateway): Promise<number> {
+  const [, bytes] =
+    /^nodejs_heap_space_size_used_bytes\{space="old"\} (\S+)/m.exec(await gateway.metrics()) ?? [];
+  return Number(bytes) / 1024 ** 2;
+}
+
+it('E1 The reading of the estate takes two calls a second, and other callers wait no longer beside it', async () => {
+  const sandbox = await TestSandbox.start({ companies: { enterprises: 2, assets: 600, products: 3 } });
+  atEnd(() => sandbox.close());
+  const reading = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const without = ended(await TestGateway.start(sandbox, {}, callers));
+  const calls = async () => (await sandbox.journal('listAssetProducts')).length;
+  await until('it is reading', async () => (await calls()) > 10);
+  const [callsBefore, before, began] = [await calls(), await oldMiB(reading), performance.now()];
+  const [beside = 0, alone = 0] = await p99Of([reading, without], 5_000);
+  const callsASecond = ((await calls()) - callsBefore) / ((performance.now() - began) / 1_000);
+  expect(callsASecond).toBeGreaterThan(1);
+  expect(callsASecond).toBeLessThanOrEqual(2.05);
+  const grown = (await oldMiB(reading)) - before;
+  const found = { beside, alone, grown };
+  expect({ ...found, fits: beside <= 1.2 * alone, isFlat: grown < 20 }).toEqual({
+    ...found,
+    fits: true,
+    isFlat: true,
+  });
 });
