@@ -9,11 +9,11 @@ import type { CallContext } from '../request/call-context.ts';
 import { type AssetContent, toAssetContent } from '../upstream/wire/instances.ts';
 import type { AssetDto } from './dto/asset.dto.ts';
 
-/** The number of assets whose products are read at a time: few enough for the platform to serve other requests too. */
+/** The number of assets whose products are read at a time. It is small, so that the platform can serve other requests too. */
 const ASSETS_AT_A_TIME = 4;
-/** After this time the request fails. The read cache has what was read so far, for the next request. */
+/** After this time the request fails. The read cache keeps what was read so far for the next request. */
 const READ_MS = 20_000;
-/** The platform does not show what is on the asset: it was deleted, so nothing is on it; or it belongs to another customer now. */
+/** Two refusals to show an asset. A deleted asset has no content. The content of an asset that now belongs to another customer is unknown. */
 const NOT_SHOWN: ReadonlyMap<string, AssetContent> = new Map([
   ['asset-not-found', { instances: [], isWhole: true }],
   ['asset-of-other-customer', { instances: [], isWhole: false }],
@@ -28,7 +28,7 @@ export class AssetContents {
     private readonly readings: PlatformReadings,
   ) {}
 
-  /** Returns what is on each asset, in the order of the assets, which must belong to an enterprise that is granted. `fresh` bypasses the cache. */
+  /** Returns the content of each asset, in the order of `assets`. Their enterprise must be granted to the caller. `fresh` bypasses the cache. */
   async read(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -43,7 +43,7 @@ export class AssetContents {
       if (performance.now() > until) throw new ProblemException('upstream-timeout');
       return this.#readAsset(call, enterpriseGlobalId, assetId, fresh);
     });
-    // A failure drops the assets that wait; p-limit has begun the next one by then.
+    // A failure drops the assets that still wait. p-limit has started the next one by then.
     return contents.finally(() => limit.clearQueue());
   }
 

@@ -21,7 +21,7 @@ import type { BoughtAssetDto, OrderProductDto } from './dto/order-product.dto.ts
 import { productUrisOf } from './order-assets.service.ts';
 import { OrderService } from './order.service.ts';
 
-/** An order waits for no longer than this until the gateway has looked at what it deletes. */
+/** The longest time that an order waits while the gateway reads what the order deletes. */
 const MARK_MS = 10_000;
 
 type Deletion = DeleteAssetDto | DeleteProductDto;
@@ -38,7 +38,7 @@ export class DeletionEffects {
     private readonly search: PlatformSearch,
   ) {}
 
-  /** A problem that `isThrown` is thrown; with every other one the effects of an item are unreadable. */
+  /** Adds the deletions' effects to the dry run. Throws a problem for which `isThrown` is true; any other makes its item's effects unreadable. */
   async show(
     dryRun: DryRun,
     call: CallContext,
@@ -52,7 +52,7 @@ export class DeletionEffects {
       }
   }
 
-  /** Marks the deletions of which the platform shows everything now. A list that cannot be had in time leaves them unmarked. */
+  /** Marks each deletion with whether the platform now shows everything that it names. Deletions whose lists cannot be read in time stay unmarked. */
   async marked(order: PlaceOrderDto, search: OrderSearch): Promise<OrderSearch> {
     const { deletions = {}, customers = {}, user } = search;
     const abandon = AbortSignal.timeout(MARK_MS);
@@ -86,7 +86,7 @@ export class DeletionEffects {
     return { ...search, deletions: { ...deletions, ...seen } };
   }
 
-  /** Resolves to false where the platform cannot be asked. */
+  /** Resolves to false where the item names no enterprise, or the gateway has no user to read with. */
   async #show(dryRun: DryRun, caller: CallContext, item: Deletion): Promise<boolean> {
     const { enterpriseGlobalId } = item.customer;
     // The platform shows products to its users only.
@@ -130,7 +130,7 @@ function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly stri
     dryRun.add(kindOf(item), { enterpriseGlobalId, assetNum, readable: false });
 }
 
-/** Undefined where the platform does not show it in time, or to no user. */
+/** Returns undefined where the platform does not show the data in time, or no user can read it. */
 async function unlessAway<T>(abandon: AbortSignal, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ifShown(read);
@@ -178,7 +178,7 @@ function affected(
   return { whole: whole || revoked, productUris: productUrisOf(gone) };
 }
 
-/** What a deletion of products names. A package without products and packages of its own stands for all that is in it. */
+/** Returns what a deletion of products names. A package that lists no products and no packages stands for everything in it. */
 export function namedBy(
   { products = [], merchandises = [] }: NamedProducts,
   outer: readonly string[] = [],

@@ -10,7 +10,7 @@ import { type CallContext, isGranted, Progress } from '../request/call-context.t
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { orderScopes } from './later-orders.ts';
 
-/** The caller of a scheduled order at its time: what its entry may do now, and what the order names looked up again. */
+/** Builds the caller of a scheduled order that is due: it has the rights of its entry now, and the ids in the order are looked up again. */
 @Injectable()
 export class DueCallers {
   constructor(
@@ -19,7 +19,7 @@ export class DueCallers {
     private readonly tenancy: TenancyGuard,
   ) {}
 
-  /** Throws the problem of what the caller may no longer do. */
+  /** Throws a problem where the caller may no longer place the order. */
   async callOf(record: LedgerRecord, order: PlaceOrderDto, scheduled: ScheduledOrder): Promise<CallContext> {
     const { caller } = record.details;
     this.#assertScopes(record, order, scheduled);

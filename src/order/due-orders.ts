@@ -14,30 +14,30 @@ import { DueCallers } from './due-callers.ts';
 import { LaterOrders } from './later-orders.ts';
 import { LicenseOrderService } from './license-order.service.ts';
 
-/** An order that another process is sending, or whose record cannot be read, is looked at again after this time. */
+/** An order that another process is sending, or whose record cannot be read, is tried again after this time. */
 const LOOK_AGAIN_MS = 10_000;
 const MIN_PAUSE_MS = 2_000;
-/** What hinders an order may end at any time, and it is late by less than a minute then. */
+/** The longest pause between two attempts: an order leaves at most this long after its hindrance has ended. */
 const MAX_PAUSE_MS = 30_000;
-/** For so long an order waits for a platform that is away. */
+/** The longest time that an order waits for its hindrance to end, such as a platform that is down. */
 const MAX_WAIT_MS = 24 * 3_600_000;
 
-/** Beyond them the wait of the one that was tried the longest ago begins anew. */
+/** Beyond this number, the order that was tried least recently is forgotten, and its wait starts again from zero. */
 const MAX_HINDERED = 20_000;
 
 const DOUBTFUL =
   'The database was restored after the time of the order, and lacks what became of it: it may have been sent.';
 
 interface Hindrance {
-  /** In `performance.now()`. */
+  /** A time of `performance.now()`. */
   readonly since: number;
   readonly why: string;
 }
 
-/** Places one scheduled order whose time has come, or says when to try it again. From its beginning on it goes the way of any other order. */
+/** Places a scheduled order whose time has come, or says when to try again. The order is placed by the same steps as any other. */
 @Injectable()
 export class DueOrders {
-  /** What hinders an order now, by its name, as this process found it. */
+  /** The hindrance that this process found for each order, by the order's name. */
   readonly #hindered = new LRUCache<string, Hindrance>({ max: MAX_HINDERED });
 
   constructor(
@@ -48,7 +48,7 @@ export class DueOrders {
     private readonly log: Log,
   ) {}
 
-  /** Resolves to the ms until the next attempt; undefined: the order waits no more. */
+  /** Resolves to the ms until the next attempt, or to undefined when the order no longer waits. */
   async place(name: string): Promise<number | undefined> {
     try {
       const leftMs = await this.#place(name);
@@ -61,12 +61,12 @@ export class DueOrders {
     }
   }
 
-  /** Why the order was not sent at this process's last attempt; undefined: nothing hindered it, or another process tries it. */
+  /** Returns why this process's last attempt did not send the order; undefined where nothing hindered it, or another process tries it. */
   hindranceOf(name: string): string | undefined {
     return this.#hindered.get(name)?.why;
   }
 
-  /** While orders are stopped, nothing is tried, and that time counts for no order. */
+  /** Restarts the wait of every order, because the time during which orders are stopped does not count. */
   stopped(): void {
     this.#hindered.clear();
   }
@@ -74,7 +74,7 @@ export class DueOrders {
   async #place(name: string): Promise<number | undefined> {
     const record = await this.ledger.read(name);
     const { scheduled } = record?.details.order ?? {};
-    // Its owner may schedule it again, so it keeps its task.
+    // The process that sends the order may schedule it again, so the task stays.
     if (record?.state === 'sending') return LOOK_AGAIN_MS;
     if (record?.state !== 'scheduled' || !scheduled) return undefined;
     try {
@@ -95,12 +95,12 @@ export class DueOrders {
 
   async #send(record: LedgerRecord, scheduled: ScheduledOrder): Promise<void> {
     this.orders.assertOpen();
-    // By the rules of this version.
+    // This version may have other rules than the version that accepted the order.
     const order = validBody(scheduled.order, PlaceOrderDto);
     const call = await this.callers.callOf(record, order, scheduled);
     await this.later.assertSameEffects(call, order, scheduled);
     const { name, details } = record;
-    // Like the audit of a request: whose order it is, and under which id the platform sees it.
+    // The audit of the order, as a request has one: whose order it is, and under which request id the platform sees it.
     this.log.info(
       { event: 'order-due', write: name, caller: details.caller, requestId: call.requestId },
       'A scheduled order is placed at its time',
@@ -115,7 +115,7 @@ export class DueOrders {
     const { since } = this.#hindered.get(name) ?? { since: performance.now() };
     const isStopped = problem.slug === 'maintenance';
     if (!isStopped && !this.#mayWait(name)) return this.#end(record, 'not_sent', problem);
-    // The time of a maintenance does not count.
+    // The time of a maintenance does not count towards the wait.
     this.#hindered.set(name, { since: isStopped ? performance.now() : since, why: reasonOf(problem) });
     return Math.min(Math.max(MIN_PAUSE_MS, performance.now() - since), MAX_PAUSE_MS);
   }

@@ -15,7 +15,7 @@ export function orderScopes(order: PlaceOrderDto): readonly Scope[] {
   return deletes(order) ? ['orders:write', 'orders:revoke'] : ['orders:write'];
 }
 
-/** What an order for a later day keeps of the day of its acceptance, and whether that is still so at its time. */
+/** Collects what a scheduled order needs later, and checks at its time that its deletions would still have the same effects. */
 @Injectable()
 export class LaterOrders {
   constructor(
@@ -23,7 +23,7 @@ export class LaterOrders {
     private readonly effects: DeletionEffects,
   ) {}
 
-  /** Throws where the platform cannot be asked. An order that is not new is only compared with its record. */
+  /** Throws where the platform cannot be asked for the effects. They are left out of an order that is not new: it is only compared with its record. */
   async scheduled(
     call: CallContext,
     order: PlaceOrderDto,
@@ -42,7 +42,7 @@ export class LaterOrders {
     };
   }
 
-  /** Throws where a deletion would take away something else than it would have at its acceptance. */
+  /** Throws where a deletion would now take away something other than at its acceptance. */
   async assertSameEffects(
     call: CallContext,
     order: PlaceOrderDto,
@@ -51,14 +51,14 @@ export class LaterOrders {
     if (order.ifEffectsChanged === 'send' || !deletes(order)) return;
     const [before, now] = [textOf(effects), textOf(await this.#effectsOf(call, order))];
     if (before === now) return;
-    // An answer that cannot be read now says nothing about the effects.
+    // The effects also differ where the platform's answer could not be read, which proves nothing. This second read throws that problem.
     await this.#effectsOf(call, order, mayEnd);
     throw new ProblemException('effects-changed', {
       detail: `effects-changed: it would have taken away ${before}, and would take away ${now} now`,
     });
   }
 
-  /** What the deletions of an order would take away now. */
+  /** Returns what the deletions of an order would take away now. */
   async #effectsOf(
     call: CallContext,
     order: PlaceOrderDto,

@@ -143,12 +143,12 @@ function toBit(flag: boolean | undefined): 0 | 1 | undefined {
   return flag === undefined ? undefined : flag ? 1 : 0;
 }
 
-/** In UTC. The interface does not show the form of a date. */
+/** Returns the date in UTC. The interface does not show the form of a date, so this form is a guess. */
 function toDate(time: string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString().slice(0, 10);
 }
 
-/** In the unit `s` a fraction of a second is cut off, because the wire has none. */
+/** Cuts off the fraction of a second in the unit `s`, because the wire has none. */
 function toLong(time: string | undefined, form: TimeForm): number | undefined {
   if (time === undefined) return undefined;
   const ms = Date.parse(time);
@@ -156,11 +156,11 @@ function toLong(time: string | undefined, form: TimeForm): number | undefined {
 }
 
 /**
- * The licence orders of a batch, in the order of the request. The response must have every item once and no other. Otherwise this
- * throws an {@link IncompleteResponse} with the items that are there once: the batch was placed, and must not be placed again. The id may be
- * missing of an async order, which reconciliation looks for, and where the platform is known to give none (reading `orderIds`): there the code of
- * the response is the outcome. An item of another customer than the request names throws a {@link ContractViolation}: the response may be
- * that to another company's order.
+ * Returns the licence orders of a batch, in the order of the request. The response must contain every item once, and no other item.
+ * Otherwise this throws an {@link IncompleteResponse} with the items that appear once: the batch was placed, and must not be placed again.
+ * An id may be missing in two cases: in an async order, where reconciliation looks for it, and where the platform is known to give no id
+ * (reading `orderIds`), where the code of the response is the outcome. An item with another customer than the request names throws a
+ * {@link ContractViolation}: the response may belong to another company's order.
  */
 export function toPlacedItems(
   data: unknown,

@@ -31,7 +31,7 @@ import { budgetUses } from './order-budget.ts';
 import { deletes, orderedItems, searchOf } from './order-content.ts';
 import { timeProblem } from './order-time.ts';
 
-/** A caller that names the present: the time of the database may be known a little late. */
+/** An order whose `notBefore` is this close waits and is placed now, because the database's time is known only approximately. */
 const MAX_HELD_MS = 100;
 const NO_PACKAGES =
   'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
@@ -39,7 +39,7 @@ const NO_PACKAGES =
 /** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
 export class LicenseOrderService {
-  // An order meets all that may refuse it, and each of them is a room of its own.
+  // Many services may refuse an order, and each belongs to a room of its own.
   // oxlint-disable-next-line max-params
   constructor(
     private readonly upstream: UpstreamClient,
@@ -54,7 +54,7 @@ export class LicenseOrderService {
     private readonly later: LaterOrders,
   ) {}
 
-  /** Returns `replayed` where the order was placed before, so that nothing was sent this time. */
+  /** Returns `replayed` where the order was placed before, and nothing was sent this time. */
   async placeOrder(
     call: CallContext,
     order: PlaceOrderDto,
@@ -67,11 +67,11 @@ export class LicenseOrderService {
     const notBefore = timeOf(order) ?? now;
     const isLater = notBefore > now;
     // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
-    // still gets its earlier result, also where its deletion names things that are gone by now.
+    // still gets its earlier result, even if its deletion names things that are gone by now.
     const ofOrder =
       this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.maintenance.refusal('orders');
     const refusal = ofOrder ?? (isLater ? undefined : this.upstream.refusal('batchOrder'));
-    // The end of an async deletion is told later by what is gone then, so the gateway looks at what is there before it sends the order.
+    // Reconciliation later recognizes the end of an async deletion by what is gone, so the gateway reads what is there before it sends the order.
     const isSeenBefore = !isLater && order.syncMode === 'async' && deletes(order);
     const known = refusal || isSeenBefore || isLater ? await this.#recordOf(order) : undefined;
     if (refusal && !known) throw refusal;
@@ -89,8 +89,8 @@ export class LicenseOrderService {
   }
 
   /**
-   * Places a scheduled order whose time has come, by the same steps as any other. `waitsAgain`: where nothing was sent, it waits on. Throws the
-   * problem of an order that is not placed.
+   * Places a scheduled order whose time has come, by the same steps as any other. With `waitsAgain`, an order that was not sent is scheduled
+   * again. Throws the problem of an order that is not placed.
    */
   async placeDue(
     call: CallContext,
@@ -110,7 +110,7 @@ export class LicenseOrderService {
     return this.records.read(orderName(channelCode, channelOrderId));
   }
 
-  /** The order as it is recorded until its time. Its budgets are taken then. */
+  /** Returns the order as it is recorded until its time. The budgets are used only at that time. */
   async #kept(
     call: CallContext,
     order: PlaceOrderDto,
@@ -124,7 +124,7 @@ export class LicenseOrderService {
     return { ...write, notBefore: write.order.notBefore, order: { ...write.order, scheduled } };
   }
 
-  /** `isMarked`: the gateway looks at what is there before it sends the order. */
+  /** With `isMarked`, the gateway reads what the deletions name before it sends the order. */
   async #prepared(
     call: CallContext,
     order: PlaceOrderDto,
@@ -139,7 +139,7 @@ export class LicenseOrderService {
     const notBefore = timeOf(order);
     const sought = searchOf(order, call.user?.alias);
     const search = isMarked ? await this.effects.marked(order, sought) : sought;
-    // The application's key is left out, because a new key does not make it another order; nor does another form of a date.
+    // The fingerprint leaves out the application's key and the platform's form of a date, because neither makes it another order.
     const plain = this.#isPlain ? bodyText : JSON.stringify(this.#bodyOf(order, {}));
     const later = notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, ifEffectsChanged])}`;
     const write: OrderWrite = {
@@ -152,7 +152,7 @@ export class LicenseOrderService {
     };
     const send = (sendOnce: SendOnce) =>
       this.#withNumbersBound(call, order, () => {
-        // A number whose order was refused before may come with another one.
+        // The number of a refused order may come again with another order, so the check runs again.
         const notTaken = this.#notTaken(order);
         if (notTaken) throw notTaken;
         return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
@@ -196,7 +196,7 @@ export class LicenseOrderService {
     return dryRun.stopBefore('batchOrder', this.#bodyOf(order));
   }
 
-  /** The order itself is counted where it begins. Nobody knows what is left of a later month. */
+  /** Checks the budgets of the order's month. The order is counted only when it begins, so the budget of a later month may be used up by then. */
   async #assertInBudget({ caller: { name, budgets } }: CallContext, order: PlaceOrderDto): Promise<void> {
     if (!budgets) return;
     const { now } = this.maintenance;
@@ -223,7 +223,7 @@ export class LicenseOrderService {
     };
   }
 
-  /** What the platform is not known to take (src/config/readings.ts); undefined where it takes the order. */
+  /** Returns the problem of what the platform is not known to accept (src/config/readings.ts); undefined where it accepts the order. */
   #notTaken({ items }: PlaceOrderDto): ProblemException | undefined {
     const errors: RequestFault[] = [];
     const most = this.readings.of('maxOrdersPerBatch') ?? items.length;

@@ -11,7 +11,7 @@ import { OrderService } from './order.service.ts';
 
 type Purchase = OrderedItem & { readonly enterpriseGlobalId: string };
 
-/** Where the record of an order does not know a licence order, the platform's note of the channel's order number tells what belongs to it. */
+/** Finds the assets of an order. Where its record lacks a licence order, the channel's order number on the asset tells what belongs to the order. */
 @Injectable()
 export class OrderAssetsService {
   constructor(

@@ -3,7 +3,7 @@ import { ProblemException, type RequestFault } from '../problem/problem.exceptio
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
 
-/** The interface does not say which number means "no limit": no number of licences is below 1, and none is the largest of its type. */
+/** The interface does not say which number means "no limit". The gateway reads a number below 1, or the largest of its type, as that. */
 const LARGEST = 2_147_483_647;
 
 interface Found {
@@ -12,8 +12,8 @@ interface Found {
 }
 
 /**
- * What the order takes of each budget of its caller: one order; the licences that it buys; the assets and products that it deletes. Throws
- * `forbidden` for a number of licences that means "no limit", where the caller's licences are limited.
+ * Returns what the order takes from each budget of its caller: one order; the licences that it buys; the assets and products that it deletes.
+ * Throws `forbidden` for a number of licences that means "no limit", where the caller's licences are limited.
  */
 export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUse[] {
   const amounts = {
@@ -64,7 +64,7 @@ function ofMerchandise({ products, children = [] }: MerchandiseDto, pointer: str
   ];
 }
 
-/** Of a product each asset that it is deleted from counts. */
+/** Counts a product once for each asset that it is deleted from. */
 function deletionsOf(item: OrderItemDto): number {
   if (item.orderType === 'new_buy') return 0;
   return item.assets.reduce((sum, asset) => {

@@ -34,7 +34,7 @@ const ACCEPTED_EARLY =
 /** Reads and settles the gateway's own records of orders, without calls to the platform. */
 @Injectable()
 export class OrderRecordsService {
-  /** A caller reads one page at a time: a large page takes some milliseconds of the processor, and a MiB. */
+  /** Each caller reads one page at a time, because a large page takes some milliseconds of the processor and a MiB of memory. */
   readonly #pages = new Map<string, LimitFunction>();
 
   constructor(
@@ -46,7 +46,7 @@ export class OrderRecordsService {
     return toOrderRecord(await this.find(path, grants));
   }
 
-  /** The orders that the caller may see, newest first. Reading ends when the caller hangs up. */
+  /** Returns the orders that the caller may see, the newest first unless `sort` says otherwise. Reading ends when the caller hangs up. */
   async listOrders(wanted: ListOrdersQuery, { caller, abandon }: CallContext): Promise<OrderPageDto> {
     const { state, channelCode, page, pageSize } = wanted;
     const { channels, enterprises } = caller.grants;
@@ -74,7 +74,7 @@ export class OrderRecordsService {
     return { items, page, pageSize, total, totalPages: Math.ceil(total / pageSize) };
   }
 
-  /** The page of one order, where the caller may see it and the other filters let it through. */
+  /** Returns a page with the one order, if the caller may see it and it matches the other filters. */
   async #listOne(
     wanted: ListOrdersQuery & { channelOrderId: string },
     grants: Grants,
@@ -207,7 +207,7 @@ function settledAlready(record: LedgerRecord, settlement: Settlement): OrderReco
   const known = record.details.order?.settlement;
   if (known && record.state === known.as && canonical(known) === canonical(settlement))
     return toOrderRecord(record);
-  // The order may be on its way, or its record has changed since it was read.
+  // A caller may retry an open order: it may be on its way, or its record has changed since it was read.
   const isOpen = unsettled.includes(record.state);
   throw new ProblemException('order-not-settleable', {
     detail: record.state === 'sending' ? 'The order is on its way.' : resultText(record),
@@ -216,7 +216,7 @@ function settledAlready(record: LedgerRecord, settlement: Settlement): OrderReco
   });
 }
 
-/** The licence orders beyond these are only counted. */
+/** Licence orders beyond this number are counted, not named. */
 const MAX_NAMED = 10;
 
 function resultText({ state, settledAt, details: { order } }: LedgerRecord): string {

@@ -1,10 +1,10 @@
 import { ProblemException } from '../problem/problem.exception.ts';
 
 const MAX_LATER_DAYS = 400;
-/** A caller that names the time of its request is a little late. */
+/** A caller that names the time of its request as `notBefore` is always a little late. */
 const MAX_PAST_MS = 60_000;
 
-/** Why an order cannot have this `notBefore`, in ms; undefined: it waits for that time, or is placed now. */
+/** Returns why an order cannot have this `notBefore` (in ms); undefined where it can. */
 export function timeProblem(notBefore: number, now: number): ProblemException | undefined {
   if (notBefore < now - MAX_PAST_MS)
     return wrongTime('must not be in the past: leave it out to place the order now');

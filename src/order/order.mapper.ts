@@ -124,8 +124,8 @@ export function toLockResults(data: unknown, notes?: ContractNotes): LockResult[
 }
 
 /**
- * One result for each requested number, in that order: `not_found` for those in `notFound`, which were not sent; `unknown` where the
- * platform leaves the number out, contradicts itself or sends an unknown status.
+ * Returns one result for each requested number, in that order. The numbers in `notFound`, which were not sent, are `not_found`. A number that the
+ * platform leaves out, contradicts itself about, or sends with an unknown status is `unknown`.
  */
 export function lockResultsOf(
   requested: readonly string[],
@@ -160,7 +160,7 @@ export function toReservedAssetNums(data: unknown, notes?: ContractNotes): Reser
   });
 }
 
-/** Throws where a write got no list: its outcome is not known then. */
+/** Throws where the response to a write has no list, because the outcome of the write is not known then. */
 function requiredList(data: unknown): unknown[] {
   if (!Array.isArray(data)) throw new ContractViolation('data', 'a list');
   return data;

@@ -80,12 +80,12 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
   }
 
-  /** All assets of an enterprise, to show them: fetched once for every operation. */
+  /** Returns all assets of an enterprise for display. All operations share one cached list. */
   allAssets(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetDto[]> {
     return this.cache.read(this.#assetList(enterpriseGlobalId), call);
   }
 
-  /** All assets of an enterprise as they are now, to decide by their numbers, their customers and whether they are locked. */
+  /** Returns all assets of an enterprise as they are now, for decisions by number, customer, licence type and lock. */
   wholeAssets(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<AssetDto>> {
     const deciding = this.readings.deciding('assetNum', 'customerId', 'licenseType', 'locked');
     const source: Source<WholeList<AssetDto>> = {
@@ -119,7 +119,7 @@ export class OrderService {
 
   async getAsset(call: CallContext, { enterpriseGlobalId, assetId }: SoughtAssetPath): Promise<AssetDto> {
     const wanted = (assets: readonly AssetDto[]) => assets.find((each) => each.assetId === assetId);
-    // An asset that is not in a list to be shown is looked for in one that came whole: only there its absence says something.
+    // A list for display may lack assets. Only a whole list proves that an asset does not exist.
     const sought = async () =>
       wanted(await this.allAssets(call, enterpriseGlobalId)) ??
       wanted(await this.wholeAssets(call, enterpriseGlobalId));
@@ -138,7 +138,7 @@ export class OrderService {
     };
   }
 
-  /** By several calls where the platform takes fewer locks at once. */
+  /** Makes several calls where the platform takes fewer locks at once. */
   async switchLocks(
     call: CallContext,
     operation: 'disableLocks' | 'enableLocks',
@@ -152,8 +152,8 @@ export class OrderService {
     const parts = Array.from({ length: Math.ceil(sent.length / most) }, (_, part) =>
       sent.slice(part * most, (part + 1) * most),
     );
-    // Where a later call fails, the status of its locks is `unknown`.
     if (call.dryRun) await this.#showLocks(call.dryRun, call, operation, enterpriseGlobalId, sent);
+    // If a later call fails, the status of its locks is `unknown`.
     const results = await this.#inTurn(parts, (part) => {
       const body: WireLockRequest = { assetNums: part, operatorIdentity };
       return this.upstream.call(operation, call, { body }, toLockResults);
@@ -161,7 +161,7 @@ export class OrderService {
     return lockResultsOf(assetNums, results, notFound);
   }
 
-  /** The locks of the enterprise that would change. */
+  /** Adds the locks of the enterprise that would change to the dry run. */
   async #showLocks(
     dryRun: DryRun,
     call: CallContext,
@@ -185,7 +185,7 @@ export class OrderService {
     }
   }
 
-  /** By several calls where the platform gives fewer numbers at once. If a later one fails, there are fewer numbers. */
+  /** Makes several calls where the platform gives fewer numbers at once. If a later call fails, the caller gets fewer numbers. */
   async reserveAssetNums(call: CallContext, { size }: ReserveAssetNumsDto): Promise<ReservedAssetNumsDto> {
     const most = this.readings.of('maxAssetNums') ?? size;
     const sizes = Array.from({ length: Math.ceil(size / most) }, (_, part) =>
@@ -200,7 +200,7 @@ export class OrderService {
     return { requested: size, items };
   }
 
-  /** One call after the other. The results up to the first failure, or to the end of the time for one call; a failure of the first call. */
+  /** Makes the calls one after the other, until one fails or the time limit of one call has passed. Throws if the first call fails. */
   async #inTurn<Part, T>(parts: readonly Part[], send: (part: Part) => Promise<readonly T[]>): Promise<T[]> {
     const until = performance.now() + this.config.deadlineMs;
     const results: T[] = [];
@@ -209,7 +209,7 @@ export class OrderService {
       try {
         results.push(...(await send(part)));
       } catch (error) {
-        // It shows every part.
+        // A dry run shows every part.
         if (error instanceof DryRunStop) continue;
         if (index === 0 || !(asProblem(error) instanceof ProblemException)) throw error;
         break;

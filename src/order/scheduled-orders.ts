@@ -5,12 +5,12 @@ import { SCHEDULE } from '../order-ledger/search-store.ts';
 import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 import { DueOrders } from './due-orders.ts';
 
-/** Orders that are due at the same second leave so many at a time, so that those of callers find room beside them. */
+/** The number of due orders that leave at a time. It is small, so that many orders due at once do not delay the orders of callers. */
 const MAX_AT_ONCE = 2;
 
 /**
- * Places orders at their time. The step that schedules an order adds its task, due at that time by the clock of the database, and one replica at a
- * time has the task.
+ * Places orders at their time. The step that schedules an order adds a task that is due at that time by the clock of the database. One replica at
+ * a time runs the task.
  */
 @Injectable()
 export class ScheduledOrders implements OnApplicationBootstrap, BeforeApplicationShutdown {
