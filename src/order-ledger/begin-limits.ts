@@ -5,7 +5,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { MAX_ORDER_BYTES, type UseRow } from '../budgets/state/use-store.ts';
 import { type Begin, MAX_SCHEDULED, MAX_WRITES } from './write-steps.ts';
 
-/** When a caller whose orders have too many bytes may try again: each day frees those of a day. */
+/** The `Retry-After` for a caller with too many bytes of orders, of which each day frees one day's bytes, or with too many scheduled orders. */
 const TOO_MUCH_S = 3_600;
 
 export interface NewRow extends Begin {
@@ -25,7 +25,7 @@ interface Found {
   readonly budgets: Rows | undefined;
 }
 
-/** Whether the writes of one transaction may begin: the maintenance, the budgets and the bounds of their callers. What one takes is not there for the next. */
+/** Decides which writes of one transaction may begin, by the maintenance, the budgets and the bounds. Each write leaves less for the next. */
 export class BeginLimits {
   readonly #bounded: Map<string, Bounded>;
   readonly #budgets: readonly UseRow[];
@@ -43,14 +43,14 @@ export class BeginLimits {
     this.#month = monthOf(now);
   }
 
-  /** Why the order is not recorded; undefined: it may be. */
+  /** Returns why the order must not be recorded; undefined where it may be. */
   refusal({ details: { caller }, budgets, notBefore, isDue, sealed }: NewRow): ProblemException | undefined {
     const bytes = sealed.length;
     const window = this.#window;
     if (window && window.from <= this.now && this.now < window.until) return stoppedProblem(window, this.now);
     const spent = budgets && exhausted(budgets, this.#usedBy(caller));
     if (spent) return exhaustedProblem(spent, this.now);
-    // It has its record already.
+    // A scheduled order has its record already.
     if (isDue) return undefined;
     if (notBefore !== undefined && this.#boundedOf(caller).scheduled >= MAX_SCHEDULED)
       return new ProblemException('too-many-requests', {
@@ -64,7 +64,7 @@ export class BeginLimits {
     });
   }
 
-  /** Returns whether the caller may have one more record. */
+  /** Counts the write as one more record of its caller. Returns false where the caller may have no more. */
   take({ details: { caller, order }, budgets = [], notBefore, sealed }: NewRow): boolean {
     const bounded = this.#boundedOf(caller);
     if (!order && bounded.writes >= MAX_WRITES) return false;

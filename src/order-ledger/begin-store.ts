@@ -21,7 +21,7 @@ const WITHIN_MS = 250;
 type BeginResult =
   | Exclude<Begun, { readonly kind: 'there' }>
   | { readonly kind: 'there'; readonly same: boolean; readonly row: WriteRow }
-  /** It was being sent, and its lease has ended: it has to be moved before anything else. */
+  /** The write was being sent, and its lease has ended: it has to be moved to `in_doubt` first. */
   | { readonly kind: 'ended' };
 
 const KNOWN = lockedRows(WRITE_FIELDS);
@@ -46,7 +46,7 @@ const INSERT = sql`
   INSERT INTO writes (platform, ${columnNames(BEGUN)})
   SELECT CAST(:platform AS text), ${columnNames(BEGUN)} FROM ${rows('begun', BEGUN)}`;
 
-/** Begins writes: looks at the maintenance, takes of the budgets, and records each, or none of it. Its owner may repeat it. */
+/** Begins writes: checks the maintenance, takes from the budgets and records the write, or does none of it. The owner may repeat the step. */
 export const beginWrites: Step<NewRow, BeginResult> = {
   name: 'begin writes',
   key: ({ name }) => name,
@@ -65,7 +65,7 @@ export const beginWrites: Step<NewRow, BeginResult> = {
       KNOWN.with(wanted(begins.map(({ name }) => name))),
       ROWS_OF_ALIASES.with(wanted(begins.flatMap(({ alias }) => alias ?? []))),
       boundedUses(callers, now),
-      // Another month may have begun at the database.
+      // By the clock of the database, it may be another month.
       ...(limited.length === 0
         ? []
         : budgetsOf([...new Set(limited)], [now - 60_000, now + 60_000].map(monthOf))),
@@ -89,7 +89,7 @@ class Beginning {
   readonly #aliases: Map<string, string>;
   readonly #limits: BeginLimits;
   readonly #month: string;
-  /** Those that begin now. */
+  /** The writes that begin now. */
   readonly #fresh: NewRow[] = [];
 
   constructor(
@@ -134,7 +134,7 @@ class Beginning {
     return { kind: begin.notBefore === undefined ? 'begun' : 'scheduled', submittedAt: this.now };
   }
 
-  /** Why a scheduled order is not begun; undefined: its time has come. */
+  /** Returns why a scheduled order may not begin; undefined where its time has come. */
   #notDue(row: WriteRow | undefined): BeginResult | undefined {
     if (!row) return { kind: 'taken' };
     if (row.state !== 'scheduled') return { kind: 'there', same: true, row };
@@ -215,7 +215,7 @@ function stateOf({ notBefore }: Begin): State {
   return notBefore === undefined ? 'sending' : 'scheduled';
 }
 
-/** In the order of every transaction, so that no two of them wait for each other. */
+/** Sorts the tasks by name, as every transaction does, so that no two transactions wait for each other. */
 function tasksOf(begins: readonly Begin[]): NewTask[] {
   return begins
     .flatMap(({ name, notBefore: dueAt }) => (dueAt === undefined ? [] : [{ name, dueAt }]))

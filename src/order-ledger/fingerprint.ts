@@ -2,9 +2,9 @@ import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto'
 import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 
 /**
- * Returns what makes the fingerprints of a payload, which compare payloads without storing them: HMAC-SHA-256 under every key, the current one
- * first, so that a payload is recognised after a rotation of keys. A plain hash would let a reader of the store guess the passwords in a
- * body, so the keys are derived from the encryption keys. Without those (no Redis) the process uses a random key.
+ * Returns the function that makes the fingerprints of a payload, so that payloads can be compared without being stored. It makes one HMAC-SHA-256
+ * under every key, the current key first, so that a payload is recognised after a rotation of keys. A plain hash would let a reader of the store
+ * guess the passwords in a body, so the keys are derived from the encryption keys. Without encryption keys the process uses a random key.
  */
 export function fingerprinter(
   encryptionKeys: readonly EncryptionKey[],
@@ -18,7 +18,7 @@ export function fingerprinter(
     keys.map(({ kid, key }) => `${kid}:${createHmac('sha256', key).update(text).digest('base64url')}`);
 }
 
-/** JSON with sorted members, and without the values that JSON cannot have. */
+/** Returns JSON with sorted members, and without the values that JSON cannot have. */
 export function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;

@@ -9,7 +9,7 @@ import { endOf, problemFor } from './write-outcome.ts';
 import { canonical } from './fingerprint.ts';
 import { WriteRecorder } from './write-recorder.ts';
 
-/** The number of upstream calls of the longest write (adding 1,000 members), one after the other. */
+/** The number of upstream calls of the longest write (adding 1,000 members), which makes them one after the other. */
 const MAX_CALLS = 5;
 
 /** A valid write that names only ids of its caller. */

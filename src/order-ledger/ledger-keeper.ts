@@ -4,10 +4,10 @@ import { Metrics } from '../observability/metrics.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { WriteRecords } from './write-rows.ts';
 
-/** A write whose lease ended becomes in doubt within a second, also without a request for it. */
+/** At this pace, a write whose lease ended becomes in doubt within a second, even if no request names it. */
 const SWEEP_MS = 500;
 
-/** Twice a second ends leases that have run out, and deletes records that are no longer kept. */
+/** Ends the leases that have run out, and deletes the records that are no longer kept. */
 @Injectable()
 export class OrderLedgerKeeper implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;

@@ -48,21 +48,21 @@ export const transitions: Readonly<Record<Mover, Partial<Record<State, readonly 
     incomplete: ['succeeded', 'not_placed'],
     accepted: ['succeeded', 'not_placed'],
   },
-  // In doubt: the database was restored, and lacks what became of the order.
+  // `in_doubt`: the database was restored, and lacks what became of the order.
   schedule: { scheduled: ['rejected', 'not_sent', 'in_doubt'] },
   caller: { scheduled: ['cancelled'] },
 };
 
-/** The end of the order is not known: its record is kept until it is. */
+/** In these states the end of the order is not known. The record is kept until it is. */
 export const unsettled: readonly State[] = ['scheduled', 'sending', 'accepted', 'incomplete', 'in_doubt'];
 
-/** Nothing is being sent, and the end of the order is not known: reconciliation looks for it. */
+/** In these states the order was sent and its end is not known. Reconciliation looks for the order. */
 export const SOUGHT: ReadonlySet<State> = new Set(['accepted', 'incomplete', 'in_doubt']);
 
-/** The platform did nothing: the name is free for any payload. */
+/** In these states the platform did nothing, so the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed', 'cancelled'];
 
-/** The platform carried out all of the write, or a part. */
+/** In these states the platform carried out all of the write, or a part of it. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 
 export interface OrderedItem {
@@ -85,11 +85,11 @@ export interface KeptResponse {
   readonly file?: string;
 }
 
-/** What is known of a write besides its state. The store has it as sealed JSON; it contains no secret of the request. */
+/** What is known of a write besides its state, stored as sealed JSON. Secrets of the request are only in `scheduled` of an order. */
 export interface Details {
   readonly caller: string;
   readonly order?: OrderDetails;
-  /** The response, under the name that stored records have for it. */
+  /** The response. Stored records call it `answer`. */
   readonly answer?: KeptResponse;
 }
 
@@ -99,7 +99,7 @@ export interface OrderDetails {
   readonly syncMode: SyncMode;
   /** Empty where the platform did nothing: see {@link keptDetails}. */
   readonly ordered: readonly OrderedItem[];
-  /** What {@link enterprisesOf} gives, where `ordered` is kept no longer. */
+  /** The result of {@link enterprisesOf}, stored where `ordered` is no longer kept. */
   readonly enterprises?: readonly string[];
   /** The placed items, as far as they are known. */
   readonly items: readonly PlacedItem[];
@@ -114,14 +114,14 @@ export interface OrderDetails {
   readonly scheduled?: ScheduledOrder;
 }
 
-/** What an order for a later day needs at its time. */
+/** What a scheduled order needs at its time. */
 export interface ScheduledOrder {
-  /** The body of the request, as it was checked. It may have passwords of products. */
+  /** The validated body of the request. It may contain passwords of products. */
   readonly order: object;
   readonly idempotencyKey?: string | undefined;
   /** The alias of the user that the order named. */
   readonly user?: string | undefined;
-  /** The scopes that the entry of the caller did not have: a JWT gave them, and of those only the entry counts. */
+  /** The scopes that came from a JWT, because the caller's entry lacked them. For these the order only needs the entry to exist at its time. */
   readonly byToken: readonly Scope[];
   /** What the deletions of the order would have taken away when it was accepted. */
   readonly effects: readonly DryRunEffect[];
@@ -145,7 +145,7 @@ export interface OrderSearch {
   readonly user?: string;
 }
 
-/** A product by any of its names, or a package by its number, on so many assets. */
+/** A product, known by any of its names, or a package, known by its number, and the number of assets that it was bought for (`count`). */
 export interface Bought {
   readonly names: readonly string[];
   /** Concurrent nodes; absent where the order does not say. */
@@ -156,18 +156,18 @@ export interface Bought {
 
 /** What a deletion takes away from these assets. */
 export interface Deletion {
-  /** Whether the gateway has seen all of it at the platform before it sent the order: only then it can see it go. */
+  /** Whether the platform showed everything that the deletion names before the order was sent. Only then its absence proves the deletion. */
   readonly seen?: boolean;
   readonly assetNums: readonly string[];
-  /** Only what came from this licence order; absent: from all. */
+  /** The licence order to delete from; absent: all licence orders. */
   readonly licenseOrderId?: string;
   /** Absent: the assets themselves. */
   readonly named?: readonly NamedInstance[];
 }
 
 /**
- * Whether reconciliation can look for the order in its state. An order in doubt, or one of which the platform did not confirm every item, is only
- * found by what it bought for the enterprises that it names: what a deletion takes away may have been gone before.
+ * Whether reconciliation can look for the order in its state. An order that is in doubt or incomplete can only be found by what it bought for the
+ * enterprises that it names: what a deletion takes away may have been gone before.
  */
 export function isSought({ state, details: { order } }: LedgerRecord): boolean {
   if (!order?.search) return false;
@@ -227,8 +227,8 @@ export function enterprisesOf({
 }
 
 /**
- * What is kept of a write in that state. Reconciliation looks for no order that is settled. Of an order that the platform refused, or never got,
- * the items are not kept: a caller could fill the database with orders that cost nothing.
+ * Returns the details that are kept of a write in that state. A settled order loses its search data, because reconciliation does not look for it. An
+ * order that was refused, not sent or cancelled loses its items, so that no caller fills the database with orders that cost nothing.
  */
 export function keptDetails(details: Details, state: State): Details {
   if (!details.order || state === 'scheduled' || state === 'sending') return details;

@@ -24,9 +24,9 @@ export const MAX_ENDED = 64;
 export const MAX_FORGOTTEN = 1_000;
 
 export interface MoveOfRow extends Omit<Move, 'details'> {
-  /** Sealed details that replace the stored ones; undefined: those stay. */
+  /** Sealed details that replace the stored ones; undefined: the stored ones stay. */
   readonly sealed?: string | undefined;
-  /** The time of the gateway: a record ends when both clocks say so. */
+  /** The time by the gateway's clock. A record is deleted when its time is over by this clock and by the database's. */
   readonly gatewayNow: number;
 }
 
@@ -76,23 +76,23 @@ function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
   };
 }
 
-/** The result that its sender knows of a write is recorded also where the database has lost other writes. */
+/** Records the result that the sender of a write knows, even where the database has lost other writes. */
 export const moveOwn = moveStep(false);
 export const moveWrites = moveStep(true);
 
-/** Why the move is not made; undefined: it is. */
+/** Returns why the move is not made; undefined where it is. */
 function verdictOf(move: MoveOfRow, row: WriteRow, now: number): MovedRow | undefined {
   const { by, to, from, owner, minAgeMs = 0, gatewayNow } = move;
   const isAllowed = (from ?? row.state) === row.state && transitions[by][row.state]?.includes(to);
   const isItsOwn = owner === undefined || owner === row.owner;
   const isOver = by !== 'lease' || row.leaseUntil <= now;
   if (!isAllowed || !isItsOwn || !isOver) return { kind: 'refused' };
-  // Without a least age no move is early: the clock may have stepped back since the write began.
+  // Without a minimum age no move is early, because the clock may have stepped back since the write began.
   const leftMs = row.submittedAt + minAgeMs - Math.min(now, gatewayNow);
   return minAgeMs > 0 && leftMs > 0 ? { kind: 'early', leftMs } : undefined;
 }
 
-/** The moves of one transaction, with all that goes with them. */
+/** Collects the moves of one transaction, with the budgets, counts, tasks and events that they change. */
 class Moving {
   readonly #updated: object[] = [];
   readonly #removed: string[] = [];
@@ -159,13 +159,13 @@ class Moving {
   }
 }
 
-/** The record of an order as an event of the feed keeps it. */
+/** Returns the record of an order that an event of the feed keeps. */
 export function recordOfEvent(name: string, state: string, record: string): KeptRecord {
   const [submittedAt, settledAt, details] = JSON.parse(record) as [number, number | null, string];
   return { name, state, submittedAt, settledAt, details };
 }
 
-/** Those whose lease has ended, the oldest first, as many as one transaction should carry. */
+/** The writes whose lease has ended, the oldest first, as many as one transaction should carry. */
 const OVERDUE = sql`
   SELECT name FROM (
     SELECT name, sum(size) OVER (ORDER BY lease_until, name ROWS UNBOUNDED PRECEDING) - size AS before FROM (
@@ -179,7 +179,7 @@ const ENDED = sql`
   WHERE platform = :platform AND state = 'sending' AND lease_until <= ${NOW} AND ${among(sql`name`, OVERDUE)}
   ORDER BY name ${SKIP_LOCKED}`;
 
-/** Moves writes whose lease has ended, and returns their names. */
+/** Moves writes whose lease has ended to `in_doubt`, and returns their names. */
 export const endLeases: Step<{ readonly gatewayNow: number }, readonly string[]> = {
   name: 'end leases',
   guarded: true,

@@ -2,7 +2,7 @@ import { among, type Columns, either, fields, FOR_UPDATE, rows, sql, type Sql } 
 
 /*
  * Statements on the rows of `writes` that a list names. PostgreSQL keeps a plan that it made while the table was small, and that plan may read all
- * rows of a platform for a list of names. A subquery for each name leaves it no other way than the whole key.
+ * rows of a platform for a list of names. A subquery for each name forces PostgreSQL to look up each row by its whole key.
  */
 
 const COLUMNS: Columns = {
@@ -11,7 +11,7 @@ const COLUMNS: Columns = {
   ...{ notBefore: 'bigint' },
   ...{ taken: 'text', countedOn: 'text', size: 'bigint' },
 };
-/** The columns of a `WriteRow`, and those without its details, which may be large. */
+/** The columns of a `WriteRow`. `FIELDS_BUT_DETAILS` leaves out the details, which may be large. */
 export const WRITE_FIELDS = fields({ ...COLUMNS, details: 'text' });
 export const FIELDS_BUT_DETAILS = fields(COLUMNS);
 
@@ -35,7 +35,7 @@ export function namedRows(columns: Sql): Sql {
   return selected(columns, sql`writes.name`, sql``);
 }
 
-/** Nobody else can change them before the transaction has ended. The names are sorted, so that no two transactions wait for each other. */
+/** Locks the rows until the transaction has ended. The names are sorted, so that no two transactions wait for each other. */
 export function lockedRows(columns: Sql): Sql {
   return selected(columns, sql`writes.name`, FOR_UPDATE);
 }
@@ -49,7 +49,7 @@ export const DELETE_NAMED = either(
   sql`DELETE FROM writes WHERE platform = :platform AND ${IN_WANTED}`,
 );
 
-/** `list` has the parameter's name `moves`, and a column `name`. */
+/** The `list` must be the parameter `moves`, and have a column `name`. */
 export function updatedRows(assignments: Sql, list: Sql): Sql {
   return either(
     sql`UPDATE writes SET ${assignments} FROM ${list} CROSS JOIN LATERAL (

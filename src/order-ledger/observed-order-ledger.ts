@@ -16,7 +16,7 @@ import type { Begin, Begun, Move, Moved } from './write-steps.ts';
 import { WriteRecords } from './write-rows.ts';
 import { WriteStore } from './write-store.ts';
 
-/** The order ledger that everything uses: it counts, logs and traces its steps, and drops what is cached when an order was carried out. */
+/** The order ledger that everything uses: it counts, logs and traces its steps, and drops cached reads when an order was carried out. */
 @Injectable()
 export class ObservedOrderLedger extends WriteStore {
   constructor(
@@ -29,7 +29,7 @@ export class ObservedOrderLedger extends WriteStore {
     super(database, records);
   }
 
-  /** An order was, or may have been, carried out: drops cached reads. Never fails. */
+  /** Drops cached reads after an order that was, or may have been, carried out. Never fails. */
   carriedOut(order?: OrderDetails): Promise<void> {
     this.generations.watched(order);
     return this.generations.written({}, order && enterprisesOf(order));
@@ -69,11 +69,11 @@ export class ObservedOrderLedger extends WriteStore {
         { event: 'order-in-doubt', write: name, state },
         'A write waits for an operator to settle it',
       );
-    // The owner tells it in its request.
+    // The owner drops the cached reads itself, during its request.
     if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.#carriedOutLate(details.order);
   }
 
-  /** The request of the order has ended. */
+  /** Drops cached reads in the background, because the request of the order has ended. */
   #carriedOutLate(order?: OrderDetails): void {
     inBackground('order carried out', () => this.carriedOut(order));
   }

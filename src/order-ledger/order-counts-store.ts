@@ -3,15 +3,15 @@ import { sha256 } from '../redis/key-names.ts';
 import { summed } from '../shared/summed.ts';
 
 /**
- * Where an order is counted and listed: in its channel, and in its group there. A group has the enterprises that the items name, so the
- * orders that a caller may see are those of some groups, without overlap.
+ * Where an order is counted and listed: in its channel, and in its group there. A group is the set of enterprises that the items of an order name.
+ * Each order is in one group, and a caller may see all orders of a group or none.
  */
 export interface Place {
   readonly channel: string;
   readonly enterpriseGroup: string;
 }
 
-/** `=` and the enterprise, or `+` and a hash of several: no enterprise has the name of a group of others. */
+/** Returns `=` and the one enterprise, or `+` and a hash of several, so that the id of an enterprise is never the name of another group. */
 export function groupOf(enterprises: readonly string[]): string {
   return enterprises.length === 1
     ? `=${enterprises[0]}`
@@ -25,14 +25,14 @@ export interface OrderCount extends Place {
 }
 
 const COUNTED: Columns = { enterpriseGroup: 'text', channel: 'text', state: 'text', amount: 'bigint' };
-/** The order of the rows is that of every transaction, so that no two of them wait for each other. */
+/** The rows are sorted in the same way in every transaction, so that no two transactions wait for each other. */
 const COUNT = sql`
   INSERT INTO order_counts (platform, enterprise_group, channel, state, orders)
   SELECT CAST(:platform AS text), ${columnNames(COUNTED)} FROM ${rows('counts', COUNTED)} WHERE true
   ORDER BY enterprise_group, channel, state
   ON CONFLICT (platform, enterprise_group, channel, state) DO UPDATE SET orders = order_counts.orders + excluded.orders`;
 
-/** Counts of all orders, of those of the channel, and of those of the group in it. */
+/** Changes three counts for each change: of all orders, of the channel's orders, and of the group's orders in the channel. */
 export function countWrites(changes: readonly OrderCount[]): Query[] {
   const all = changes.flatMap((change) => [
     { ...change, channel: '', enterpriseGroup: '' },
@@ -50,7 +50,7 @@ const GROUPS = sql`
   ORDER BY enterprise, enterprise_group
   ON CONFLICT DO NOTHING`;
 
-/** Notes the members of groups, for those who look for an enterprise. */
+/** Records which enterprises each group contains, so that the groups of an enterprise can be found. */
 export function groupWrites(groups: readonly (readonly string[])[]): Query[] {
   const known = new Map(groups.map((enterprises) => [groupOf(enterprises), enterprises]));
   const members = [...known].flatMap(([enterpriseGroup, enterprises]) =>

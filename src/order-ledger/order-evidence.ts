@@ -2,7 +2,7 @@ import type { Holding, Holdings } from '../upstream/platform-search.ts';
 import { type Instance, type InstalledProduct, isFrom, isMeantBy } from '../upstream/wire/instances.ts';
 import type { Bought, Deletion, OrderDetails } from './ledger-record.ts';
 
-/** Pure functions that decide what the platform's lists prove about an order. Only lists that came decide. */
+/** Pure functions that decide what the platform's lists prove about an order. A list that could not be read proves nothing. */
 
 /** Licence orders with the channel's number of this order, by their ids. */
 export type FoundOrders = ReadonlyMap<string, readonly Instance[]>;
@@ -20,8 +20,8 @@ function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Delet
 }
 
 /**
- * Whether nothing is there any more of what the deletion names, in lists that came whole. What cannot be read may be that; what the order itself
- * bought is not.
+ * Whether the lists came whole and contain nothing that the deletion names. An instance that cannot be read may be one of those named, so it counts
+ * as left. An instance that the order itself bought does not count.
  */
 export function isGone(deletion: Deletion, { assets, isWhole }: Holdings, order: OrderDetails): boolean {
   if (!isWhole) return false;
@@ -51,10 +51,10 @@ function isUnreadable({ licenseOrderId, product }: Instance): boolean {
   return licenseOrderId === null || names.every((name) => name === null);
 }
 
-/** How far the platform's clock may be behind ours. Too small leaves an order in doubt; too large takes an older order for it. */
+/** How far the platform's clock may be behind ours. A smaller value leaves orders in doubt; a larger one mistakes older orders for this one. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** The licence orders of the order. Those of which anything is older than the order, or has no time, do not count. */
+/** Returns the licence orders of the order, except those with an instance that is older than the order, and those of which no instance has a time. */
 export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt: number): FoundOrders {
   const placed = assets.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
   const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');
@@ -84,7 +84,7 @@ export type Evidence =
  */
 export function evidenceOf(purchases: readonly Purchase[], found: FoundOrders): Evidence {
   if (found.size === 0) return { kind: purchases.length === 0 ? 'all' : 'none', placed: new Map() };
-  // An item of which it is not known what it buys can be told from others by its number only.
+  // If it is not known what one of the items buys, only the number of licence orders can be compared.
   if (purchases.some(({ bought = [] }) => bought.length === 0)) return byNumber(purchases, found);
   const covering = (wanted: readonly Bought[]) =>
     [...found].filter(([, instances]) => covers(instances, wanted)).map(([licenseOrderId]) => licenseOrderId);
@@ -107,7 +107,7 @@ export function evidenceOf(purchases: readonly Purchase[], found: FoundOrders): 
   return { kind: 'all', placed: new Map(certain) };
 }
 
-/** Whether each purchase can have a licence order of its own. Those that want most choose first. */
+/** Whether each purchase can have a licence order of its own. The purchases with the most products choose first. */
 function haveOneEach(
   candidates: readonly { readonly orders: readonly string[]; readonly bought: readonly Bought[] }[],
 ) {
@@ -121,7 +121,7 @@ function haveOneEach(
     });
 }
 
-/** For records that do not say what was bought. */
+/** Compares only the number of licence orders, for records that do not say what was bought. */
 function byNumber(purchases: readonly Purchase[], found: FoundOrders): Evidence {
   if (found.size !== purchases.length) return { kind: found.size > purchases.length ? 'twice' : 'part' };
   const [only, ...others] = found.keys();
@@ -143,7 +143,7 @@ function covers(instances: readonly Instance[], wanted: readonly Bought[]): bool
   });
 }
 
-/** False where a field that came contradicts. A platform may leave out the number of nodes, or have a word of its own for "no limit". */
+/** Returns false where a field of the instance contradicts the purchase. A platform may leave out the nodes, or have its own number for "no limit". */
 function mayBe({ product, merchandiseNums }: Instance, { names, nodes, merchandiseNum }: Bought): boolean {
   if (merchandiseNum !== undefined) return product === null && merchandiseNums.at(-1) === merchandiseNum;
   if (product === null) return false;

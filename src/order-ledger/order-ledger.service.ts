@@ -14,13 +14,13 @@ import { ObservedOrderLedger } from './observed-order-ledger.ts';
 import { endOf, problemFor, reasonOf } from './write-outcome.ts';
 import { type NewWrite, type OwnWrite, WriteRecorder } from './write-recorder.ts';
 
-/** For this time after the store was asked, a beginning allows the send. The exchange sends within 100 ms of the same moment, or not at all. */
+/** For this time after the store was asked to begin, no second check is needed. The exchange sends within 100 ms of that moment, or not at all. */
 const FRESH_MS = 50;
 
 export interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
   readonly caller: string;
   readonly order: Omit<OrderDetails, 'items' | 'reason' | 'settlement'>;
-  /** Of a scheduled order: where nothing was sent, it waits again. */
+  /** For a scheduled order: if it was not sent, it is scheduled again. */
   readonly waitsAgain?: boolean;
 }
 
@@ -77,7 +77,7 @@ export class OrderLedger {
         throw problem;
       }
       const isRefused = state === 'not_sent' || state === 'rejected';
-      // Nobody waits for the response of a scheduled order.
+      // Nobody waits for the response of a scheduled order, so its record keeps the reason.
       const reason = write.isDue && isRefused ? reasonOf(problem) : null;
       const record = await this.#ended(begun, state, { ...placed(items, reason), answer });
       throw isRefused ? problem : problemFor(record, false, error);
@@ -85,8 +85,8 @@ export class OrderLedger {
   }
 
   /**
-   * Records the outcome and drops cached reads at the same moment. A failed order drops them too: the platform may have carried it out, or a
-   * part of it.
+   * Records the outcome and drops cached reads at the same moment. A failed order that was sent drops them too: the platform may have carried
+   * it out, or a part of it.
    */
   async #ended(own: OwnWrite, state: State, details: Details): Promise<LedgerRecord> {
     const dropped = state === 'not_sent' ? undefined : this.store.carriedOut(details.order);
@@ -94,7 +94,7 @@ export class OrderLedger {
     return record;
   }
 
-  /** Right before the first byte: this owner has the record, and its lease has not ended. Resolves with the time from which that counts. */
+  /** Checks right before the first byte that this owner still has the lease. Resolves to the time at which that was known, or to a time before it. */
   async #confirm({ name, owner, askedAt }: OwnWrite): Promise<number> {
     if (performance.now() - askedAt <= FRESH_MS) return askedAt;
     if (!(await this.store.holds(name, owner))) throw new DatabaseUnavailable('away');

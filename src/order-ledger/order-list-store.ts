@@ -7,16 +7,16 @@ import { namedRows, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import type { Listing, OrderQuery } from './write-steps.ts';
 import type { WriteRow } from './write-rows.ts';
 
-/** Beyond every time in ms. */
+/** A number that is larger than every time in ms. */
 const END_OF_TIME = 2 ** 52;
-/** To open so many records takes half a millisecond or so, and then other requests go on. */
+/** The most records that one read opens, which takes about half a millisecond. Then other requests get their turn. */
 const MAX_READ = 50;
 
 const STATES = rows('states', { state: 'text' });
 const CHANNELS = rows('channels', { channel: 'text' });
 const ENTERPRISES = rows('enterprises', { enterprise: 'text' });
 
-/** Groups of which every member is among these, and of which one is `enterprise`. */
+/** `WITHIN` finds the groups whose members are all among `enterprises`; `NAMING` finds those that contain `enterprise`. */
 const WITHIN = sql`
   SELECT enterprise_group FROM order_groups
   WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${ENTERPRISES}`)}
@@ -25,14 +25,15 @@ const NAMING = sql`
   SELECT enterprise_group FROM order_groups WHERE platform = :platform AND enterprise = :enterprise`;
 
 /**
- * Orders by state are streams, sorted by time, without overlap: of all orders, of channels, or of groups in channels. A page is what is newest in
- * all of them, so its time does not depend on how many orders there are. Their number is kept for each stream.
+ * The orders of each state form streams, which are sorted by time and do not overlap: one of all orders, one of each channel, or one of each group
+ * in a channel. A page takes the newest of all streams, so its duration does not depend on the number of orders. `order_counts` has the number of
+ * orders in each stream.
  */
 interface Statements {
   readonly total: Sql;
   readonly totalBetween: Sql;
   readonly page: Sql;
-  /** Of scheduled orders, by their time. There are few beside all others. */
+  /** A page of scheduled orders, sorted by their time. They are few compared with all orders. */
   readonly pageByTime: Sql;
 }
 
@@ -43,7 +44,7 @@ function statementsFor(streams: Sql, isIn: Sql): Statements {
   const within = sql`
     writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = streams.state AND ${isIn}
     AND writes.submitted_at >= :from AND writes.submitted_at < :until`;
-  // Both read nothing but an index, and only the part of each stream that the page may need.
+  // Both forms read only an index, and only the part of each stream that the page may need.
   const newest = sql`
     SELECT name, submitted_at FROM writes WHERE ${within} ORDER BY submitted_at DESC, name DESC LIMIT :most`;
   const found = either(
@@ -96,7 +97,7 @@ interface Found {
   readonly size: number;
 }
 
-/** One page of orders, newest first: which they are, and then their records, in reads of a bounded size. */
+/** Reads one page of orders: first their names, and then their records, in reads of a bounded size. */
 export class OrderListStore {
   constructor(private readonly database: Database) {}
 
@@ -144,7 +145,7 @@ function parametersOf(query: OrderQuery) {
   };
 }
 
-/** Nobody is granted the orders of which an item names no enterprise: '' stands for that one. */
+/** Leaves out '', which stands for an item without an enterprise: nobody is granted the orders with such an item. */
 export function enterpriseRows(granted: ReadonlySet<string> = new Set()): { enterprise: string }[] {
   return [...granted].filter((each) => each !== '').map((enterprise) => ({ enterprise }));
 }

@@ -4,7 +4,7 @@ import { type Query, sql } from '../database/sql.ts';
 export const SEARCH = 'reconciliation';
 /** The kind of the tasks that place scheduled orders, each due at the time of its order. */
 export const SCHEDULE = 'schedule';
-/** The next scan finds the others. */
+/** The most orders that one scan returns. The next scan finds the others. */
 const MAX_FOUND = 1_000;
 
 const WITHOUT_TASK = sql`
@@ -13,7 +13,7 @@ const WITHOUT_TASK = sql`
     SELECT 1 FROM tasks WHERE tasks.platform = :platform AND tasks.kind = :kind AND tasks.name = writes.name)
   ORDER BY submitted_at, name LIMIT :most`;
 
-/** The names of orders that are sought and have no task, the oldest first. */
+/** Selects the names of orders that reconciliation looks for and that have no task, the oldest first. */
 export function ordersWithoutSearch(): Query {
   return WITHOUT_TASK.with({ kind: SEARCH, most: MAX_FOUND });
 }

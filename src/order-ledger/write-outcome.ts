@@ -17,13 +17,13 @@ interface End {
   readonly state: State;
   readonly problem: ProblemException;
   readonly answer: KeptResponse;
-  /** The items that the platform carried out all the same. */
+  /** The items that the platform carried out although the write failed. */
   readonly items: readonly PlacedItem[];
 }
 
 /**
- * The end of a write that failed with this error, by the `outcome` of its problem. An error that the gateway does not understand leaves the
- * write in doubt. A refusal of the gateway's own credentials says nothing about the order, so its number stays free.
+ * Returns the end of a write that failed with this error, by the `outcome` of its problem. An error that the gateway does not understand leaves
+ * the write in doubt. A refusal of the gateway's own credentials says nothing about the order, so its number stays free.
  */
 export function endOf(error: unknown): End {
   const known = asProblem(error);
@@ -43,14 +43,14 @@ export function endOf(error: unknown): End {
   };
 }
 
-/** The platform refused something else than the request: its time, or the gateway's credentials. */
+/** With these problems the platform refused not the request itself, but its time or the gateway's credentials. */
 const NOT_OF_THE_REQUEST: ReadonlySet<string> = new Set([
   'upstream-credential-rejected',
   'session-expired',
   'upstream-unavailable',
 ]);
 
-/** The platform refused the request itself, by a code that says so: the same body would get the same refusal. */
+/** Whether the platform refused the request itself, by a code that says so. The same body would get the same refusal. */
 function isRefusal(error: unknown, problem: ProblemException): boolean {
   return (
     error instanceof UpstreamFailure && error.kind === 'refused' && !NOT_OF_THE_REQUEST.has(problem.slug)
@@ -64,8 +64,8 @@ interface EndOfDoubt {
 }
 
 /**
- * How an order in doubt ends whose platform's code has been taught since then; undefined where that leaves it in doubt. Only the answer to
- * the order itself has the code.
+ * Returns how an order in doubt ends after the profile was taught the code that the platform answered; undefined where the order stays in doubt.
+ * Only the answer to the order itself counts, not that to another call.
  */
 export function endOfDoubt(
   { details }: LedgerRecord,

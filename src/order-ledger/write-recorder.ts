@@ -22,11 +22,11 @@ import type { Begin, Begun, Move } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
-/** When a caller with too many records may repeat its request: each record ends by itself. */
+/** The `Retry-After` for a caller with too many records. Each record ends by itself. */
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
-/** The platform's response to a write must not be lost. "Not sent" and "in doubt" may be: the end of the lease says as much. */
+/** The results of the platform, which must not be lost. "Not sent" and "in doubt" may be lost, because the end of the lease says as much. */
 const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
 
 export interface NewWrite {
@@ -42,7 +42,7 @@ export interface NewWrite {
   readonly refusal?: ProblemException | undefined;
 }
 
-/** A write that this process has begun: it may send, and has to record the outcome. */
+/** A write that this process has begun. The process may send it, and has to record the outcome. */
 export interface OwnWrite {
   readonly name: string;
   readonly owner: string;
@@ -58,7 +58,7 @@ export class NotDue extends Error {
   }
 }
 
-/** Where the outcome of a write cannot be recorded, or the record says otherwise, the log and a metric tell the operator. */
+/** Begins writes and records their outcomes. If an outcome cannot be recorded, or contradicts the record, the log and a metric tell the operator. */
 @Injectable()
 export class WriteRecorder implements OnApplicationShutdown {
   readonly #fingerprintsOf: (text: string) => readonly string[];
@@ -74,8 +74,8 @@ export class WriteRecorder implements OnApplicationShutdown {
   }
 
   /**
-   * Begins the write, or returns the record that an earlier request with the same payload made, or that of an order which is scheduled now
-   * (`isNew`). Throws a problem where none of it may be.
+   * Begins the write. Instead, returns a record where an earlier request with the same payload made one, or where the order is scheduled now
+   * (`isNew`). Throws a problem where the write may not begin.
    */
   async begin(write: NewWrite): Promise<OwnWrite | { readonly record: LedgerRecord; readonly isNew?: true }> {
     const { name, idempotencyKey, details } = write;
@@ -118,7 +118,7 @@ export class WriteRecorder implements OnApplicationShutdown {
     }
   }
 
-  /** Waits for the first attempt only; others run in the background. The record is then as this process knows it, and the response is true. */
+  /** Waits for the first attempt only. If it fails, others run in the background, and the returned record is what this process knows. */
   async record({ name, owner, submittedAt }: OwnWrite, to: State, details: Details): Promise<LedgerRecord> {
     const recorded = await this.#record({ name, by: 'owner', owner, to, details });
     const settledAt = to === 'in_doubt' ? null : Date.now();
@@ -145,10 +145,10 @@ export class WriteRecorder implements OnApplicationShutdown {
     } catch (error) {
       const { name, owner, details } = begin;
       if (!mayBeRecorded) throw error;
-      // Nothing takes it back: a repeat of it, which may come at any moment, gets this record.
+      // A scheduled order is not taken back: a repeat, which may come at any moment, gets its record if there is one.
       if (begin.notBefore !== undefined)
         throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
-      // This frees its number soon, and not only at the end of the lease.
+      // This frees the number soon, and not only at the end of the lease.
       const to = begin.isDue ? 'scheduled' : 'not_sent';
       inBackground('write not sent', () =>
         this.#recordInBackground({ name, by: 'owner', owner, to, details }),

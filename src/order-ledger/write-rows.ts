@@ -5,7 +5,7 @@ import { Log } from '../observability/log.ts';
 import { type Details, type LedgerRecord, type State, states } from './ledger-record.ts';
 import type { Place } from './order-counts-store.ts';
 
-/** The columns of a record, as events keep it too. */
+/** The columns of a record that events keep too. */
 export interface KeptRecord {
   readonly name: string;
   readonly state: string;
@@ -14,7 +14,7 @@ export interface KeptRecord {
   readonly details: string;
 }
 
-/** A row of the table `writes`. Its state may be one of a later version: no move is allowed from that, and no record is made of it. */
+/** A row of the table `writes`. A later version may have written a state that this one does not know: such a row cannot be moved or opened. */
 export interface WriteRow extends KeptRecord {
   readonly state: State;
   readonly owner: string;
@@ -26,14 +26,14 @@ export interface WriteRow extends KeptRecord {
   readonly leaseUntil: number;
   /** The time of a scheduled order; null: it was placed at once. */
   readonly notBefore: number | null;
-  /** What it takes of its caller's budgets, as JSON of {@link Taken}; null: nothing, or it was given back. */
+  /** What the write takes from its caller's budgets, as JSON of {@link Taken}; null where it takes nothing, or has given it back. */
   readonly taken: string | null;
-  /** The day on which its bytes count. */
+  /** The day on which the bytes of the row count. */
   readonly countedOn: string;
   readonly size: number;
 }
 
-/** Undefined for a write that is no order. */
+/** Returns undefined for a write that is no order. */
 export function placeOf({ channel, enterpriseGroup }: WriteRow): Place | undefined {
   return channel === null || enterpriseGroup === null ? undefined : { channel, enterpriseGroup };
 }
@@ -57,7 +57,7 @@ export class WriteRecords {
     return this.texts.seal(JSON.stringify(details), name);
   }
 
-  /** Never "missing": a record that cannot be read may be of an order that was sent. */
+  /** Throws for a record that cannot be read. It must not count as missing, because its order may have been sent. */
   opened({ name, state, submittedAt, settledAt, details: sealed }: KeptRecord): LedgerRecord {
     const text = this.texts.open(sealed, name);
     if (text === undefined || !states.includes(state as State)) {

@@ -6,20 +6,20 @@ export interface Begin {
   readonly name: string;
   /** 128 random bits that identify the sender: only it may record the outcome. */
   readonly owner: string;
-  /** One of the payload for each encryption key. The store keeps the first and recognises any of them. */
+  /** The fingerprint of the payload under each encryption key. The store keeps the first and recognises any of them. */
   readonly fingerprints: readonly string[];
   /** After this time the owner must not send any more. */
   readonly leaseMs: number;
   readonly details: Details;
   /** The name of the write's `Idempotency-Key`, where it has one. */
   readonly alias?: string;
-  /** What an order takes of its caller's budgets, all or nothing; given back where it is provably not placed. */
+  /** What an order takes from its caller's budgets, all or nothing. It is given back where the order is provably not placed. */
   readonly budgets?: readonly BudgetUse[] | undefined;
-  /** The order is kept for this time, in ms, and not sent before it. */
+  /** The time, in ms, before which the order is kept and not sent. */
   readonly notBefore?: number | undefined;
-  /** It is a scheduled order whose time has come. Nobody else may begin that. */
+  /** The write is a scheduled order whose time has come. Only such a write may send a scheduled order. */
   readonly isDue?: true;
-  /** It may not begin: only the record of an earlier request with the same payload counts. */
+  /** Why the write may not begin. It can still get the record of an earlier request with the same payload. */
   readonly refusal?: ProblemException | undefined;
 }
 
@@ -35,10 +35,10 @@ export type Begun =
   | { readonly kind: 'taken' }
   /** The caller has {@link MAX_WRITES} records of writes that are no orders. */
   | { readonly kind: 'full' }
-  /** An operator has stopped orders, or a budget of the caller is used up. */
+  /** The write is refused: for example, an operator has stopped orders, or a budget of the caller is used up. */
   | { readonly kind: 'not_admitted'; readonly problem: ProblemException };
 
-/** A caller may have this number of orders for a later day. */
+/** A caller may have this number of scheduled orders. */
 export const MAX_SCHEDULED = 20_000;
 
 /** A caller may have this number of records that are no orders: 17 MB at 1.7 KB each. */
@@ -52,7 +52,7 @@ export interface Move {
   readonly to: State;
   /** The state that the record must have; absent: any from which the mover may move it. */
   readonly from?: State;
-  /** They replace the stored details; absent: those stay. */
+  /** Details that replace the stored ones; absent: the stored ones stay. */
   readonly details?: Details;
   /** While the write is younger than this, the move is refused (`early`). */
   readonly minAgeMs?: number;
@@ -67,18 +67,18 @@ export type Moved =
 export interface OrderQuery {
   readonly states?: readonly State[];
   readonly channels?: ReadonlySet<string>;
-  /** Each of its items names an enterprise, and all of them are among these. */
+  /** Every item of the order names an enterprise, and all these enterprises are in the set. */
   readonly within?: ReadonlySet<string>;
-  /** One of its items names this enterprise. */
+  /** An item of the order names this enterprise. */
   readonly enterprise?: string;
-  /** It was submitted at this time (ms) or later, and before that one. */
+  /** The order was submitted at the time `from` (ms) or later, and before `until`. */
   readonly from?: number;
   readonly until?: number;
-  /** The scheduled ones, those that are due first before the others; else the newest before the others. */
+  /** The order of the page. True: scheduled orders, the first due first. Otherwise: the newest first. */
   readonly byTime?: boolean;
 }
 
-/** One page of orders, newest first. */
+/** One page of orders. */
 export interface Listing {
   readonly records: readonly LedgerRecord[];
   readonly total: number;
@@ -90,10 +90,10 @@ interface OrderCount {
   readonly oldestMs: number;
 }
 
-/** The orders whose end is not known though nothing is being sent. */
+/** The orders that wait for their end, while nothing is being sent. */
 export interface WaitingOrders {
   readonly inDoubt: OrderCount;
   readonly accepted: OrderCount;
-  /** `overdueMs`: how long ago the time of the first of them came; 0: it has not come. */
+  /** `overdueMs` is how long the earliest scheduled order has been due; 0 where none is due. */
   readonly scheduled: { readonly count: number; readonly overdueMs: number };
 }

@@ -27,7 +27,7 @@ import { WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
 const FORGET_MS = 60_000;
-/** A database that stopped orders for one of these reasons may lack records: one that is not there proves nothing. */
+/** A database that stopped orders for one of these reasons may lack records, so a missing record proves nothing. */
 const LACKING: ReadonlySet<string> = new Set(['unready', 'identity', 'numbers']);
 
 const ONE = sql`SELECT ${WRITE_FIELDS} FROM writes WHERE platform = :platform AND name = :name`;
@@ -57,7 +57,7 @@ const forgetUses: Step<number, undefined> = {
   }),
 };
 
-/** Orders and keyed writes in the database. Each call is one atomic step on its clock. Where it rejects with {@link DatabaseUnavailable}, nothing may be sent. */
+/** Orders and keyed writes in the database, whose clock counts. Where a call rejects with {@link DatabaseUnavailable}, nothing may be sent. */
 export class WriteStore implements OnModuleInit {
   readonly #lists: OrderListStore;
   #forgottenAt = -Infinity;
@@ -69,7 +69,7 @@ export class WriteStore implements OnModuleInit {
     this.#lists = new OrderListStore(database);
   }
 
-  /** Refuses the start where nobody could show or settle an order, since its key is missing. */
+  /** Refuses the start where the key of an unsettled order is missing, because nobody could show or settle that order. */
   async onModuleInit(): Promise<void> {
     const lacked = this.database.trust.lackedKeys;
     if (lacked.length === 0) return;
@@ -102,7 +102,7 @@ export class WriteStore implements OnModuleInit {
 
   async move(move: Move): Promise<Moved> {
     let moved = await this.#moved(move);
-    // A write that begins replaces the row of its number: a move that waited for that has found none.
+    // A write that begins replaces the row of its number, so a move that waited for it may have found no row.
     if (moved.kind === 'missing') moved = await this.#moved(move);
     if (moved.kind === 'moved') return { kind: 'moved', record: this.records.opened(moved.record) };
     if (moved.kind !== 'refused') return moved;
@@ -110,7 +110,7 @@ export class WriteStore implements OnModuleInit {
     return record ? { kind: 'refused', record } : { kind: 'missing' };
   }
 
-  /** With `within`, only an order each of whose items names one of these enterprises: any other record is as one that does not exist. */
+  /** With `within`, returns only an order whose items all name enterprises in that set. Any other record is treated as missing. */
   async read(name: string, within?: ReadonlySet<string>): Promise<LedgerRecord | undefined> {
     this.#assertWhole();
     if (within && !(await this.#isWithin(name, within))) return undefined;
@@ -118,13 +118,13 @@ export class WriteStore implements OnModuleInit {
     return row && this.records.opened(row);
   }
 
-  /** Its time does not depend on the number of orders. `abandon` ends it. */
+  /** The duration does not depend on the number of orders. `abandon` ends the read. */
   async list(query: OrderQuery, offset: number, count: number, abandon?: AbortSignal): Promise<Listing> {
     this.#assertWhole();
     return this.#lists.page(query, offset, count, (row) => this.#listed(row), abandon);
   }
 
-  /** Without what a scheduled order would send: a page of them would be too large. */
+  /** Leaves out the request body of a scheduled order, because a page of them would be too large. */
   #listed(row: WriteRow): LedgerRecord | undefined {
     try {
       const record = this.records.opened(row);
@@ -137,7 +137,7 @@ export class WriteStore implements OnModuleInit {
     }
   }
 
-  /** The order as it was after that move. */
+  /** Returns the order as it was after that move. */
   recordIn({ name, state, record }: LoggedMove): LedgerRecord {
     return this.records.opened(recordOfEvent(name, state, String(record)));
   }
@@ -173,7 +173,7 @@ export class WriteStore implements OnModuleInit {
     return this.database.step(move.by === 'owner' ? moveOwn : moveWrites, input);
   }
 
-  /** Of an order of others nothing is read but the number of its enterprises: no time tells that it is there. */
+  /** Reads only the number of enterprises of an order, so that the duration does not reveal that an order of someone else exists. */
   async #isWithin(name: string, within: ReadonlySet<string>): Promise<boolean> {
     const enterprises = enterpriseRows(within);
     type Row = { granted: number; members: number | null };
