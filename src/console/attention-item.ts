@@ -1,5 +1,5 @@
 export interface Attention {
-  /** `act`: callers are refused or orders are at stake. `watch`: it may become so. */
+  /** `act`: callers are refused or orders are at stake. `watch`: that may follow. */
   readonly level: 'act' | 'watch';
   readonly title: string;
   /** The cause, as far as the gateway knows it. */
@@ -10,5 +10,5 @@ export interface Attention {
   readonly alert?: string;
 }
 
-/** What needs attention, where it does. */
+/** An item, or nothing where the check found no problem. */
 export type MaybeAttention = Attention | false | undefined;

@@ -6,15 +6,15 @@ import { type PlatformState, platformTrouble } from './platform-attention.ts';
 import { database, type ReplicaState, replicaTrouble } from './replica-attention.ts';
 import { counted, duration, named, timeOf } from './words.ts';
 
-/** What is in the stores of all replicas. */
+/** What the stores that all replicas share contain. */
 export interface StoredState {
   readonly orders: OpenOrders;
   /** The number of gaps that appeared within a day. */
   readonly newGaps: number;
-  /** The number of codes that the platform answered with and nobody knows. */
+  /** The number of codes that the platform answered with and the gateway does not know. */
   readonly unknownCodes: number;
   readonly stuckJobs: number;
-  /** Those that get nothing although their owners want it. */
+  /** The number of webhooks that get no events although their owners want them. */
   readonly troubledWebhooks: number;
   /** The number of enterprises of the estate that were not read for a day. */
   readonly unreadEnterprises: number;
@@ -41,7 +41,7 @@ export function attentionFor(
     .toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
 }
 
-/** Until then a scheduled order may be on its way. */
+/** For this long after its time, a scheduled order may be on its way. */
 const OVERDUE_MS = 5 * 60_000;
 
 function openOrders({

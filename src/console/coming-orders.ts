@@ -7,7 +7,7 @@ import { DueOrders } from '../order/due-orders.ts';
 /** One person cannot look at more. */
 const MAX_SHOWN = 100;
 
-/** The scheduled orders, what is due first before the others, and why one is late. */
+/** Lists the scheduled orders, the first due first, and says why an order is late. */
 @Injectable()
 export class ComingOrders {
   constructor(

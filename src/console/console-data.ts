@@ -26,7 +26,7 @@ const settings = {
 /** What the sections of the console show, as JSON. */
 @Injectable()
 export class ConsoleData {
-  // One for each section of the page.
+  // Each section of the page reads from a service of its own.
   // oxlint-disable-next-line max-params
   constructor(
     private readonly replica: ReplicaWatch,
@@ -57,7 +57,7 @@ export class ConsoleData {
     return sections.get(path)?.();
   }
 
-  /** What needs attention, and how much each section has. A store that cannot be read counts as empty: it needs attention itself. */
+  /** Returns what needs attention, and the size of each section. A store that cannot be read counts as empty, and needs attention itself. */
   async #state(): Promise<object> {
     const [orders, gaps, jobs, troubledWebhooks, unreadEnterprises] = await Promise.all([
       this.doubts.count(),
@@ -88,7 +88,7 @@ export class ConsoleData {
     };
   }
 
-  /** Codes that the platform's profile could teach stand apart, with the platform's words. */
+  /** Returns the unknown codes, which the platform's profile could teach, apart from the other gaps. */
   async #gaps(): Promise<object> {
     const [gaps, codes] = await Promise.all([this.gaps.list(), this.codes.list()]);
     return { items: gaps.filter(({ kind }) => kind !== 'unknown-code'), codes };

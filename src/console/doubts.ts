@@ -10,9 +10,9 @@ import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 /** One person cannot settle more in a night. */
 const MAX_SHOWN = 100;
 
-/** `accepted`: only those so long ago that an operator may settle them. */
+/** `accepted` counts only orders that were accepted so long ago that an operator may settle them. */
 export interface OpenOrders extends WaitingOrders {
-  /** Orders of which the gateway found more licence orders than were ordered. */
+  /** The number of orders of which the gateway found more licence orders than were ordered. */
   readonly placedTwice: number;
 }
 

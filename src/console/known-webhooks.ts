@@ -5,7 +5,7 @@ import type { WebhookState } from '../webhooks/store/webhook-record.ts';
 import { WebhookStore } from '../webhooks/store/webhook-store.ts';
 
 const MAX_SHOWN = 50;
-/** Of one webhook. */
+/** The most deliveries that are shown of one webhook. */
 const MAX_DELIVERIES = 20;
 const FIRST: readonly WebhookState[] = ['failing', 'off', 'ok'];
 
@@ -14,13 +14,13 @@ const FIRST: readonly WebhookState[] = ['failing', 'off', 'ok'];
 export class KnownWebhooks {
   constructor(private readonly store: WebhookStore) {}
 
-  /** Counts those that get nothing although their owners want it. Counts none where the store cannot be read. */
+  /** Counts the webhooks that get no events although their owners want them. Counts none where the store cannot be read. */
   async troubled(): Promise<number> {
     const all = await this.#all().catch(() => []);
     return all.filter(({ state, webhook }) => state === 'failing' || isSwitchedOff(webhook.offReason)).length;
   }
 
-  /** Lists failing ones first, each with its last error. `withDeliveries` names the webhook whose deliveries are wanted too. */
+  /** Lists the failing webhooks first, each with its last error. `withDeliveries` names the webhook whose deliveries are wanted too. */
   async list(withDeliveries: string | null): Promise<object> {
     const all = await this.#all();
     const inOrder = all.toSorted((one, other) => FIRST.indexOf(one.state) - FIRST.indexOf(other.state));

@@ -6,13 +6,13 @@ import { type FailuresInARow, OperationGroups } from '../upstream/resilience/ope
 import type { MaybeAttention } from './attention-item.ts';
 import { named, secondOf, timeOf } from './words.ts';
 
-/** The alert CredentialsRefused looks back as far. */
+/** The alert CredentialsRefused looks back equally far. */
 const REFUSED_MS = 600_000;
 
 /** What this process knows about the platform. */
 export interface PlatformState {
   readonly tokens: readonly TokenTrouble[];
-  /** The kinds of principals of whom the platform refuses even new tokens. */
+  /** The kinds of principals whose new tokens the platform refuses too. */
   readonly heldOff: readonly string[];
   readonly openCircuits: readonly string[];
   readonly failing: readonly FailuresInARow[];
@@ -76,7 +76,7 @@ const refusals = (troubles: readonly TokenTrouble[]) =>
 const reasons = (troubles: readonly TokenTrouble[]) =>
   named(troubles.map(({ reason, principal }) => `${principal}: ${reason}`));
 
-/** The gateway asks for a token when a call needs one. */
+/** Says when the gateway asks for a token again: it asks when a call needs one. */
 function nextTry(troubles: readonly TokenTrouble[], now: number): string {
   const times = troubles.map(({ retryAt }) => retryAt);
   if (times.includes(undefined)) return 'The credentials have changed since then: the next call tries them';
@@ -86,7 +86,7 @@ function nextTry(troubles: readonly TokenTrouble[], now: number): string {
     : 'The next call tries again, and ends this message where it gets a token';
 }
 
-/** A refused password has a row of its own. */
+/** Leaves out a principal whose credentials are refused, which has an item of its own. */
 const heldOff = ({ heldOff: kinds, tokens: troubles }: PlatformState): MaybeAttention[] =>
   kinds
     .filter((kind) => !troubles.some(({ kind: why, of }) => why === 'rejected' && of === kind))

@@ -25,7 +25,7 @@ export interface ReplicaState {
   /** The number of records of writes that cannot be read. */
   readonly unreadable: number;
   readonly refusedFiles: readonly RefusedFile[];
-  /** Those that end soon, or have ended. */
+  /** The certificates that end soon, or have ended. */
   readonly certificates: readonly { readonly name: string; readonly leftMs: number }[];
   /** The servers with which TLS failed. */
   readonly tlsRefused: readonly string[];

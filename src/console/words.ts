@@ -1,4 +1,4 @@
-/** Words in which the console tells of numbers and times. */
+/** The texts of numbers and times in the console. */
 
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
@@ -11,7 +11,7 @@ export function duration(ms: number): string {
   return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1_440)} days`;
 }
 
-/** In UTC, as every time of the console. The day is left out where it is today. */
+/** Returns the time in UTC, like every time of the console. Leaves out the date of today. */
 export function timeOf(ms: number, now: number): string {
   const [day = '', clock = ''] = new Date(ms).toISOString().split('T');
   const isToday = new Date(now).toISOString().startsWith(day);
