@@ -2,7 +2,7 @@ import { type Rows, rowsAs } from '../database/engine.ts';
 import { among, either, FOR_UPDATE, NOW, type Query, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 
-/** What one attempt has. The attempt has a random name, because a number would begin anew with a task that is added again. */
+/** A task that an attempt holds. The attempt has a random name, because a number would restart when the same task is added again. */
 export interface HeldTask {
   readonly kind: string;
   readonly name: string;
@@ -16,13 +16,13 @@ const ADD = sql`
   FROM ${rows('added', { name: 'text', dueAt: 'bigint' })} WHERE true
   ON CONFLICT (platform, kind, name) DO UPDATE SET due_at = ${EARLIER}, calls = tasks.calls + 1`;
 
-/** A task that is due at another time than now, in ms by the clock of the database; without one it is due at once. */
+/** A task to add. `dueAt` is in ms by the clock of the database; without it, the task is due at once. */
 export interface NewTask {
   readonly name: string;
   readonly dueAt?: number;
 }
 
-/** The writes of a step that makes something to do. A task that is there becomes due; one that is being worked on runs once more. */
+/** Returns the writes with which a step adds tasks. A task that exists already becomes due at once, and a task that is running runs once more. */
 export function addTasks(kind: string, names: readonly string[]): Query[] {
   return addTasksAt(
     kind,
@@ -57,7 +57,7 @@ export const add: Step<Pick<HeldTask, 'kind' | 'name'>, undefined> = {
   },
 };
 
-/** A clock in a SELECT of its own is read once, and the index of what is due can be used. */
+/** A SELECT of its own reads the clock once, so that the index of due tasks can be used. */
 const IS_DUE = sql`due_at <= (SELECT ${NOW}) AND lease_until <= (SELECT ${NOW})`;
 const DUE = sql`
   SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at <= (SELECT ${NOW}) - :forMs LIMIT 1`;
@@ -69,25 +69,25 @@ const TAKE = sql`
   UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :leaseMs
   WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, NEXT)} RETURNING name, calls`;
 
-/** One row where a task of the kind may be taken that has been due for this time: asking costs less than taking. */
+/** Returns one row if a task of the kind has been due for this time and may be taken. Asking costs less than taking. */
 export function isDue(kind: string, forMs = 0): Query {
   return DUE.with({ kind, forMs });
 }
 
 export interface Taking {
   readonly kind: string;
-  /** Of all that is taken at once. */
+  /** The attempt of all tasks that are taken at once. */
   readonly attempt: string;
   readonly count: number;
   readonly leaseMs: number;
 }
 
 export interface TakenTask extends HeldTask {
-  /** How often it was added so far. */
+  /** How often the task was added so far. */
   readonly calls: number;
 }
 
-/** Takes what has been due the longest, and what nobody holds any more. */
+/** Takes the tasks that have been due the longest, of those that nobody holds. */
 export const take: Step<Taking, readonly TakenTask[]> = {
   name: 'take tasks',
   key: ({ attempt }) => attempt,
@@ -111,7 +111,7 @@ export interface Renewal extends HeldTask {
   readonly leaseMs: number;
 }
 
-/** Resolves to whether the attempt has the task for longer: not where its lease has ended, even if nobody has taken the task since. */
+/** Extends the lease, and resolves to whether it did. A lease that has ended stays ended, even if nobody has taken the task since. */
 export const renew: Step<Renewal, boolean> = {
   name: 'renew tasks',
   key: keyOf,
@@ -132,13 +132,13 @@ const GIVE_BACK = sql`
   WHERE ${OF_ATTEMPT}`;
 
 export interface EndedTask extends TakenTask {
-  /** It is due again after this time; undefined: it is done. */
+  /** The task is due again after this time; undefined: it is done. */
   readonly inMs: number | undefined;
   /** The same for a task that was added again meanwhile; default: at once. */
   readonly againMs?: number;
 }
 
-/** Ends an attempt. Without effect where another attempt has the task. */
+/** Ends an attempt. Has no effect where another attempt has the task. */
 export const end: Step<EndedTask, undefined> = {
   name: 'end tasks',
   key: keyOf,
@@ -157,12 +157,12 @@ const HELD = sql`
   WHERE platform = :platform AND kind = :kind AND ${among(sql`name`, sql`SELECT name FROM ${rows('names', { name: 'text' })}`)}
   ORDER BY name ${FOR_UPDATE}`;
 
-/** In the look of a step that records the work on tasks: nobody takes them before the step has ended. {@link holdIn} reads what was found. */
+/** Locks the tasks in the `look` of a step that records work on them: nobody takes them before the step ends. {@link holdIn} reads the result. */
 export function heldTasks(kind: string, names: readonly string[]): Query {
   return HELD.with({ kind, names: names.map((name) => ({ name })) });
 }
 
-/** `live`: the lease of the attempt has not ended. `ended`: it has, and nobody has taken the task since. */
+/** `live`: the lease of the attempt has not ended. `ended`: the lease has ended, and nobody has taken the task since. */
 export function holdIn(found: Rows | undefined, name: string, attempt: string): 'live' | 'ended' | 'lost' {
   type Row = { readonly name: string; readonly attempt: string; readonly live: 0 | 1 };
   const row = rowsAs<Row>(found).find((each) => each.name === name);

@@ -25,19 +25,19 @@ export interface TaskWork {
   readonly run: (hold: TaskHold) => Promise<number | undefined>;
   /** The ms after which a task that was added again during its run is due; default: 0. Below 0 it comes before others that are due. */
   readonly againMs?: number;
-  /** While it is so, nothing is taken. */
+  /** While this returns true, no task is taken. */
   readonly isPaused?: () => boolean;
 }
 
 interface Run {
   readonly task: TakenTask;
   readonly over: AbortController;
-  /** By this process's own clock, so that it stops also where it cannot ask. */
+  /** The end of the lease by this process's own clock, so that the run stops even if the database cannot be asked. */
   heldUntil: number;
   readonly ended: Promise<void>;
 }
 
-/** Works on the tasks of one kind, each of which one process has at a time, until they are done. It is in place of `@nestjs/bullmq` (decision 21). */
+/** Runs the tasks of one kind until they are done. One process at a time has a task. Used in place of `@nestjs/bullmq` (decision 21). */
 export class TaskWorker {
   readonly #runs = new Map<string, Run>();
   #closed = false;
@@ -74,7 +74,7 @@ export class TaskWorker {
     while (!this.#closed) {
       this.#looking = new AbortController();
       const woken = this.database.woken(channelOf(this.work.kind), this.#looking.signal);
-      // While the database is away, it is asked again when the waiting is over.
+      // If the database is away, the loop asks it again after the wait.
       await this.#take().catch(() => undefined);
       await woken;
     }
