@@ -16,11 +16,11 @@ export interface PastAttempt {
 
 type Submission = Pick<LedgerRecord, 'name' | 'submittedAt'>;
 
-/** An operator has this time to settle the order. */
+/** How long an attempt is kept for the operator who settles the order. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Each attempt deletes this number of old ones at most. */
 const MAX_DELETED = 1_000;
-/** An order is looked for a few dozen times. */
+/** The most attempts that are read. An order has a few dozen. */
 const MAX_READ = 1_000;
 
 const INSERT = sql`
@@ -53,8 +53,8 @@ const add: Step<NewAttempt, undefined> = {
 };
 
 /**
- * What attempts to find an order found, for the operator who has to settle the order. It may be lost: no record of an order depends on it. After
- * a settlement the same number may be sent again, so the time of submission counts too.
+ * The results of the searches for orders, for the operator who has to settle them. They may be lost, because no record of an order depends on
+ * them. An order is identified by its name and its time of submission, because its number may be sent again after a settlement.
  */
 @Injectable()
 export class AttemptStore {
@@ -69,7 +69,7 @@ export class AttemptStore {
     await this.database.step(add, { name, submittedAt, at: attempt.at, sealed }).catch(() => undefined);
   }
 
-  /** The oldest first. Undefined where the database cannot be read. */
+  /** Returns the oldest attempt first. Undefined where the database cannot be read. */
   async attemptsFor({ name, submittedAt }: Submission): Promise<readonly PastAttempt[] | undefined> {
     const query = OF_ORDER.with({ name, submittedAt, most: MAX_READ });
     const found = await this.database.read<{ attempt: string }>(query).catch(() => undefined);

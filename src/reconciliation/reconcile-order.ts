@@ -31,9 +31,10 @@ const MAX_WAITS = 10;
 const NOT_NEEDED: Attempt = { result: 'not_needed' };
 
 /**
- * Searches the platform for an order in doubt, incomplete, or accepted for later. If the platform shows every purchase, and twice nothing any more
- * of what the deletions name and the gateway had seen, the order succeeded. If it shows more, an alarm tells the operator. Finding nothing
- * proves nothing: the order may appear later. Licence orders that are older than the order do not count.
+ * Searches the platform for an order that is in doubt, incomplete, or accepted for later. The order succeeded if the platform shows every purchase
+ * and, in two attempts, nothing that the deletions name and the gateway saw before it sent the order. If the platform shows more licence orders than
+ * were ordered, an alarm tells the operator. Finding nothing proves nothing, because the order may appear later. Licence orders that are older than
+ * the order do not count.
  */
 @Injectable()
 export class OrderReconciler {
@@ -46,8 +47,8 @@ export class OrderReconciler {
   ) {}
 
   /**
-   * Never fails. `write` is the name of the record. Resolves to whether the order is settled now. A wait that the platform names postpones the
-   * attempt, and is no attempt.
+   * Never fails. `write` is the name of the record. Resolves to whether the order is settled now. If the platform names a wait, this tries again
+   * after it.
    */
   async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
@@ -107,7 +108,7 @@ export class OrderReconciler {
     if (!now || !isSought(now) || now.submittedAt !== before.submittedAt) return NOT_NEEDED;
     const { caller, order: known } = now.details;
     const placed = placedItems(known?.items ?? [], places);
-    // The platform named the licence orders in its response, so others do not belong to it.
+    // The platform named the licence orders in its response, so other licence orders do not belong to this order.
     if (!placed) return { result: 'not_found', licenseOrders };
     const moved = await this.ledger.move({
       name: write,
@@ -120,7 +121,7 @@ export class OrderReconciler {
     return { result: 'settled', licenseOrders };
   }
 
-  /** Why the order is not settled by what the platform shows; undefined where it is. */
+  /** Returns why what the platform shows does not settle the order; undefined where it does. */
   async #open(
     before: LedgerRecord,
     order: OrderDetails,
@@ -144,7 +145,7 @@ export class OrderReconciler {
     return last?.result === 'gone_once' ? undefined : 'gone_once';
   }
 
-  /** The enterprises of the order with what they have; undefined where one of them is not known. */
+  /** Returns the enterprises of the order with what they have; undefined where one of them is not known. */
   async #places(
     order: OrderDetails,
     submittedAt: number,
@@ -181,7 +182,7 @@ export class OrderReconciler {
     return places;
   }
 
-  /** The customer that the order names, or the platform when it accepted the order; undefined where neither did. */
+  /** Returns the customer that the order names, or that the platform named in its response; undefined where neither named one. */
   #customerOf({ search, items }: OrderDetails, sequence: number): SoughtCustomer | undefined {
     const { customerId, channelCustomerId } = search?.customers?.[sequence] ?? {};
     const named = items.find((item) => item.sequence === sequence)?.customerId ?? undefined;
@@ -190,7 +191,7 @@ export class OrderReconciler {
   }
 }
 
-/** An enterprise of an order: what it has, and what of the order is for it. */
+/** An enterprise of an order: the assets that it has, and the part of the order that is for it. */
 interface Place {
   readonly holdings: Holdings;
   readonly found: FoundOrders;
@@ -205,8 +206,8 @@ function isReadable({ isWhole, assets }: Holdings): boolean {
 }
 
 /**
- * The licence orders of the items: as the platform named them in its response, and as they were found where it is certain which belongs to which.
- * Undefined where a purchase that the platform named is not among those that were found.
+ * Returns the licence orders of the items: those that the platform named in its response, and those that were found and certainly belong to an item.
+ * Undefined where a licence order that the platform named is not among those that were found.
  */
 function placedItems(named: readonly PlacedItem[], places: readonly Place[]): PlacedItem[] | undefined {
   const items = new Map(named.map((item) => [item.sequence, item]));

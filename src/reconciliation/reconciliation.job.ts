@@ -11,7 +11,7 @@ import { type TaskHold, TaskWorker } from '../tasks/task-worker.ts';
 import { OrderReconciler } from './reconcile-order.ts';
 import { ReconciliationSchedule } from './schedule.ts';
 
-/** When a record is read again that could not be read. */
+/** A record that could not be read is read again after this time. */
 const UNREAD_MS = 60_000;
 
 /**

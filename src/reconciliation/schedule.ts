@@ -11,7 +11,7 @@ const GROWTH = 1 + HOUR / DAY;
 /** The times of the attempts for an order whose end is not known, in ms. Tests use another instance. */
 @Injectable()
 export class ReconciliationSchedule {
-  /** Counted from the submission. An order may become visible late, and the platform may be down for hours. */
+  /** The first attempts, counted from the submission. An order may become visible late, and the platform may be down for hours. */
   readonly attempts: readonly number[] = [
     10 * SECOND,
     MINUTE,
@@ -21,17 +21,17 @@ export class ReconciliationSchedule {
   ];
   /** How often the gateway asks whether it is time for a scan. */
   readonly scan: number = 2 * SECOND;
-  /** How often it reads all orders of a kind: they may be many, and a scan rarely finds something to do. */
+  /** How often the gateway reads all orders of a kind. They may be many, and a scan rarely finds something to do. */
   readonly scanOfAll: number = 5 * MINUTE;
 
-  /** The number of the attempt that is due at this age of an order; -1: none yet. Only the last of several missed attempts is made. */
+  /** Returns the number of the attempt that is due at this age of an order; -1: none yet. Only the last of several missed attempts is made. */
   due(ageMs: number): number {
     const beyond = ageMs - this.listed;
     if (beyond < 0) return this.attempts.findLastIndex((after) => after <= ageMs);
     return this.attempts.length - 1 + Math.floor(Math.log(1 + beyond / DAY) / Math.log(GROWTH));
   }
 
-  /** When the next attempt for an order is due that was submitted at this time. Times in ms since the epoch. */
+  /** Returns when the next attempt is due for an order that was submitted at this time. Times are in ms since the epoch. */
   next(submittedAt: number, now: number): number {
     const ageMs = now - submittedAt;
     const after = this.attempts.find((each) => each > ageMs);

@@ -17,7 +17,7 @@ const PAGE = 100;
  */
 @Injectable()
 export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** The codes with which all orders in doubt were looked at, and when. */
+  /** The codes with which all orders in doubt were last compared, and the time of that. */
   #lookedWith: unknown;
   #lookedAt = -Infinity;
   #endPoll: (() => void) | undefined;
@@ -38,7 +38,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     this.#endPoll?.();
   }
 
-  /** A store that cannot be read stands in the log already, and the next tick looks again. */
+  /** Ignores a store that cannot be read: the log reports it already, and the next tick looks again. */
   async #tick(): Promise<void> {
     const { codes } = this.readings;
     const at = performance.now();
@@ -50,7 +50,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
       this.#lookedWith = codes;
       this.#lookedAt = at;
     } catch {
-      // See above.
+      // The next tick looks again.
     }
   }
 
@@ -61,7 +61,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     const end = endOfDoubt(record, (code) => this.readings.taught('order', code));
     if (!end) return;
     const attempts = await this.history.attemptsFor(record);
-    // Undefined: what was found cannot be read now.
+    // `attempts` is undefined where the store cannot be read now.
     if (!attempts || attempts.some(({ licenseOrders }) => licenseOrders.length > 0)) {
       this.log.warn(
         { event: 'order-not-settled-by-code', write: name, upstreamCode: end.code, isUnread: !attempts },
@@ -84,7 +84,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
       );
   }
 
-  /** All of them are read before one is settled: a page that ends earlier would hide the next. */
+  /** Reads all orders in doubt before one is settled, because each settled order would shift the pages that follow. */
   async #doubted(): Promise<LedgerRecord[]> {
     const query = { states: ['in_doubt'] } as const;
     const found: LedgerRecord[] = [];
