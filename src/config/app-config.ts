@@ -20,7 +20,7 @@ export class ListenConfig {
   publicPath!: string;
   managementHost!: string;
   managementPort!: number;
-  /** Of the public listener; undefined: it speaks plain HTTP. With `ca` it asks clients for certificates. */
+  /** The certificates of the public listener; undefined: it speaks plain HTTP. With `ca` it asks clients for certificates. */
   certificates!: FollowedCertificates | undefined;
   docs!: boolean;
 }
@@ -32,18 +32,18 @@ export class UpstreamConfig {
   tokenAuth!: 'basic' | 'body';
   appKey!: Secret;
   appSecret!: RotatingSecret;
-  /** The path, where the secret was given as a file. The gateway re-reads the file when it changes. */
+  /** The path of the secret's file, if it was given as a file. The gateway re-reads the file when it changes. */
   appSecretFile!: string | undefined;
   /** The scopes that the gateway asks tokens for; undefined: it sends no scope. `user` belongs to the password grant. */
   scopes!: Readonly<Record<'order' | 'member' | 'user', string | undefined>>;
   timestampUnit!: 'ms' | 's';
-  /** What `conformance` found out about the platform. The gateway re-reads the file when it changes. */
+  /** The path of the file with what `conformance` found out about the platform. The gateway re-reads the file when it changes. */
   profileFile!: string | undefined;
   profile!: PlatformProfile;
   deadlineMs!: number;
   orderDeadlineMs!: number;
   connectTimeoutMs!: number;
-  /** What the gateway shows to the platform, and which authorities it trusts there; undefined: nothing, and those of Node. */
+  /** The certificate that the gateway shows to the platform, and the authorities that it trusts there; undefined: no certificate, and those of Node. */
   certificates!: FollowedCertificates | undefined;
 }
 
@@ -66,7 +66,7 @@ export class JwtConfig {
 }
 
 export class OrderConfig {
-  /** From this age on an operator is shown an accepted order, and may settle it. In ms. */
+  /** The age in ms from which operators are shown an accepted order, and may settle it. */
   acceptedAlertMs!: number;
 }
 
@@ -80,7 +80,7 @@ export class DatabaseConfig {
   init!: 'auto' | 'manual';
   /** The name of the platform in the key of every row. */
   platform!: string;
-  /** The keys that seal what is in no column. Only a database in memory may lack them. */
+  /** The keys that seal all data that has no column of its own. Only a database in memory may lack them. */
   encryptionKeys!: readonly EncryptionKey[];
 }
 
@@ -104,7 +104,7 @@ export class ImportConfig {
   maxRows!: number;
 }
 
-/** How often the gateway reads each enterprise for its copy of what they have, in ms; undefined: it keeps none. */
+/** How often the gateway reads each enterprise for its copy of the estate, in ms; undefined: it keeps no copy. */
 export class EstateConfig {
   refreshMs!: number | undefined;
 }
@@ -153,7 +153,7 @@ export function loadConfig(environment: Environment): AppConfig {
   return assemble(values as Values, environment);
 }
 
-/** An empty variable counts as absent, since that is what `NAME=` in an environment file means, unless it is a value of its own. */
+/** An empty variable counts as absent, which is what `NAME=` in an environment file means, unless the variable may be empty. */
 function rawValue(
   name: string,
   variable: Variable,
@@ -259,7 +259,7 @@ function decoded(value: string): string {
   }
 }
 
-/** Lists: those of the application's secret and of private keys, which change where these are replaced while the process runs, and all others. */
+/** Returns lists of all secrets. Those of the application's secret and of private keys change when these are replaced; the last list never does. */
 export function secretsOf({ listen, upstream, redis, database, tracing }: AppConfig): (readonly string[])[] {
   const urls = [redis.url?.reveal() ?? []].flat();
   const lasting = [

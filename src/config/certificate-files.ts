@@ -13,7 +13,7 @@ export interface Certificates {
 }
 type Part = keyof Certificates;
 
-/** RFC 7468 2. */
+/** A block of PEM (RFC 7468, section 2). */
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g;
 
 /** The variables that name the files. */
@@ -25,7 +25,7 @@ export interface CertificateFile {
 }
 export type CertificateFiles = { readonly [P in Part]?: CertificateFile };
 
-/** Reads each file as what it should be, and fails where it is something else. */
+/** The function that reads each file. It throws where the file has other content. */
 const READERS: Readonly<Record<Part, (pem: string) => unknown>> = {
   ca: certificatesIn,
   cert: certificatesIn,
@@ -78,7 +78,7 @@ function fits(cert: string, key: string): boolean {
   return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
 }
 
-/** Whether connections can be made with them. OpenSSL refuses keys that are too short, for example. */
+/** Whether connections can be made with these certificates. OpenSSL refuses keys that are too short, for example. */
 function isUsable(certificates: Certificates): boolean {
   try {
     secureContextOf(certificates);

@@ -18,7 +18,7 @@ export function authoritiesOfDatabase(values: Values, faults: string[]): string 
   return readCertificates(files, { ca: variable, cert: variable, key: variable }, faults).ca;
 }
 
-/** Adds to `faults` a unit of times that contradicts the file. */
+/** Reads PLATFORM_PROFILE_FILE. Adds to `faults` a unit of times that contradicts the file. */
 export function platformProfile(values: Values, faults: string[]): KnownPlatform {
   const { PLATFORM_PROFILE_FILE: path, UPSTREAM_TIMESTAMP_UNIT: unit } = values;
   if (path === undefined) return NOTHING_KNOWN;
@@ -31,12 +31,12 @@ export function platformProfile(values: Values, faults: string[]): KnownPlatform
       );
     return known;
   } catch {
-    // The part that follows the file says what is wrong with it, and ends the start.
+    // The code that follows the file reports what is wrong with it, and ends the start.
     return NOTHING_KNOWN;
   }
 }
 
-/** Faults of variables that are right by themselves. */
+/** Returns the faults of variables that are valid alone and wrong together. */
 export function contradictions(
   values: Values,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,6 +1,6 @@
 import { Secret } from './secret.ts';
 
-/** Where what must not be lost is kept, from `DATABASE_URL`. */
+/** The database for everything that must not be lost, from `DATABASE_URL`. */
 export type DatabaseAddress =
   | { readonly kind: 'memory' }
   | { readonly kind: 'file'; readonly path: string }
@@ -8,12 +8,12 @@ export type DatabaseAddress =
 
 export interface PostgresAddress {
   readonly kind: 'postgres';
-  /** The gateway uses the one that takes writes. */
+  /** The gateway uses the host that accepts writes. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   readonly user: string;
   readonly password: Secret | undefined;
   readonly database: string;
-  /** With TLS the certificate is always checked, and the name in it. `require` means that to check it an authority must be given. */
+  /** With TLS, the gateway always checks the certificate and the name in it. With `require`, an authority must be given for that. */
   readonly sslMode: 'disable' | 'require' | 'verify-full';
 }
 

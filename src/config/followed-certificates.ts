@@ -22,7 +22,7 @@ export class FollowedCertificates {
     this.keys = first.key ? [first.key] : [];
   }
 
-  /** Another object after each change. */
+  /** The certificates in use: a new object after each change. */
   get current(): Certificates {
     return this.#current;
   }
@@ -52,7 +52,7 @@ export class FollowedCertificates {
       reports.taken(this.variables.cert, fields, 'Certificates re-read');
     };
     take(this.#current);
-    // They may have changed since the start.
+    // The files may have changed since the start.
     return followFiles(paths, again, again);
   }
 }

@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
 
-/** A place of `WEBHOOK_HOSTS`, at one port or at any: hosts by name, or addresses by range. */
+/** An entry of `WEBHOOK_HOSTS`: hosts by name, or addresses by range, with one port or any. */
 export interface ListedHost {
-  /** A host name in lower case; with a dot in front the end of names. */
+  /** A host name in lower case; with a dot in front, the end of host names. */
   readonly name?: string;
   readonly range?: { readonly address: string; readonly prefix: number; readonly family: 'ipv4' | 'ipv6' };
   readonly port: number | undefined;
 }
 
 const NAME = /^\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
-/** In brackets where an IPv6 address has a port after it. */
+/** The parts of an entry. An IPv6 address is in brackets where a port follows. */
 const PARTS = /^(?:\[([^\]]+)\]|([^:]+)|([0-9a-f:.]+(?:\/\d+)?))(?::(\d{1,5}))?$/;
 
-/** Reads the list. Undefined where an entry is none. */
+/** Reads the list. Returns undefined where an entry is invalid. */
 export function parseListedHosts(text: string): readonly ListedHost[] | undefined {
   const hosts = text.split(',').map((entry) => listedHost(entry.trim().toLowerCase()));
   return hosts.every((host) => host !== undefined) ? hosts : undefined;
@@ -34,7 +34,7 @@ function listedHost(entry: string): ListedHost | undefined {
   return { range: { address, prefix: Number(length ?? bits), family }, port };
 }
 
-/** A name whose last part is a number is an address in a form that URLs turn into another. */
+/** Refuses a name whose last part is a number, because URLs read it as an address. */
 function isName(text: string): boolean {
   return text.length <= 253 && NAME.test(text) && !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(text);
 }

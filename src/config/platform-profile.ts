@@ -9,7 +9,7 @@ import {
 } from './taught-codes.ts';
 import { readSettingsFile } from './settings-file.ts';
 
-/** The answers that are known; the others stay open. */
+/** The readings that are known; the others stay open. */
 export type KnownReadings = Partial<Readings>;
 
 /** The content of a profile: the readings and codes of one platform that are known. */
@@ -24,23 +24,23 @@ export const NOTHING_KNOWN: KnownPlatform = { readings: {}, codes: {} };
 export class PlatformProfile {
   constructor(private known = NOTHING_KNOWN) {}
 
-  /** Undefined while it is not known. */
+  /** Returns the value of a reading; undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
     return this.known.readings[name];
   }
 
-  /** The codes that the profile teaches. Each reading of the file makes a new object. */
+  /** The codes that the profile teaches: a new object each time the file was read. */
   get codes(): TaughtCodes {
     return this.known.codes;
   }
 
-  /** The meaning of a code that the interface does not have; undefined where the profile does not teach it. */
+  /** Returns the meaning of a code that the interface does not have; undefined where the profile does not teach it. */
   taught(module: CodeModule, code: string): CodeWord | undefined {
     const codes = this.codes[module] ?? {};
     return Object.hasOwn(codes, code) ? codes[code] : undefined;
   }
 
-  /** A copy with these readings in place of its own. */
+  /** Returns a copy in which these readings replace the profile's own. */
   with(readings: KnownReadings): KnownPlatform {
     return { ...this.known, readings: { ...this.known.readings, ...readings } };
   }

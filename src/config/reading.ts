@@ -10,6 +10,6 @@ export interface Reading {
   readonly values: readonly string[] | WholeNumbers;
   /** What the gateway does, under each value and while it does not know. */
   readonly gateway: string;
-  /** How `conformance` asks. `write` and `order` need the option of that name; `never`: no question is without harm. */
+  /** How `conformance` asks. `write` and `order` need the option of that name; `never`: every way to ask could do harm. */
   readonly asked: 'reads' | 'write' | 'order' | 'never';
 }

@@ -1,8 +1,7 @@
 /**
- * What the interface of the platform leaves open, as data: one row for each question. A platform has one of the values; the first one is
- * what the sandbox does unless it is told otherwise. The gateway, the sandbox (`PUT /__sandbox/profile`), `npm run conformance` and the
- * tables of the documentation are made from these rows. The files of the rows import no package, because the sandbox uses them
- * without any.
+ * What the interface of the platform leaves open, as data: one row for each question. A platform behaves by one of the values; the first value
+ * is what the sandbox does unless it is told otherwise. The gateway, the sandbox (`PUT /__sandbox/profile`), `npm run conformance` and the
+ * tables of the documentation use these rows. The files of the rows import no package, because the sandbox uses them without any.
  */
 import type { Reading } from './reading.ts';
 import { tokenReadings } from './token-readings.ts';
@@ -276,7 +275,7 @@ export const plainReadings = Object.fromEntries(
   }),
 ) as unknown as Readings;
 
-/** Why a value is none of the values of a reading; undefined where it is one. The text follows the name of the reading. */
+/** Returns why a reading cannot have this value; undefined where it can. The text follows the name of the reading. */
 export function faultOfReading(name: ReadingName, value: unknown): string | undefined {
   const { values }: Reading = readings[name];
   if (!('usual' in values))

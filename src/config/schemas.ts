@@ -10,7 +10,7 @@ import { Secret, SECRET_TEXT } from './secret.ts';
 export const text = z.string();
 export const port = (fallback: number) => integer(0, 65_535).default(fallback);
 export const milliseconds = (fallback: number) => integer(1, 600_000).default(fallback);
-/** Line breaks and blanks around a value come from a file or a shell. */
+/** Drops the line breaks and blanks around a value, which come from a file or a shell. */
 export const word = text.trim().min(1, { error: 'must not be blank' });
 export const secret = word
   .regex(SECRET_TEXT, { error: 'must not contain control characters; a file must be UTF-8' })
@@ -84,7 +84,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 
 const MIN_REFRESH_MS = 10 * 60_000;
 const MAX_REFRESH_MS = 7 * 86_400_000;
 
-/** In ms, or off. */
+/** A time in ms, or `off`. */
 export const refreshTime = text.transform((value, context): number | 'off' => {
   if (value === 'off') return value;
   const [, count, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(value) ?? [];

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { MASK } from '../shared/secret-fields.ts';
 
-/** Other text is a file of another encoding, or has a line break within. */
+/** Text that does not match has a line break within, or comes from a file of another encoding. */
 export const SECRET_TEXT = /^[^\p{Cc}\u{fffd}]+$/u;
 
 /**
@@ -34,7 +34,7 @@ export class Secret {
 
 /** A secret that may be replaced while the process runs. */
 export class RotatingSecret extends Secret {
-  /** One or two. */
+  /** The current value, and perhaps the previous one. */
   readonly #candidates: string[];
 
   constructor(value: string) {
@@ -47,8 +47,8 @@ export class RotatingSecret extends Secret {
   }
 
   /**
-   * The current value, then the previous one until {@link settled}: an operator cannot change a secret in two places at once. It is one
-   * list, which changes with the secret.
+   * The current value, then the previous one until {@link settled}: an operator cannot change a secret in two places at once. It is always
+   * the same array, whose content changes with the secret.
    */
   get candidates(): readonly string[] {
     return this.#candidates;
@@ -59,7 +59,7 @@ export class RotatingSecret extends Secret {
     if (value !== current) this.#candidates.splice(0, 2, value, current);
   }
 
-  /** The current value works, so the previous one is forgotten. */
+  /** Forgets the previous value, because the current one works. */
   settled(): void {
     this.#candidates.length = 1;
   }

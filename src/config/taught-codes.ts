@@ -8,7 +8,7 @@ export type CodeModule = (typeof codeModules)[number];
 /** The meaning of each code, by the module that answers with it. */
 export type TaughtCodes = Readonly<Partial<Record<CodeModule, Readonly<Record<string, CodeWord>>>>>;
 
-/** The codes of the interface. Their meaning is its own, and no profile changes it. */
+/** The codes of the interface. Their meaning is fixed, and no profile changes it. */
 export const interfaceCodes = [
   ...['0', '500', '10003', '10004', '13004', '30002', '30003', '33003', '33006', '33007', '33008', '33009'],
   ...['33018', '40000', '40001', '40006', '40008', '40009', '40021', '40022', '50003', '60000', '60002'],
@@ -16,7 +16,7 @@ export const interfaceCodes = [
   '80001',
 ] as const;
 
-/** Why a code cannot be taught with this word; undefined where it can. The text follows the place of the code. */
+/** Returns why a code cannot be taught with this word; undefined where it can. The text follows the place of the code. */
 export function faultOfCode(module: CodeModule, code: string, word: unknown): string | undefined {
   if (!/^[\x21-\x7e]{1,32}$/.test(code))
     return 'must have a name of 1 to 32 printable characters without blanks';

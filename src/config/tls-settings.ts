@@ -9,7 +9,7 @@ const UPSTREAM = {
   key: 'UPSTREAM_TLS_KEY_FILE',
 } as const;
 
-/** The certificates of the public listener, undefined where it is without TLS. Adds to `faults` what is wrong with the settings. */
+/** Returns the certificates of the public listener; undefined: it has no TLS. Adds to `faults` what is wrong with the settings. */
 export function listenerCertificates(values: Values, faults: string[]): FollowedCertificates | undefined {
   const { TLS_CERT_FILE: cert, TLS_CLIENT_CA_FILE: ca, HOST: host } = values;
   if (ca !== undefined && cert === undefined) faults.push('TLS_CLIENT_CA_FILE must go with TLS_CERT_FILE');
@@ -19,7 +19,7 @@ export function listenerCertificates(values: Values, faults: string[]): Followed
   return followed(values, LISTENER, faults);
 }
 
-/** The certificates for connections to the platform, undefined where these are nothing special. */
+/** Returns the certificates for connections to the platform; undefined where no file is set. */
 export function upstreamCertificates(values: Values, faults: string[]): FollowedCertificates | undefined {
   const { UPSTREAM_BASE_URL: api, UPSTREAM_TOKEN_URL: tokens } = values;
   const given = Object.values(certificateFiles(values, UPSTREAM)).map(({ variable }) => variable);

@@ -23,7 +23,7 @@ import {
  * start-up errors are made from it, in the order in which an operator needs them.
  */
 
-/** None of the gateway's own paths may begin like it, since the gateway takes it off. */
+/** The public path must not begin like one of the gateway's own paths, because the gateway removes it from the paths of requests. */
 const PUBLIC_PATH = /^(?!\/(?:v1|docs|estate|problems|health)(?:\/|$))(?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+$/;
 
 export interface Variable {
@@ -33,9 +33,9 @@ export interface Variable {
   readonly example?: string;
   /** May also be given as `<NAME>_FILE`, a path. */
   readonly secret?: true;
-  /** Its file is read again when it changes. All others are read at the start. */
+  /** The file of this variable is read again when it changes. All other files are read at the start only. */
   readonly reread?: true;
-  /** Empty is a value of its own, and not the same as absent. */
+  /** An empty value has a meaning of its own, and is not the same as absent. */
   readonly mayBeEmpty?: true;
 }
 

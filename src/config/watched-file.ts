@@ -16,11 +16,11 @@ interface SettingsFile<T> {
 
 export type FileFields = Readonly<Record<string, string | number>>;
 
-/** Hears what becomes of files that are followed. `file` is the variable that names the file. */
+/** Is told what the gateway did with each change of a followed file. `file` is the variable that names the file. */
 export interface FileReports {
   taken(file: string, fields: FileFields, message: string): void;
   unchanged(file: string): void;
-  /** `reason` has no value of the file. */
+  /** `reason` contains no value from the file. */
   refused(file: string, fields: FileFields & { readonly reason: string }, message: string): void;
 }
 
