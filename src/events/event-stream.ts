@@ -7,10 +7,10 @@ import { EventsService } from './events.service.ts';
 
 const LOOK_MS = 250;
 const COMMENT_MS = 15_000;
-/** A slow reader holds so many events in the process at most. */
+/** The most events that the process holds for one slow reader. */
 const PAGE = 100;
 
-/** Gives events as server-sent events. */
+/** Sends events as server-sent events. */
 @Injectable()
 export class EventStream {
   #askedAt = -Infinity;
@@ -22,8 +22,8 @@ export class EventStream {
   ) {}
 
   /**
-   * The events after `after`. `grantsNow`: those of the caller at this moment; without any the stream ends. It also ends where events were
-   * dropped that the reader has not had: when it connects again it is told so.
+   * Yields the events after the cursor `after`. `grantsNow` resolves to the rights of the caller at this moment; without any, the stream ends. The
+   * stream also ends where events were dropped that the reader has not had. The reader is told so when it connects again.
    */
   async *after(
     after: string,
@@ -31,7 +31,7 @@ export class EventStream {
     grantsNow: () => Promise<Grants | undefined>,
   ): AsyncGenerator<string> {
     let next = after;
-    // At once, so that a reader that loses its stream before the first event misses none.
+    // The cursor is sent at once, so that a reader that loses its stream before the first event misses none.
     yield placeOf(next);
     const look = async (): Promise<Look> => {
       const grants = await grantsNow();
@@ -48,7 +48,7 @@ export class EventStream {
     yield* this.watchers.follow(look, { pauseMs: LOOK_MS, quietMs: COMMENT_MS, comment });
   }
 
-  /** One question for all streams of the process. While the store is away there is no newest event, and readers keep what they have. */
+  /** Asks the store once for all streams of the process. While the store is away there is no newest event, and readers keep what they have. */
   #ask(): Promise<string | undefined> {
     if (performance.now() - this.#askedAt < LOOK_MS / 2) return this.#newest;
     this.#askedAt = performance.now();
@@ -64,7 +64,7 @@ export class EventStream {
   }
 }
 
-/** An id without data is no event, and the place from which the reader goes on. */
+/** An id without data is no event: it tells the reader the cursor from which to go on. */
 function placeOf(cursor: string): string {
   return `id: ${cursor}\n\n`;
 }

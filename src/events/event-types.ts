@@ -21,7 +21,7 @@ export function eventTypeOf(of: LoggedMove['of'], state: string): EventType {
   return `${of === 'order' ? 'license-order' : of}.${state.replaceAll('_', '-')}` as EventType;
 }
 
-/** The moves that are events of these types. */
+/** Returns the moves that are events of these types. */
 export function movesOf(types: readonly EventType[]): readonly WantedMove[] {
   return types.map((type) => {
     const [of, state = ''] = type.split('.');

@@ -76,7 +76,7 @@ export class EventsController {
         errors: [{ parameter: 'Last-Event-ID', detail: 'must be the id of an event' }],
       });
     const after = last ?? query.after;
-    // Now, while the response can still be a problem.
+    // This is checked now, while the response can still be a problem.
     if (after !== undefined) await this.events.assertKept(after);
     const from = after ?? (await this.events.newest());
     const events = this.stream.after(from, query, () => this.callers.grantsNow(raw, SCOPE));

@@ -9,7 +9,7 @@ import { EventStream } from './event-stream.ts';
 import { EventsController } from './events.controller.ts';
 import { EventsService } from './events.service.ts';
 
-/** What became of orders and jobs, as one feed. */
+/** What became of orders, jobs and the estate, as one feed. */
 @Module({
   imports: [CallerModule, EstateModule, JobsModule, OperationModule, OrderLedgerModule],
   controllers: [EventsController],

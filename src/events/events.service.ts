@@ -26,13 +26,13 @@ const TRIM_MS = 60_000;
 const MAX_LOOKED_AT = 2_000;
 /** The most moves of one read. */
 const AT_ONCE = 200;
-/** For so long streams and webhooks share what was read: shorter than the time between two looks. */
+/** How long streams and webhooks share what was read. It is shorter than the time between two reads of one stream. */
 const SHARED_MS = 100;
 const MAX_SHARED = 20;
 
 /**
- * Who reads, and whether only events of some enterprises and types are of interest. What happened before a change of the reader's rights is seen
- * with those of then and those of now.
+ * The rights of a reader, and the enterprises and types of the events that it wants; absent: all. The reader sees an event from before a change
+ * of its rights only where both its former and its present rights allow it.
  */
 interface Reader extends Standing {
   readonly enterprises?: readonly string[] | undefined;
@@ -49,7 +49,7 @@ export interface SeenMove extends Pick<LoggedMove, 'id' | 'name'> {
 export class EventsService implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
   readonly #shared = new LRUCache<string, Promise<Moves>>({ max: MAX_SHARED, ttl: SHARED_MS });
-  /** Of what is shared, so that each is opened once. */
+  /** The opened records of the moves that are shared, so that each record is opened once. */
   readonly #records = new WeakMap<LoggedMove, LedgerRecord | JobRecord | EstateRowDto>();
 
   constructor(
@@ -61,7 +61,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    // It fails while the database is away: the log has said so, and the next run tries again.
+    // `trim` fails while the database is away. The log has said so, and the next run tries again.
     this.#endPoll = poll('events', TRIM_MS, () => this.moves.trim().catch(() => undefined), true);
   }
 
@@ -69,7 +69,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     this.#endPoll?.();
   }
 
-  /** The cursor of the newest event, whoever may see it. */
+  /** Returns the cursor of the newest event, whoever may see it. */
   newest(): Promise<string> {
     return this.moves.newest();
   }
@@ -79,7 +79,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     await this.#read(after, 1);
   }
 
-  /** `newest`: a move that has been seen. Readers who know of the same one share what was read up to it. */
+  /** `newest` is a move that is known to be there. Readers that name the same one share what was read. */
   async page(
     { after, type, enterpriseGlobalId, limit }: ListEventsQuery,
     grants: Grants,
@@ -105,8 +105,8 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * The next moves of these types after this one, or after the last that was dropped, each with its event where the reader may see one; and
-   * the cursor to go on from. What was read is shared for a moment, so the newest may be missing.
+   * Returns the next moves of these types after the cursor `after`, or after the last move that was dropped, each with its event where the reader
+   * may see it; and the cursor to go on from. Reads are shared for a moment, so the newest moves may be missing.
    */
   async after(
     after: string,
@@ -127,7 +127,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     return { moves, next: last ?? from };
   }
 
-  /** Readers that are at the same place ask for the same moves at nearly the same time. */
+  /** Shares a read for a moment, because readers at the same cursor ask for the same moves at nearly the same time. */
   #share(after = '', count: number, wanted: readonly WantedMove[] = [], newest = ''): Promise<Moves> {
     const key = [after, count, newest, ...wanted].join(' ');
     const known = this.#shared.get(key) ?? this.moves.read(after === '' ? undefined : after, count, wanted);
@@ -135,7 +135,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     return known;
   }
 
-  /** One event that has been shown before; undefined where it is not kept any more, or where the reader may not see it. */
+  /** Returns one event that was shown before; undefined where it is not kept any more, or where the reader may not see it. */
   async one(id: string, reader: Reader): Promise<EventDto | undefined> {
     const move = await this.moves.one(id);
     return move && this.#seen(move, reader);
@@ -157,7 +157,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** The event, or undefined where the caller may not see it, or where it is of none of these enterprises. */
+  /** Returns the event; undefined where the reader may not see it, or where it belongs to none of the wanted enterprises. */
   #seen(move: LoggedMove, { grants, former, enterprises: of }: Reader): EventDto | undefined {
     if (former && move.at < former.until && !(former.grants && this.#seen(move, { grants: former.grants })))
       return undefined;
@@ -166,7 +166,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
       return move.of === 'order' ? this.#ofOrder(move, grants, of) : this.#ofJob(move, grants, of);
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
-      // Sealed under a key that this gateway does not have: the operator knows it from the record itself.
+      // The record is damaged, or sealed under a key that this gateway does not have. Another log line tells the operator about the record.
       this.log.warn({ event: 'event-unreadable', id: move.id }, 'An event cannot be opened, and is left out');
       return undefined;
     }

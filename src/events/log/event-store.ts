@@ -16,7 +16,7 @@ import {
 export const MAX_READ_BYTES = 1024 * 1024;
 /** The most events that one transaction deletes. */
 const MAX_DROPPED = 1_000;
-/** An event for the step that moves a record. */
+/** An event that the step which moves a record adds. */
 export interface NewEvent {
   readonly kind: LoggedMove['of'];
   readonly name: string;
@@ -105,9 +105,9 @@ const trim: Step<undefined, number> = {
 };
 
 /**
- * Every move of an order, and the end of every job, in the order in which they were made. The step that moves the record writes it, so there
- * is no move without its event and no event without its move. Events that are older than {@link MOVES_KEPT_MS}, or more than
- * {@link MAX_MOVES}, are dropped, the oldest first.
+ * The events of all moves of orders, ends of jobs and changes of the estate, in the order in which they were made. The step that makes a move
+ * writes its event, so neither exists without the other. Events that are older than {@link MOVES_KEPT_MS}, or more than {@link MAX_MOVES}, are
+ * dropped, the oldest first.
  */
 @Injectable()
 export class EventStore {

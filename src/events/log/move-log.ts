@@ -4,11 +4,11 @@ export interface LoggedMove {
   readonly id: string;
   /** In ms since the epoch, by the clock of the store. */
   readonly at: number;
-  /** What the record is of. */
+  /** The kind of thing that the record describes. */
   readonly of: 'order' | 'job' | 'estate';
   /** The record's name in its own store, which opens it. */
   readonly name: string;
-  /** The state that it moved to. */
+  /** The state that the record moved to. */
   readonly state: string;
   /** The record after the move, as its own store keeps it. */
   readonly record: unknown;
@@ -19,11 +19,11 @@ export type WantedMove = `${LoggedMove['of']}:${string}`;
 
 /** What was found in one part of the log. */
 export interface Moves {
-  /** Those that the reader wants, oldest first. */
+  /** The moves that the reader wants, oldest first. */
   readonly found: readonly LoggedMove[];
-  /** The last one that was looked at, wanted or not; undefined where there was none. */
+  /** The cursor of the last move that was read, wanted or not; undefined where there was none. */
   readonly last: string | undefined;
-  /** None were left after it. */
+  /** Whether no move is left after `last`. */
   readonly isEnd: boolean;
 }
 
@@ -32,7 +32,7 @@ export const MAX_MOVES = 1_000_000;
 /** The place of a move in the feed: its number, so that a later one has a greater cursor, compared as text. */
 export const CURSOR = /^\d{15}$/;
 
-/** Moves that the reader has not had were dropped. Those after `oldest` are there. */
+/** Moves that the reader has not had were dropped. The moves after `oldest` are there. */
 export class MovesDropped extends Error {
   override readonly name = 'MovesDropped';
 
