@@ -1,18 +1,18 @@
 import { type EstateRow, type HeldAsset, estateRows } from './estate-row.ts';
 
-/** What the platform changed between two readings, unless a write through the gateway did. */
+/** A change of a row between two readings. It becomes an event, unless a write through the gateway made it. */
 export interface EstateChange {
   readonly what: 'added' | 'removed' | 'changed';
   readonly row: EstateRow;
-  /** The ids that such a write has named. */
+  /** The ids by which a write that made this change may have named the row. */
   readonly ids: readonly string[];
-  /** When it was last seen as it was, in ms since the epoch. */
+  /** When the row was last seen unchanged, in ms since the epoch. */
   readonly since: number;
 }
 
 /**
- * What an event tells of an asset: `before` is what the copy had, and `after` what it has from now on; undefined: nothing. Where the products
- * were never read, the rows are not known, so they are told when they are. `since`: when the enterprise was read before.
+ * Returns the changes of an asset that events tell. `before` is what the copy had, and `after` is what the copy has from now on; undefined:
+ * nothing. The rows of a new asset are told when its products have been read. `since` is the time of the enterprise's previous reading.
  */
 export function changesOf(
   enterprise: string,
@@ -33,7 +33,7 @@ export function changesOf(
   if (!before.read && after.read) return [];
   const changed = [...now].flatMap(([key, row]) => {
     const was = old.get(key);
-    // An asset without products has a row of its own, which is no product.
+    // The row of an asset without products is no product.
     if (!was) return key === '' ? [] : [told('added', row)];
     return isSame(was, row) ? [] : [told('changed', row, was)];
   });
@@ -46,7 +46,7 @@ function knownRows(enterprise: string, held: HeldAsset | undefined): ReadonlyMap
   return new Map(estateRows(enterprise, held).map((row) => [row.rowKey, row]));
 }
 
-/** Who has an asset is not shown to every user, and when it is in use is no change. */
+/** Compares rows. Who has the asset, which not every user is shown, counts only where both rows know it. Whether it is in use never counts. */
 function isSame({ asset: one, ...was }: EstateRow, { asset: other, ...now }: EstateRow): boolean {
   const isShown = one.lent !== null && other.lent !== null;
   const compared = ({ memberGlobalId, lent, ...asset }: EstateRow['asset']) => ({

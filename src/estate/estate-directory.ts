@@ -16,8 +16,8 @@ const LOOK_MS = 60_000;
 const ALL = '*';
 
 /**
- * Finds the enterprises to read: those that entries of callers name; and if an entry has all of them, those that orders named, and those
- * of the customers that order #3 lists for its channels. It also tells what ends soon.
+ * Finds the enterprises to read: those that entries of callers name; and if an entry has all enterprises, those that orders named, and those
+ * of the customers that order #3 lists for the entry's channels. It also makes the events of rows that end soon.
  */
 @Injectable()
 export class EstateDirectory {
@@ -32,12 +32,12 @@ export class EstateDirectory {
     private readonly log: Log,
   ) {}
 
-  /** Whether a caller may see it. */
+  /** Whether a caller may see the enterprise. */
   isWanted(enterpriseGlobalId: string): boolean {
     return this.callers.all.some(({ grants }) => isGranted(grants.enterprises, enterpriseGlobalId));
   }
 
-  /** Resolves to the ms until the next look. */
+  /** Resolves to the ms until the next run. */
   async run({ over }: TaskHold): Promise<number> {
     try {
       await this.events.tellEndings();
@@ -58,7 +58,7 @@ export class EstateDirectory {
     await this.store.want(ids, 'named');
   }
 
-  /** As often as the enterprises themselves are read. */
+  /** Adds the enterprises of channels, as often as each enterprise itself is read. */
   async #addOfChannels(over: AbortSignal): Promise<void> {
     const { refreshMs = Infinity } = this.config;
     if (performance.now() - this.#channelsAt < refreshMs) return;
@@ -77,7 +77,7 @@ export class EstateDirectory {
     if (isAll) this.#channelsAt = performance.now();
   }
 
-  /** Of the entries that have all enterprises. One that has all channels has those of all entries, and of the orders. */
+  /** Returns the channels of the entries that have all enterprises. If one has all channels, these are the channels of all entries and orders. */
   async #channels(): Promise<ReadonlySet<string>> {
     const unbound = this.callers.all.filter(({ grants }) => grants.enterprises.has(ALL));
     const named = new Set(unbound.flatMap(({ grants }) => [...grants.channels]));

@@ -23,12 +23,12 @@ import { type EstateRow, estateRows } from './estate-row.ts';
 import { keysOf, openAsset } from './sealed-assets.ts';
 
 const DAY_MS = 86_400_000;
-/** So many days before its end a row is told. */
+/** A row makes an event at each of these numbers of days before its end. */
 const DISTANCES = [60, 30, 7, 1];
-/** What becomes due while no gateway runs is told up to this time later. */
+/** An event that becomes due while no gateway runs is made later, by at most this time. */
 const LATE_MS = DAY_MS;
 const MAX_TOLD = 100;
-/** Clocks of the database and of a gateway differ by less. */
+/** The clocks of the database and of a gateway differ by less than this. */
 const CLOCKS_MS = 5_000;
 
 const LATER = either(
@@ -45,7 +45,7 @@ const WRITTEN = sql`
 const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < ${NOW} - :keptMs`;
 const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < ${NOW}`;
 
-/** Notes the hashed ids that writes through the gateway named, each with the ms in which its write may be carried out: no event tells what they change. */
+/** Notes the hashed ids that writes through the gateway named, each with the ms in which its write may act: such changes make no events. */
 export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
   name: 'note writes for the estate',
   repeatable: true,
@@ -54,13 +54,13 @@ export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
   }),
 };
 
-/** In the look of the step that keeps the changes; {@link eventsOf} reads what was found. */
+/** Reads the noted writes, in the `look` of the step that keeps the changes. {@link eventsOf} reads the result. */
 export function writtenOf(texts: SealedTexts, changes: readonly EstateChange[]): Query {
   const keys = new Set(changes.flatMap(({ ids }) => ids.map((id) => keysOf(texts, id)[0])));
   return WRITTEN.with({ keys: [...keys].map((key) => ({ key })) });
 }
 
-/** The writes of the events of these changes, without those that a write through the gateway made. */
+/** Returns the events of these changes, without the changes that a write through the gateway made. */
 export function eventsOf(
   texts: SealedTexts,
   changes: readonly EstateChange[],
@@ -108,7 +108,7 @@ const DUE = sql`
     AND EXISTS (SELECT 1 FROM estate_enterprises AS one
       WHERE one.platform = :platform AND one.enterprise = own.enterprise AND one.seen_at IS NOT NULL)
     LIMIT :most) AS due`;
-// If another process has told one of them, the step runs again.
+// If another process has told one of these rows, the step runs again.
 const TELL = sql`
   INSERT INTO estate_told (platform, ${columnNames(TOLD)})
   SELECT CAST(:platform AS text), ${columnNames(TOLD)} FROM ${rows('told', TOLD)}`;
@@ -117,7 +117,7 @@ const TELL_NOBODY = sql`
   SELECT own.platform, own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.enterprise = :enterprise
   ON CONFLICT DO NOTHING`;
 
-/** At the end of the first reading of an enterprise, which makes no events. */
+/** Marks the endings of an enterprise as told. Runs at the end of its first reading, which makes no events. */
 export function tellNobody(enterprise: string): Query {
   return TELL_NOBODY.with({ enterprise, distances });
 }
@@ -147,7 +147,7 @@ const FORGET: Step<undefined, undefined> = {
   decide: () => ({ writes: [FORGET_WRITTEN.with({ keptMs: 7 * DAY_MS }), FORGET_TOLD.with()] }),
 };
 
-/** Events of the estate. */
+/** Makes the events of endings, and opens the events of the estate. */
 @Injectable()
 export class EstateEvents {
   readonly #tellEndings: Step<undefined, number>;
@@ -159,13 +159,13 @@ export class EstateEvents {
     this.#tellEndings = tellEndings(texts);
   }
 
-  /** Tells what ends 60, 30, 7 and 1 days from now. */
+  /** Makes the events of rows that end 60, 30, 7 and 1 days from now. */
   async tellEndings(): Promise<void> {
     while ((await this.database.step(this.#tellEndings, undefined)) === MAX_TOLD);
     await this.database.step(FORGET, undefined);
   }
 
-  /** The row of an event; undefined where no key of the gateway opens it. */
+  /** Returns the row of an event; undefined where no key of the gateway opens it. */
   rowIn({ name, record }: LoggedMove): EstateRowDto | undefined {
     const text = this.texts.open(String(record), `estate event ${name}`);
     return text === undefined ? undefined : (JSON.parse(text) as EstateRowDto);

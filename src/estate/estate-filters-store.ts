@@ -8,7 +8,7 @@ export interface FoundKey {
   readonly rowKey: string;
 }
 
-/** What is wanted of the copy. Every part that is given must hold. Times are in ms since the epoch. */
+/** The conditions for rows of the copy. All that are given must hold. Times are in ms since the epoch. */
 export interface EstateQuery {
   /** The enterprises that the reader may see; undefined: all. */
   readonly granted?: ReadonlySet<string> | undefined;
@@ -29,9 +29,9 @@ export interface FindKeys {
 }
 
 const GRANTED = sql`SELECT enterprise FROM ${rows('granted', { enterprise: 'text' })}`;
-/** More enterprises than these are not looked up one by one: rows are read in their order, and the others left out. */
+/** More granted enterprises than this are not looked up one by one: all rows are read in order, and those of other enterprises are left out. */
 const MANY = 50;
-/** Each filter, by the name of its parameter. A row without an end is none that ends before or after a time. */
+/** Each filter, by the name of its parameter. A row without an end matches neither `endsAfter` nor `endsBefore`. */
 const FILTERS: Readonly<Record<string, Sql>> = {
   enterprise: sql`enterprise = :enterprise`,
   licenseType: sql`license_type = :licenseType`,
@@ -43,7 +43,7 @@ const FILTERS: Readonly<Record<string, Sql>> = {
 };
 const FEW_GRANTED = among(sql`enterprise`, GRANTED);
 const MANY_GRANTED = among(sql`enterprise || ''`, GRANTED);
-/** Only with equality PostgreSQL reads the rows in their order. */
+/** One hash is compared by equality, because only then PostgreSQL can read the rows in their order. */
 const OF_CRM = sql`crm_product = :hash`;
 const OF_CRM_KEYS = among(sql`crm_product`, sql`SELECT hash FROM ${rows('hashes', { hash: 'text' })}`);
 
@@ -56,7 +56,7 @@ const KEY: readonly Place[] = [
   [sql`asset_id`, sql`:asset_id`],
   [sql`row_key`, sql`:row_key`],
 ];
-/** The columns of each order, and the parameters of a place in it. The last of them make the order stable. */
+/** The columns of each sort order, and the parameters of a position in it. The last columns make the order stable. */
 const ORDERS: Readonly<Record<Column, readonly Place[]>> = {
   endsAt: [END, OWNER, ...KEY],
   enterpriseGlobalId: [OWNER, END, ...KEY],
@@ -95,7 +95,7 @@ export interface Condition {
   readonly source: Sql;
   readonly where: Sql;
   readonly parameters: SqlParameters;
-  /** Statements with the same names of parameters are the same. */
+  /** The names of the parameters. Conditions with the same names have the same statement. */
   readonly names: string;
 }
 
@@ -125,7 +125,7 @@ export function conditionOf({ granted, unassigned, find, ...query }: EstateQuery
   return { source: isByKeys ? FOUND : ALL, where, parameters, names };
 }
 
-/** `columns`: those of the order. `after`: the rows after the place that the parameters name. */
+/** `columns` are those of the sort order. `after` selects the rows after the position that the parameters give. */
 export function orderOf(order: EstateOrder): {
   readonly columns: Sql;
   readonly by: Sql;

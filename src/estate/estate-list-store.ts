@@ -17,7 +17,7 @@ import {
 } from './estate-filters-store.ts';
 import { keysOf, openAsset } from './sealed-assets.ts';
 
-/** A row of a page, with what is kept of its asset. */
+/** A row of a page, with the sealed details of its asset. */
 interface PageRow {
   readonly enterprise: string;
   readonly rowKey: string;
@@ -44,10 +44,10 @@ export interface EstateSums {
 
 type Scope = Pick<EstateQuery, 'granted' | 'enterprise'>;
 
-/** A list with `find` as a caller wrote it. */
+/** The conditions of a list, with `find` as the caller wrote it. */
 export type WantedRows = Omit<EstateQuery, 'find'> & { readonly find?: string | undefined };
 
-/** What ends in a month of a product; '' and 0: of assets without products, and what has no end. */
+/** The sums of a product and a month of ends. The product is '' for assets without products, and the month is 0 for rows without an end. */
 const GROUPS = sql`
   product_uri AS "productUri", month, max(product_name) AS "productName", CAST(sum(is_first_of_product) AS bigint) AS assets,
   CAST(sum(licences) AS bigint) AS licences, CAST(sum(is_first_of_product * unassigned) AS bigint) AS unassigned, count(CASE WHEN row_key <> '' THEN 1 END) AS products,
@@ -71,7 +71,7 @@ const MAX_FOUND = 100_000;
 /** Lists and sums of the copy. Rejects with `DatabaseUnavailable` while the database cannot do it. */
 @Injectable()
 export class EstateListStore {
-  // Counting looks at every row, so totals and sums are kept until a reading changes the copy. So is the place where a next page begins.
+  // Counting reads every row, so totals and sums are kept until a reading changes the copy. So are the positions at which next pages begin.
   readonly #totals = new LRUCache<string, Promise<number>>({ max: MAX_KEPT });
   readonly #groups = new LRUCache<string, Promise<readonly Group[]>>({ max: MAX_KEPT_SUMS });
   readonly #places = new LRUCache<string, SqlParameters>({ max: MAX_KEPT });
@@ -93,7 +93,7 @@ export class EstateListStore {
     const counting = this.#total(condition, version);
     if (!last && offset > count) {
       const total = await counting;
-      // A page of the second half is nearer from the end.
+      // A page of the second half is read from the end, which is nearer.
       const isFar = offset > total / 2 && offset < total;
       const from = { count: Math.min(count, total - offset), offset: Math.max(0, total - offset - count) };
       const back = order.startsWith('-') ? (order.slice(1) as EstateOrder) : (`-${order}` as EstateOrder);
@@ -107,7 +107,7 @@ export class EstateListStore {
     return { found, total };
   }
 
-  /** Every row, `count` at a time. A row that changes its place meanwhile may come twice or not at all; every other one comes once. */
+  /** Yields every row, `count` at a time. A row that moves in the order meanwhile may come twice or not at all; every other row comes once. */
   async *all(query: WantedRows, order: EstateOrder, count: number): AsyncGenerator<readonly EstateRow[]> {
     const condition = await this.#conditionOf(query);
     for (let place: SqlParameters = { offset: 0 }; ;) {
@@ -118,7 +118,7 @@ export class EstateListStore {
     }
   }
 
-  /** The rows from an offset, or after the last one of the part before. `last` is undefined at the end of the list. */
+  /** Reads the rows from an offset, or after the last row of the part before. `last` is undefined at the end of the list. */
   async #part(
     { source, where, parameters, names }: Condition,
     order: EstateOrder,
@@ -163,7 +163,7 @@ export class EstateListStore {
     return known;
   }
 
-  /** Those that the reader may see, or the one. */
+  /** Returns the enterprises that the reader may see, or the one that is wanted. */
   async enterprises({ granted, enterprise }: Scope): Promise<readonly EstateEnterprise[]> {
     const { where, parameters, names } = conditionOf({ granted, enterprise });
     const all = statement(
@@ -187,7 +187,7 @@ export class EstateListStore {
       () => sql`
       SELECT ${GROUPS} FROM ${source} WHERE ${granted || enterprise !== undefined ? where : EVERYTHING} GROUP BY product_uri, month ORDER BY product_uri, month LIMIT :most`,
     );
-    // The next end of a product is another one when it has passed.
+    // The sums are kept for a minute at most: once the next end of a product has passed, another end is the next.
     const now = Date.now();
     const key = `${await this.#version()} ${Math.floor(now / MINUTE_MS)} ${JSON.stringify(parameters)}`;
     const found = await this.#once(key, this.#groups, () =>
@@ -234,7 +234,7 @@ export class EstateListStore {
   }
 
   #opened(found: readonly PageRow[]): EstateRow[] {
-    // Rows of one asset are often side by side.
+    // Rows of one asset are often side by side, so each asset is opened once.
     const known = new Map<string, readonly EstateRow[]>();
     return found.flatMap(({ enterprise, rowKey, details }) => {
       const held =

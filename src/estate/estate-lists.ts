@@ -31,9 +31,9 @@ export type ReadAsset = Omit<EstateAsset, 'lastOnlineAt'>;
 
 export interface ReadLists {
   readonly assets: readonly ReadAsset[];
-  /** Of each member who has an asset, with and without what the platform appends, in small letters. */
+  /** The accounts of each member who has an asset, with and without what the platform appends, in small letters. */
   readonly accounts: ReadonlyMap<string, readonly string[]>;
-  /** Why there are assets only; undefined where a user sees the rest. */
+  /** Why only the list of assets was read; undefined where a user sees the rest. */
   readonly assetsOnly: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export class EstateLists {
     return this.platform.contextFor(enterpriseGlobalId, abandon);
   }
 
-  /** Order #8, then member #6, #8 and #5. Rejects where one of the lists did not come whole. */
+  /** Calls order #8, then member #6, #8 and #5. Rejects where one of the lists did not come whole. */
   async read(enterpriseGlobalId: string, call: CallContext): Promise<ReadLists> {
     const ids = { enterpriseGlobalId };
     const unit = this.config.timestampUnit;
@@ -85,7 +85,7 @@ export class EstateLists {
     return { assets: all, accounts: await this.#accounts(call, ids, owners), assetsOnly: undefined };
   }
 
-  /** Undefined where the platform does not show them whole. */
+  /** Returns the products on an asset; undefined where the platform does not show all of them. */
   async products(assetId: string, call: CallContext): Promise<readonly EstateProduct[] | undefined> {
     try {
       const { instances, isWhole } = await this.platform.read(
@@ -133,7 +133,7 @@ export class EstateLists {
     );
     return [
       ...locks.map((lock) => ({ ...lock, online: null })),
-      // What both lists have is taken from this one, which says more.
+      // An asset in both lists is taken from this list, which says more.
       ...numbers.flatMap(({ assetId, ...rest }) => (assetId === null ? [] : [{ assetId, ...rest }])),
     ];
   }
@@ -167,7 +167,7 @@ export class EstateLists {
   }
 }
 
-/** An asset of the list of assets, of the list of numbers, or of both. */
+/** Returns an asset that is in the list of assets, in the other lists, or in both. */
 function joined(asset: AssetDto | undefined, holder: Holder | undefined): ReadAsset {
   const memberGlobalId = holder ? holder.memberGlobalId : (asset?.assignment?.memberGlobalId ?? null);
   const isFree = holder !== undefined && holder.memberGlobalId === null && holder.lent !== true;
@@ -202,7 +202,7 @@ function isAboutOneAsset(error: unknown): boolean {
   return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
 }
 
-/** In words of the gateway, without any of the platform's. */
+/** Says in the gateway's own words why a list was not read, without any text of the platform. */
 export function unreadReasonOf(error: UpstreamFailure): string {
   const { operation, kind, details } = error;
   const what = kind === 'nonconforming' ? 'did not come whole' : kind;

@@ -8,7 +8,7 @@ import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
-/** A slow platform gets one call in this number of times that the last call took. */
+/** The time between two calls is this many times the duration of the last call, so that a slow platform gets fewer calls. */
 const REST = 4;
 const MAX_GAP_MS = 10_000;
 

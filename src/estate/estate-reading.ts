@@ -14,13 +14,13 @@ import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
 import { type Change, FIRST_MS } from './estate-steps-store.ts';
 
 const DAY_MS = 86_400_000;
-/** After a failure an enterprise is read again after this time, or earlier where all are. */
+/** An enterprise whose reading failed is read again after this time, or after the usual time if that is shorter. */
 const FAILED_MS = 10 * 60_000;
-/** After a moment: the database is away, or a maintenance has begun. */
+/** If the database is away, or a maintenance has begun, the reading is tried again after this time. */
 const SOON_MS = 2_000;
-/** A reading that gave way goes on before others that wait, and after those that are asked for. */
+/** A reading that gave way goes on before the readings that wait their turn, and after those that are to be first. */
 const GO_ON_MS = FIRST_MS / 2;
-/** So many assets are read before a reading gives way, so that it comes to its end. */
+/** A reading reads this number of assets before it gives way, so that it comes to its end at last. */
 const MIN_ASSETS = 20;
 const ASSETS_PER_STEP = 100;
 
@@ -29,7 +29,7 @@ class HoldLost extends Error {
   override readonly name = 'HoldLost';
 }
 
-/** Reads one enterprise into the copy. What is there stays until a list that came whole replaces it. */
+/** Reads one enterprise into the copy. The old content stays until a list that came whole replaces it. */
 @Injectable()
 export class EstateReading {
   constructor(
@@ -40,7 +40,7 @@ export class EstateReading {
     private readonly log: Log,
   ) {}
 
-  /** Resolves to the ms until it is read again; undefined: nobody may see it any more. */
+  /** Resolves to the ms until the enterprise is read again; undefined: nobody may see it any more. */
   async run(hold: TaskHold): Promise<number | undefined> {
     const { refreshMs = DAY_MS } = this.config;
     let known: KnownEnterprise | undefined;
@@ -64,14 +64,14 @@ export class EstateReading {
     }
   }
 
-  /** An entry of a caller may come back, as when replicas have different callers files for a while. */
+  /** Forgets the enterprise after a day, not at once: the caller's entry may come back, as when replicas have different callers files for a while. */
   async #leave(hold: TaskHold, { seenAt, addedAt }: KnownEnterprise): Promise<number | undefined> {
     if (Date.now() - Math.max(seenAt ?? 0, addedAt) < DAY_MS) return FAILED_MS;
     await this.#change(hold, { isForgotten: true });
     return undefined;
   }
 
-  /** Resolves to false where it gave way to an enterprise that is asked for. */
+  /** Resolves to false where the reading gave way to an enterprise that is to be read first. */
   async #read(hold: TaskHold, known: KnownEnterprise): Promise<boolean> {
     const startedAt = Date.now();
     const call = this.lists.contextFor(hold.name, hold.over);
@@ -82,9 +82,9 @@ export class EstateReading {
       const old = before.get(asset.assetId);
       const now = this.#heldOf(asset, old, startedAt, read);
       const isOpen = isWhole && needsProducts(now, startedAt, known.askedAt);
-      // What is new is told with its products.
+      // A new asset makes events when its products have been read.
       const isNew = isOpen && (old ? old.isNew : known.seenAt !== null);
-      // The age of a row is that of the oldest part of it.
+      // The age of a row is the age of its oldest part.
       const isOld = old?.read && (isOpen || !isWhole);
       return { isOpen, held: { ...now, isNew, ...(isOld && { seenAt: old.seenAt }) } };
     });
@@ -113,7 +113,7 @@ export class EstateReading {
     return true;
   }
 
-  /** What the lists say counts at once. Products that are to be read stay as they are until then. */
+  /** Keeps at once what the lists say. Products that are still to be read stay unchanged until then. */
   async #keepLists(
     hold: TaskHold,
     assets: readonly HeldAsset[],
@@ -160,7 +160,7 @@ export class EstateReading {
     };
   }
 
-  /** What stands there stays, with its age. */
+  /** Ends a failed reading. What the copy has stays, with its age. */
   async #end(hold: TaskHold, { seenAt, state: was }: KnownEnterprise, reason: string): Promise<void> {
     const state = seenAt === null ? 'unread' : 'stale';
     await this.#change(hold, { state: { state, reason, seenAt } });

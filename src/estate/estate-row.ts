@@ -11,7 +11,7 @@ export type EstateState = WordOf<typeof estateStates>;
 export interface EstateEnterprise {
   readonly enterpriseGlobalId: string;
   readonly state: EstateState;
-  /** Why it is not whole; null where it is, or was not read yet. */
+  /** Why the enterprise is not whole; null where it is, or was not read yet. */
   readonly reason: string | null;
   readonly seenAt: number | null;
 }
@@ -31,7 +31,7 @@ export interface EstateAsset {
   readonly lent: boolean | null;
   readonly online: boolean | null;
   readonly lastOnlineAt: string | null;
-  /** It can be given to a member and has none. False where the platform does not show who has it. */
+  /** The asset can be given to a member and has none. False where the platform does not show who has the asset. */
   readonly isUnassigned: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface EstateProduct {
   readonly productId: string | null;
   readonly productUri: string | null;
   readonly productName: string | null;
-  /** The innermost package around it. */
+  /** The innermost package around the product. */
   readonly packageNum: string | null;
   readonly startsAt: string | null;
   readonly endsAt: string | null;
@@ -58,9 +58,9 @@ export interface HeldAsset {
   readonly read: { readonly at: number; readonly updatedAt: string | null } | null;
   /** When the platform last showed what is here, in ms since the epoch. */
   readonly seenAt: number;
-  /** Keyed hashes of the accounts of the member who has it. */
+  /** Keyed hashes of the accounts of the member who has the asset. */
   readonly accounts: readonly string[];
-  /** It came after the first reading of its enterprise, and no event has told it yet. */
+  /** The asset came after the first reading of its enterprise, and no event has told that yet. */
   readonly isNew: boolean;
 }
 
@@ -84,12 +84,12 @@ export function estateRows(enterpriseGlobalId: string, { asset, products, seenAt
   });
 }
 
-/** PostgreSQL has no text with this character. */
+/** Replaces what a text of PostgreSQL cannot contain: NUL, and halves of surrogate pairs. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** Later than any time that a `Date` can have: it stands for no end, so that such rows are the last. */
+/** Stands for no end. It is later than any time that a `Date` can have, so that rows without an end are the last. */
 export const NO_END = 8_640_000_000_000_001;
 /** Some platforms have -1 or this number for "no limit". */
 const NO_LIMIT = 2 ** 31 - 1;
@@ -102,7 +102,7 @@ export function earliestEnd({ asset, product }: Pick<EstateRow, 'asset' | 'produ
   return Math.min(...ends);
 }
 
-/** A product without a number of nodes, or without a limit of them, is one licence; an asset without products is none. */
+/** Returns the number of licences. A product without a number or a limit of nodes is one licence; an asset without products is none. */
 export function licencesOf(product: EstateProduct | null): number {
   if (!product) return 0;
   const { limitConcurrent: nodes } = product;

@@ -39,7 +39,7 @@ export interface KnownEnterprise extends EstateEnterprise {
   readonly addedAt: number;
 }
 
-/** What the reading of the estate keeps. Rejects with `DatabaseUnavailable`. */
+/** Keeps what the readings of the estate found. Calls reject with `DatabaseUnavailable` while the database is away. */
 @Injectable()
 export class EstateRowsStore {
   readonly #change: Step<Change & { readonly hold: TaskHold }, boolean>;
@@ -69,7 +69,7 @@ export class EstateRowsStore {
     return keysOf(this.texts, text)[0];
   }
 
-  /** Resolves to the ms until this process may make one call. `gapMs`: the time after it that nobody makes another. */
+  /** Resolves to the ms until this process may make one call. For `gapMs` after that, no replica makes another call. */
   turn(gapMs: number): Promise<number> {
     return this.database.step(takeTurn, Math.max(MIN_GAP_MS, Math.round(gapMs)));
   }
@@ -93,7 +93,7 @@ export class EstateRowsStore {
     return (await this.database.read(isDue(ESTATE, -FIRST_MS))).length > 0;
   }
 
-  /** All assets of an enterprise. One that cannot be opened is left out, and so is read again. */
+  /** Returns all assets of an enterprise. An asset that cannot be opened is left out, and so is read again. */
   async assets(enterprise: string): Promise<Map<string, HeldAsset>> {
     const found = new Map<string, HeldAsset>();
     for (let after = ''; ;) {
@@ -124,7 +124,7 @@ export class EstateRowsStore {
     return found.map(({ channel }) => channel);
   }
 
-  /** The number of enterprises that were not read since then, and the age of the oldest part; null: there is none. */
+  /** Returns the number of enterprises that were not read after `since`, and the time of the oldest reading; null: there is no enterprise. */
   async unread(since: number): Promise<{ readonly unread: number; readonly oldestAt: number | null }> {
     type Found = { readonly unread: number; readonly oldestAt: number | null };
     const [found] = await this.database.read<Found>(UNREAD.with({ since }));

@@ -17,13 +17,13 @@ import {
 } from './estate-row.ts';
 import { keysOf, sealAsset } from './sealed-assets.ts';
 
-/** The kind of the tasks, each of which has the id of an enterprise. */
+/** The kind of the tasks that read enterprises. The name of a task is the id of its enterprise. */
 export const ESTATE = 'estate';
-/** Tasks are taken by the time at which they were due, so one that was due so long ago comes before all that wait. */
+/** The due time of a task that is to be first, relative to now. The task that has been due the longest is taken first. */
 export const FIRST_MS = -10 * 365 * 86_400_000;
-/** A second refresh within this time is the first one. */
+/** A second refresh within this time does nothing. */
 const ONE_REFRESH_MS = 60_000;
-/** Two calls a second. */
+/** The shortest time between two calls: two calls a second. */
 export const MIN_GAP_MS = 500;
 
 export const OF_ENTERPRISE = sql`platform = :platform AND enterprise = :enterprise`;
@@ -38,11 +38,11 @@ const ASKED = sql`UPDATE estate_enterprises SET asked_at = ${NOW} WHERE ${OF_ENT
 
 export interface ReadingCall {
   readonly enterprise: string;
-  /** `named`: is read in its turn; `written`: is read next; `asked`: the same, but not twice within a minute. */
+  /** `named`: the enterprise is read in its turn; `written`: it is read next; `asked`: it is read next, but not twice within a minute. */
   readonly why: 'named' | 'written' | 'asked';
 }
 
-/** Adds an enterprise that is not known, with its task, and calls for another reading of one that is. */
+/** Adds an enterprise that is not known, with its task. An enterprise that is known is read again next, unless it is only `named`. */
 export const want: Step<ReadingCall, undefined> = {
   name: 'want an enterprise',
   key: ({ enterprise }) => enterprise,
@@ -138,10 +138,10 @@ export interface Change {
   readonly kept?: readonly HeldAsset[];
   /** The ids of assets that are gone. */
   readonly gone?: readonly string[];
-  /** What events tell of it. */
+  /** The changes that events tell. */
   readonly changes?: readonly EstateChange[];
   readonly state?: Omit<EstateEnterprise, 'enterpriseGlobalId'>;
-  /** The first reading has ended. */
+  /** The first reading of the enterprise has ended. */
   readonly isFirst?: boolean;
   /** Nothing of the enterprise is kept any more. */
   readonly isForgotten?: true;
@@ -222,13 +222,13 @@ function columnsOf(texts: SealedTexts, enterprise: string, held: HeldAsset) {
   }));
 }
 
-/** Months since the year 0; 0: it has no end. */
+/** Returns the months since the year 0; 0: there is no end. */
 function monthOf(endsAt: number): number {
   const end = new Date(endsAt);
   return endsAt === NO_END ? 0 : end.getUTCFullYear() * 12 + end.getUTCMonth();
 }
 
-/** What finds the asset, and with a key of a row what finds the row. */
+/** Returns the keys by which the asset is found, and those with a `rowKey`, by which one of its rows is found. */
 function findable(texts: SealedTexts, enterprise: string, held: HeldAsset) {
   const { assetId, assetNum, customerId } = held.asset;
   const hashed = (ids: readonly (string | null | undefined)[]) =>

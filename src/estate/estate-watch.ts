@@ -7,7 +7,7 @@ import { EstateRowsStore } from './estate-rows-store.ts';
 const DAY_MS = 86_400_000;
 const LOOK_MS = 60_000;
 
-/** Tells operators of enterprises that the copy could not read for a day, and how old its oldest part is. */
+/** Tells operators how many enterprises were not read for a day, and how old the oldest part of the copy is. */
 @Injectable()
 export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;

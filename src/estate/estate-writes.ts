@@ -5,11 +5,11 @@ import { inBackground } from '../shared/edge.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const DAY_MS = 86_400_000;
-/** The fields of requests and orders that have ids, or numbers of assets and orders. */
+/** The names of the fields of requests and orders that contain ids, or numbers of assets and orders. */
 const IDS = /(?:Id|Num)s?$/;
 const MAX_IDS = 10_000;
 
-/** Has the enterprises read next that a write of this process may have changed, and notes what it named: no event tells of it. */
+/** Lets the enterprises that a write of this process may have changed be read next. Notes the ids that it named, whose changes make no events. */
 @Injectable()
 export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #written = new Set<string>();
@@ -61,7 +61,7 @@ export class EstateWrites implements OnApplicationBootstrap, BeforeApplicationSh
   }
 }
 
-/** `isLater`: the platform may carry it out later, so that it changes things after its end. */
+/** `isLater`: the platform may carry the write out later, so that it changes things after its response. */
 function idsIn(named: readonly unknown[]): { readonly ids: readonly string[]; readonly isLater: boolean } {
   const ids = new Set<string>();
   let isLater = false;

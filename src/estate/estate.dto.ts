@@ -8,7 +8,7 @@ import { Identifier, OneOf, Optional, PathId, rule, Text } from '../validation/r
 import { type EstateOrder, estateOrders } from './estate-filters-store.ts';
 import { type EstateState, estateStates } from './estate-row.ts';
 
-/** No account or number is longer. */
+/** The longest text to find: no account or number is longer. */
 const MAX_FIND = 255;
 
 export class ListEstateQuery extends PageQuery {

@@ -25,7 +25,7 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
   ) {
     const isPaused = () => maintenance.stops('all');
     this.#workers = [
-      // A write during a reading is read next.
+      // An enterprise that a write changes during its reading is read again next.
       new TaskWorker(database, {
         kind: ESTATE,
         concurrency: 1,
@@ -45,7 +45,7 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.refreshMs === undefined) return;
     for (const worker of this.#workers) worker.start();
-    // While the database is away, the task of an earlier start goes on.
+    // If the database is away, the task of an earlier start is still there.
     await this.database.step(add, { kind: LOOKS, name: 'all' }).catch(() => undefined);
   }
 

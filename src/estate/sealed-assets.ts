@@ -5,7 +5,7 @@ export function sealAsset(texts: SealedTexts, enterprise: string, held: HeldAsse
   return texts.seal(JSON.stringify(held), `estate ${enterprise}`);
 }
 
-/** Undefined where no key of the gateway opens it. */
+/** Returns undefined where no key of the gateway opens the asset. */
 export function openAsset(texts: SealedTexts, enterprise: string, details: string): HeldAsset | undefined {
   const text = texts.open(details, `estate ${enterprise}`);
   return text === undefined ? undefined : (JSON.parse(text) as HeldAsset);
