@@ -51,7 +51,7 @@ const BUDGETS = sql`
   SELECT caller, period, kind, used FROM uses
   WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${CALLERS}`)}
     AND ${among(sql`period`, sql`SELECT period FROM ${CALLERS}`)}`;
-/** Reads bytes without a lock, because the bound of a caller need not be exact. */
+/** Reads the counters of a caller's bounds without a lock, because a bound need not be exact. */
 const BOUNDED = sql`
   SELECT caller, CAST(sum(CASE WHEN kind = 'bytes' THEN used ELSE 0 END) AS bigint) AS bytes,
     CAST(sum(CASE WHEN kind = 'writes' THEN used ELSE 0 END) AS bigint) AS writes,
