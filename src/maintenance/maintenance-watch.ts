@@ -7,7 +7,7 @@ import { type NewWindow, WindowStore } from './state/window-store.ts';
 
 const LOOK_MS = 500;
 
-/** Sets and ends the maintenance, and reads twice a second what other replicas have set. */
+/** Sets and ends the maintenance, and reads twice a second the window that other replicas have set. */
 @Injectable()
 export class MaintenanceWatch implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
