@@ -96,7 +96,7 @@ export function lanesOf(waiting: Deliveries): readonly (readonly string[])[] {
   return [...Map.groupBy(inOrder, ([, { lane }]) => lane).values()].map((lane) => lane.map(([id]) => id));
 }
 
-/** When the first delivery of a lane is to be sent next. Null if no delivery waits. */
+/** Returns the earliest time at which the first delivery of a lane is due. Null if no delivery waits. */
 export function nextAttemptIn(waiting: Deliveries): number | null {
   const times = lanesOf(waiting).map(([first = '']) => waiting.get(first)?.nextAttemptAt ?? Infinity);
   return times.length === 0 ? null : Math.min(...times);

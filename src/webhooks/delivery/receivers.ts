@@ -13,7 +13,7 @@ const ANSWER_MS = 10_000;
 /** The longest wait that a receiver may ask for. */
 const MAX_WAIT_S = 3_600;
 const READ_BYTES = 1_024;
-/** The most simultaneous deliveries of this process, including tests of webhooks: in all, of one caller, and to one webhook. */
+/** The most simultaneous deliveries of this process. Tests of webhooks count in this limit and in the two that follow. */
 const MAX_AT_ONCE = 64;
 /**
  * The most simultaneous deliveries of one caller. It is more than a caller's 20 webhooks need while all of them fail, because each then

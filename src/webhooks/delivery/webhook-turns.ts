@@ -58,11 +58,11 @@ interface Turn {
   progress: WebhookProgress;
   /** True if one of the deliveries has ended. */
   hasEnded: boolean;
-  /** True if the webhook is off, or if another process has it. */
+  /** True if the webhook is off, if another process has it, or if a delivery failed inside the gateway. */
   isOver: boolean;
   /** Settles when all writes so far have ended. */
   written: Promise<void>;
-  /** The failure of work in the background: the store was away. */
+  /** The failure of a delivery inside the gateway, such as a store that was away. */
   failure: Error | undefined;
 }
 
@@ -104,8 +104,8 @@ export class WebhookTurns {
   }
 
   /**
-   * Returns the ms until the next delivery is due. For a webhook that is off nothing is due: the change that switches it on calls the
-   * webhook.
+   * Returns the ms until the next delivery is due. For a webhook that is off nothing is due: the change that switches the webhook on adds
+   * its task again.
    */
   #nextIn({ webhook, deliveries }: Turn): number | undefined {
     const nextAt = nextAttemptIn(deliveries);

@@ -99,7 +99,7 @@ export class WebhookStore {
   }
 
   /**
-   * Changes the current version of a webhook, and calls it. `changed` may run more than once. Resolves to undefined if the webhook is gone.
+   * Changes the current version of a webhook, and adds its task. `changed` may run more than once. Resolves to undefined if the webhook is gone.
    */
   change(webhookId: string, changed: (webhook: Webhook) => Webhook): Promise<StoredWebhook | undefined> {
     const change = { webhookId, seal: this.#seal, changed };
@@ -161,7 +161,7 @@ export class WebhookStore {
     return row?.last_error ?? null;
   }
 
-  /** Sends one delivery again from the beginning, and calls the webhook. */
+  /** Starts one delivery again from the beginning, and adds the task of the webhook. */
   async redeliver(webhookId: string, eventId: string): Promise<void> {
     await this.database.step(steps.redeliverEvent, { webhookId, eventId });
   }
