@@ -24,7 +24,12 @@ import {
   type WebhookPageDto,
   type WebhookWithSecretDto,
 } from './dto/webhook.dto.ts';
-import { deliveryStates, type StoredWebhook, type Webhook } from './store/webhook-record.ts';
+import {
+  deliveryStates,
+  type EarlierWish,
+  type StoredWebhook,
+  type Webhook,
+} from './store/webhook-record.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 
 type Caller = CallContext['caller'];
@@ -35,6 +40,8 @@ const TESTED = { detail: `${MAX_TO_ONE} tests of this webhook have no answer yet
 const FORMER_SECRET_MS = 24 * 3_600_000;
 /** The most former secrets that sign. More rotations within a day drop the oldest. */
 const MAX_FORMER = 3;
+/** The most changes of what a webhook wants that count for events from before them. More changes drop the oldest. */
+const MAX_WISHES = 20;
 
 /** Manages a caller's own webhooks. The webhooks of other callers do not exist for it. */
 @Injectable()
@@ -87,10 +94,10 @@ export class WebhooksService {
     const given = Object.entries(terms).filter(([, value]) => value !== undefined);
     const isForOthers = terms.types !== undefined || terms.enterprises !== undefined;
     const until = isForOthers ? await this.events.newest() : '';
-    const after = await this.store.change(webhookId, (webhook) => ({
+    const after = await this.store.change(webhookId, (webhook, { cursor }) => ({
       ...webhook,
       ...Object.fromEntries(given),
-      ...(isForOthers && { before: { types: webhook.types, enterprises: webhook.enterprises, until } }),
+      ...(isForOthers && { before: earlierWishes(webhook, cursor, until) }),
       ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
       ...(isSwitchedOn && { offReason: null, enabledAt: Date.now() }),
     }));
@@ -177,6 +184,16 @@ export class WebhooksService {
     if (detail !== undefined)
       throw new ProblemException('validation-failed', { errors: [{ pointer: '/url', detail }] });
   }
+}
+
+/** What the webhook wants so far counts up to the event `until`. The events of a wish that has been collected to its end are not needed. */
+function earlierWishes(
+  { types, enterprises, before = [] }: Webhook,
+  cursor: string,
+  until: string,
+): readonly EarlierWish[] {
+  const open = before.filter((wish) => wish.until > cursor);
+  return [...open, { types, enterprises, until }].slice(-MAX_WISHES);
 }
 
 function shown({ webhook, progress }: StoredWebhook): WebhookDto {

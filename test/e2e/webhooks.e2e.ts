@@ -544,6 +544,26 @@ describe('several gateways on one database', () => {
       ({ id }) => id,
     );
 
+  it('is changed more than once before it has had an event: the event counts for what was wanted then', async () => {
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
+    const hook = await receiver({ isIll: false });
+    const path = `${WEBHOOKS}/${await webhook(fleet, hook.url)}`;
+    const [first] = fleet.gateways;
+    await first?.stop();
+    await fleet.launch({ ...on, WEBHOOK_HOSTS: '' }, undefined, 0);
+    await place(fleet, 0);
+    const change = async (types: readonly string[]) =>
+      expect((await fleet.request('PATCH', 0, path, { types })).status).toBe(200);
+    await change(['job.failed']);
+    await place(fleet, 0);
+    await change(['license-order.succeeded']);
+    await place(fleet, 0);
+    const [one, , three] = await events(fleet);
+    await fleet.launch(on);
+    await until('both have come', () => hook.taken.length >= 2);
+    expect(hook.taken).toEqual([one, three]);
+  });
+
   it('D35 the one that delivers is killed: another one takes over, and delivers all that nobody had taken', async () => {
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on }));
     const hook = await receiver({ isIll: true });

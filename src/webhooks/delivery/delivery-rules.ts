@@ -27,8 +27,8 @@ export function wants({ types }: WantedEvents, type: string): boolean {
 }
 
 /** The types of events that the webhook wants, or wanted before it was changed. Undefined means all of them. */
-export function typesOf({ types, before }: Webhook): readonly EventType[] | undefined {
-  const all = [...new Set([...types, ...(before?.types ?? [])])];
+export function typesOf({ types, before = [] }: Webhook): readonly EventType[] | undefined {
+  const all = [...new Set([types, ...before.map((wish) => wish.types)].flat())];
   return all.includes(ALL_TYPES) ? undefined : (all as EventType[]);
 }
 

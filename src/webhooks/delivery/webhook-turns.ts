@@ -139,27 +139,24 @@ export class WebhookTurns {
     }
     if (isFull(progress)) return false;
     const { grants } = standing;
-    const { enterprises, before } = webhook;
     const types = typesOf(webhook);
-    const { moves, next } = await this.events.after(progress.cursor, { ...standing, enterprises, types });
+    const after = ({ enterprises }: WantedEvents) =>
+      this.events.after(progress.cursor, { ...standing, enterprises, types });
+    const { moves, next } = await after(webhook);
     if (next === progress.cursor) return false;
-    // True for a move that was recorded before the webhook was changed.
-    const isEarlier = ({ id }: SeenMove) => before !== undefined && id <= before.until;
-    const earlier = moves.some(isEarlier)
-      ? (await this.events.after(progress.cursor, { ...standing, enterprises: before?.enterprises, types }))
-          .moves
-      : [];
+    const { before = [] } = webhook;
+    // An event is for the webhook as it was when the event was recorded.
+    const wishOf = ({ id }: SeenMove) => before.find(({ until }) => id <= until) ?? webhook;
     const now = Date.now();
-    const deliveryOf = ({ id, name, event }: SeenMove, wanted: WantedEvents) => {
-      if (!event || !wants(wanted, event.type)) return [];
-      turn.read.set(id, { event, grants });
-      return [[id, newDelivery(event.type, name, now)] as const];
-    };
-    const made = [
-      ...earlier.filter(isEarlier).flatMap((move) => deliveryOf(move, before ?? webhook)),
-      ...moves.filter((move) => !isEarlier(move)).flatMap((move) => deliveryOf(move, webhook)),
-    ];
-    await this.#keep(turn, { ...turn.progress, cursor: next }, new Map(made));
+    const made = new Map<string, Delivery>();
+    for (const wish of new Set(moves.map(wishOf)))
+      for (const move of wish === webhook ? moves : (await after(wish)).moves) {
+        const { id, name, event } = move;
+        if (wishOf(move) !== wish || id > next || !event || !wants(wish, event.type)) continue;
+        turn.read.set(id, { event, grants });
+        made.set(id, newDelivery(event.type, name, now));
+      }
+    await this.#keep(turn, { ...turn.progress, cursor: next }, made);
     return true;
   }
 

@@ -28,6 +28,11 @@ export interface WantedEvents {
   readonly enterprises?: readonly string[] | undefined;
 }
 
+/** The events that a webhook wanted up to the event `until`, when its owner changed it. */
+export interface EarlierWish extends WantedEvents {
+  readonly until: string;
+}
+
 /** The decisions of the owner, and whether the webhook is on. The store seals it. */
 export interface Webhook extends WantedEvents {
   readonly webhookId: string;
@@ -36,8 +41,8 @@ export interface Webhook extends WantedEvents {
   /** True if the owner's entry lacked the scope when the webhook was made, and a JWT granted it. */
   readonly byToken?: boolean;
   readonly url: string;
-  /** The events that the webhook wanted before it was changed, up to this move. */
-  readonly before?: (WantedEvents & { readonly until: string }) | undefined;
+  /** The events that the webhook wanted before its last changes, the oldest first. */
+  readonly before?: readonly EarlierWish[] | undefined;
   readonly description: string | null;
   readonly offReason: OffReason | null;
   /** When the webhook was made. All times of this file are in ms since the epoch. */

@@ -69,11 +69,11 @@ const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_
 const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
 const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 
-interface Change {
+export interface Change {
   readonly webhookId: string;
   readonly seal: WebhookSeal;
   /** May be called more than once. */
-  readonly changed: (webhook: Webhook) => Webhook;
+  readonly changed: (webhook: Webhook, progress: WebhookProgress) => Webhook;
 }
 
 /**
@@ -89,7 +89,7 @@ export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
       const row = webhookRowIn(found, webhookId);
       const before = row && seal.open(row);
       if (!before) return undefined;
-      const webhook = changed(before.webhook);
+      const webhook = changed(before.webhook, before.progress);
       const isSwitchedOn = before.webhook.offReason !== null && webhook.offReason === null;
       const writes = [
         ...(isSwitchedOn ? [ALL_AGAIN.with({ webhookId, now })] : []),
