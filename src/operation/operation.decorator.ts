@@ -127,7 +127,10 @@ function handlingOf({ effect, noStore, success }: OperationSpec): OperationPolic
   return noStore ? 'plain' : 'read';
 }
 
-/** Declares a route that needs no caller: health, problems. A test has the list of these routes. */
+/**
+ * Declares a route that needs no caller: health, problems. Its path must also be in `accessTo` of `http/identification.ts`, because the
+ * hooks run before the guards read this policy. A test has the list of these routes.
+ */
 export function PublicOperation(
   id: string,
   summary: string,
