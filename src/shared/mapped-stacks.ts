@@ -21,7 +21,8 @@ function headOf(error: Error): string {
 }
 
 function mapped(frame: NodeJS.CallSite): string {
-  const text = String(frame);
+  // V8's own text of a frame, which the types do not know.
+  const text = (frame as { toString(): string }).toString();
   const [file, line, column] = [frame.getFileName(), frame.getLineNumber(), frame.getColumnNumber()];
   if (!file?.startsWith('file:') || line === null || column === null) return text;
   const origin = mapOf(file)?.findOrigin(line, column);
