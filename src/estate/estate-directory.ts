@@ -16,8 +16,8 @@ const LOOK_MS = 60_000;
 const ALL = '*';
 
 /**
- * Finds the enterprises to read: those that entries of callers name; and if an entry has all enterprises, those that orders named, and those
- * of the customers that order #3 lists for the entry's channels. It also makes the events of rows that end soon.
+ * Finds the enterprises to read: those that entries of callers name; and if an entry has all of them, those that placed orders named, and
+ * those of the customers that order #3 lists for its channels. It also tells what ends soon.
  */
 @Injectable()
 export class EstateDirectory {
@@ -37,7 +37,12 @@ export class EstateDirectory {
     return this.callers.all.some(({ grants }) => isGranted(grants.enterprises, enterpriseGlobalId));
   }
 
-  /** Resolves to the ms until the next run. */
+  /** Whether an entry of a caller names it. */
+  isNamed(enterpriseGlobalId: string): boolean {
+    return this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId));
+  }
+
+  /** Resolves to the ms until the next look. */
   async run({ over }: TaskHold): Promise<number> {
     try {
       await this.events.tellEndings();

@@ -200,7 +200,7 @@ export class EstateListStore {
       const ends = own.flatMap(({ nextEndsAt }) => nextEndsAt ?? []);
       return {
         productUri,
-        productName: own[0]?.productName || null,
+        productName: own.find(({ productName }) => productName)?.productName ?? null,
         assets: sum(own, 'assets'),
         licences: sum(own, 'licences'),
         unassigned: sum(own, 'unassigned'),

@@ -5,6 +5,8 @@ import { Log } from '../observability/log.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
+import { operations } from '../upstream/operations.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
@@ -59,12 +61,27 @@ export class EstateReading {
       if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
       if (!(error instanceof UpstreamFailure || error instanceof ProblemException) || !known) throw error;
       const reason = error instanceof UpstreamFailure ? unreadReasonOf(error) : error.slug;
+      if (this.#isOnlyAskedFor(known) && isRefusedList(error)) return await this.#forget(hold, reason);
       await this.#end(hold, known, reason).catch(() => undefined);
       return Math.min(refreshMs, FAILED_MS);
     }
   }
 
-  /** Forgets the enterprise after a day, not at once: the caller's entry may come back, as when replicas have different callers files for a while. */
+  /** Nobody else knows of it, so it would stand in every list as one that is missing. */
+  async #forget(hold: TaskHold, reason: string): Promise<number | undefined> {
+    this.#tell(hold.name, reason);
+    return this.#change(hold, { isForgotten: true }).then(
+      () => undefined,
+      () => SOON_MS,
+    );
+  }
+
+  /** The platform may not know what a caller of all enterprises asks for. One that a placed order or a channel names comes back by that. */
+  #isOnlyAskedFor({ enterpriseGlobalId, seenAt, askedAt }: KnownEnterprise): boolean {
+    return seenAt === null && askedAt > 0 && !this.directory.isNamed(enterpriseGlobalId);
+  }
+
+  /** An entry of a caller may come back, as when replicas have different callers files for a while. */
   async #leave(hold: TaskHold, { seenAt, addedAt }: KnownEnterprise): Promise<number | undefined> {
     if (Date.now() - Math.max(seenAt ?? 0, addedAt) < DAY_MS) return FAILED_MS;
     await this.#change(hold, { isForgotten: true });
@@ -164,11 +181,14 @@ export class EstateReading {
   async #end(hold: TaskHold, { seenAt, state: was }: KnownEnterprise, reason: string): Promise<void> {
     const state = seenAt === null ? 'unread' : 'stale';
     await this.#change(hold, { state: { state, reason, seenAt } });
-    if (was !== 'stale')
-      this.log.warn(
-        { event: 'estate-reading-failed', enterprise: hold.name, reason },
-        'An enterprise could not be read for the estate',
-      );
+    if (was !== 'stale') this.#tell(hold.name, reason);
+  }
+
+  #tell(enterprise: string, reason: string): void {
+    this.log.warn(
+      { event: 'estate-reading-failed', enterprise, reason },
+      'An enterprise could not be read for the estate',
+    );
   }
 
   async #change(hold: TaskHold, change: Change): Promise<void> {
@@ -178,6 +198,12 @@ export class EstateReading {
 
 function isMaintenance(error: unknown): boolean {
   return error instanceof ProblemException && error.slug === 'maintenance';
+}
+
+function isRefusedList(error: Error): boolean {
+  if (!(error instanceof UpstreamFailure) || error.operation !== operations.listAssets) return false;
+  const { slug } = asProblem(error) as ProblemException;
+  return slug === 'upstream-rejected' || slug === 'upstream-unmapped-error';
 }
 
 /** Products change with their asset, so they are read again when its `updatedAt` has changed or is not shown, and once a day. */

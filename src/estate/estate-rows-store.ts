@@ -25,10 +25,16 @@ const MAX_READ = 1_000;
 const ONE = sql`SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", added_at AS "addedAt" FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
 const ASSETS = sql`
   SELECT asset_id AS id, details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`;
+/** An order that was not placed may have named what does not exist. */
+const PLACED = sql`orders > 0 AND state IN ('succeeded', 'accepted', 'incomplete', 'in_doubt')`;
 const ORDERED = sql`
-  SELECT DISTINCT enterprise AS id FROM order_groups WHERE platform = :platform AND enterprise > :after ORDER BY enterprise LIMIT :most`;
+  SELECT DISTINCT enterprise AS id FROM order_groups AS own WHERE platform = :platform AND enterprise > :after
+    AND EXISTS (SELECT 1 FROM order_counts AS placed
+      WHERE placed.platform = :platform AND placed.enterprise_group = own.enterprise_group AND ${PLACED})
+  ORDER BY enterprise LIMIT :most`;
 const CHANNELS = sql`
-  SELECT DISTINCT channel FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel > '' LIMIT :most`;
+  SELECT DISTINCT channel FROM order_counts
+  WHERE platform = :platform AND enterprise_group = '' AND channel > '' AND ${PLACED} LIMIT :most`;
 const UNREAD = sql`
   SELECT count(CASE WHEN state <> 'whole' AND state <> 'assets-only' AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
     min(coalesce(seen_at, added_at)) AS "oldestAt" FROM estate_enterprises WHERE platform = :platform`;
@@ -108,7 +114,7 @@ export class EstateRowsStore {
     }
   }
 
-  /** The enterprises that orders named. */
+  /** The enterprises that orders named which were placed, or may have been. */
   async *ordered(): AsyncGenerator<readonly string[]> {
     for (let after = ''; ;) {
       const part = await this.database.read<{ id: string }>(ORDERED.with({ after, most: MAX_READ }));
@@ -118,7 +124,7 @@ export class EstateRowsStore {
     }
   }
 
-  /** The channels that orders named. */
+  /** The channels of such orders. */
   async channels(): Promise<readonly string[]> {
     const found = await this.database.read<{ channel: string }>(CHANNELS.with({ most: MAX_READ }));
     return found.map(({ channel }) => channel);

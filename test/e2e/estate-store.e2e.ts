@@ -11,6 +11,7 @@ import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-
 import type { HeldAsset } from '../../src/estate/estate-row.ts';
 import { EstateRowsStore } from '../../src/estate/estate-rows-store.ts';
 import { ESTATE } from '../../src/estate/estate-steps-store.ts';
+import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-counts-store.ts';
 import { take } from '../../src/tasks/task-store.ts';
 import type { TaskHold } from '../../src/tasks/task-worker.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -26,7 +27,12 @@ interface Made {
   readonly ends?: number | null;
   readonly member?: string | null;
   readonly isUnassigned?: boolean;
-  readonly products?: readonly { readonly uri: string; readonly ends?: number; readonly nodes?: number }[];
+  readonly products?: readonly {
+    readonly uri: string;
+    readonly ends?: number;
+    readonly nodes?: number;
+    readonly name?: string | null;
+  }[];
   readonly seenAt?: number;
   readonly accounts?: readonly string[];
 }
@@ -39,11 +45,11 @@ function made(assetId: string, more: Made = {}): HeldAsset {
       ...{ endsAt: ends === null ? null : time(ends), updatedAt: null, locked: false, frozen: false },
       ...{ memberGlobalId: member, lent: false, online: false, lastOnlineAt: null, isUnassigned },
     },
-    products: (more.products ?? []).map(({ uri, ends: end, nodes = 1 }, at) => ({
+    products: (more.products ?? []).map(({ uri, ends: end, nodes = 1, name = uri.toUpperCase() }, at) => ({
       ...{
         productId: `${assetId}-p${at}`,
         productUri: uri,
-        productName: uri.toUpperCase(),
+        productName: name,
         packageNum: null,
       },
       ...{
@@ -173,6 +179,39 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
         },
       ],
     });
+  });
+
+  it('sums a product under its name, also where it is not shown with the first of its assets', async () => {
+    const kept = [
+      made('n1', { products: [{ uri: 'view', name: null }] }),
+      made('n2', { products: [{ uri: 'view', ends: SEEN }] }),
+    ];
+    await rows.change(await begun('ent-n'), { kept });
+    const { byProduct } = await lists.sums({ enterprise: 'ent-n' });
+    expect(byProduct.map(({ productName, assets }) => [productName, assets])).toEqual([['VIEW', 2]]);
+  });
+
+  it('reads what placed orders named; neither one that was not placed nor a write makes an enterprise known', async () => {
+    const placed = { channel: 'crm', enterpriseGroup: groupOf(['ent-o']), state: 'succeeded', amount: 1 };
+    const rejected = { channel: 'typo', enterpriseGroup: groupOf(['ent-p']), state: 'rejected', amount: 1 };
+    const ended = { ...placed, enterpriseGroup: groupOf(['ent-q']), amount: 0 };
+    await database.step(
+      {
+        name: 'orders',
+        decide: () => ({
+          writes: [
+            ...groupWrites([['ent-o'], ['ent-p'], ['ent-q']]),
+            ...countWrites([placed, rejected, ended]),
+          ],
+        }),
+      },
+      undefined,
+    );
+    const ordered: string[] = [];
+    for await (const part of rows.ordered()) ordered.push(...part);
+    expect([ordered, await rows.channels()]).toEqual([['ent-o'], ['crm']]);
+    await rows.want(['ent-p'], 'written');
+    expect(await rows.enterprise('ent-p')).toBeUndefined();
   });
 
   it('shows a reader the rows of granted enterprises only', async () => {

@@ -110,6 +110,20 @@ describe('the estate', () => {
     expect((await gateway.get(LIST, { key: gateway.keys['reader'] as string })).status).toBe(403);
   });
 
+  it('forgets what a caller asks for and the platform does not know: it is not missing in the lists of all', async () => {
+    const unknown = 'ent-nowhere';
+    await refresh(gateway, unknown);
+    const asked = async () =>
+      (await sandbox.journal('listAssets')).some(({ path }) => path.includes(unknown));
+    await until('the platform was asked for it', asked);
+    const known = async () =>
+      (await enterprisesOf(gateway)).map(({ enterpriseGlobalId }) => enterpriseGlobalId);
+    await until('it is forgotten', async () => !(await known()).includes(unknown));
+    expect([(await gateway.get(LIST)).headers.has('x-estate-incomplete'), (await known()).length]).toEqual([
+      ...[false, ENTERPRISES],
+    ]);
+  });
+
   it.each([
     ['endsAfter=2027-01-01&endsBefore=2026-01-01', 'endsBefore'],
     ['unassigned=true&memberGlobalId=mem-1', 'unassigned'],
