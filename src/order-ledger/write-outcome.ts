@@ -108,7 +108,7 @@ export function problemFor(record: LedgerRecord, replayed = true, cause?: unknow
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });
   const body = (record.details.answer?.body ?? LEASE_ENDED) as ProblemBody;
-  const { code, status, detail, outcome, retryable, upstream, upstreamCode, errors } = body;
+  const { code, status, detail, outcome, retryable, upstream, upstreamCode, errors, resetsAt } = body;
   return new ProblemException(code, {
     status,
     detail: detail ?? (location && code === 'outcome-unknown' ? IN_DOUBT : undefined),
@@ -117,6 +117,7 @@ export function problemFor(record: LedgerRecord, replayed = true, cause?: unknow
     upstream,
     upstreamCode,
     errors,
+    ...(resetsAt !== undefined && { resetsAt }),
     location,
     replayed,
     cause,

@@ -199,11 +199,10 @@ export class LicenseOrderService {
   /** Checks the budgets of the order's month. The order is counted only when it begins, so the budget of a later month may be used up by then. */
   async #assertInBudget({ caller: { name, budgets } }: CallContext, order: PlaceOrderDto): Promise<void> {
     if (!budgets) return;
-    const { now } = this.maintenance;
-    const month = monthOf(timeOf(order) ?? now);
-    const [use] = await this.uses.used(name, [month]);
+    const at = timeOf(order) ?? this.maintenance.now;
+    const [use] = await this.uses.used(name, [monthOf(at)]);
     const spent = use && exhausted(budgetUses(order, budgets), use.used);
-    if (spent) throw exhaustedProblem(spent, now);
+    if (spent) throw exhaustedProblem(spent, at);
   }
 
   get #isPlain(): boolean {

@@ -50,6 +50,11 @@ export class OrderRecordsService {
   async listOrders(wanted: ListOrdersQuery, { caller, abandon }: CallContext): Promise<OrderPageDto> {
     const { state, channelCode, page, pageSize } = wanted;
     const { channels, enterprises } = caller.grants;
+    const byTime = wanted.sort === 'notBefore';
+    if (byTime && state !== 'scheduled')
+      throw new ProblemException('validation-failed', {
+        errors: [{ parameter: 'sort', detail: 'must be -submittedAt, or be given with state=scheduled' }],
+      });
     if (wanted.channelOrderId !== undefined)
       return this.#listOne({ ...wanted, channelOrderId: wanted.channelOrderId }, caller.grants);
     const query: OrderQuery = {
@@ -59,12 +64,8 @@ export class OrderRecordsService {
       enterprise: wanted.enterpriseGlobalId,
       from: millisecond(wanted.submittedAfter),
       until: millisecond(wanted.submittedBefore),
-      byTime: wanted.sort === 'notBefore',
+      byTime,
     };
-    if (query.byTime && state !== 'scheduled')
-      throw new ProblemException('validation-failed', {
-        errors: [{ parameter: 'sort', detail: 'must be -submittedAt, or be given with state=scheduled' }],
-      });
     const oneAtATime = this.#pages.get(caller.name) ?? pLimit(1);
     this.#pages.set(caller.name, oneAtATime);
     const { records, total } = await oneAtATime(() =>
@@ -207,7 +208,12 @@ function settledAlready(record: LedgerRecord, settlement: Settlement): OrderReco
   const known = record.details.order?.settlement;
   if (known && record.state === known.as && canonical(known) === canonical(settlement))
     return toOrderRecord(record);
-  // A caller may retry an open order: it may be on its way, or its record has changed since it was read.
+  if (record.state === 'scheduled')
+    throw new ProblemException('order-not-settleable', {
+      detail: 'The order waits for its time, and nothing was sent: cancel it instead.',
+      location: locationOf(record),
+    });
+  // The order may be on its way, or its record has changed since it was read.
   const isOpen = unsettled.includes(record.state);
   throw new ProblemException('order-not-settleable', {
     detail: record.state === 'sending' ? 'The order is on its way.' : resultText(record),

@@ -17,13 +17,18 @@ const { sandbox, gateway } = useStack({
     { name: 'buyer', scopes: ['orders:read', 'orders:write'], ...all },
     { name: 'leaver', scopes: ['orders:read', 'orders:write'], ...all },
     { name: 'mover', scopes: ['orders:read', 'orders:write', 'orders:revoke'], ...bound },
-    { name: 'saver', scopes: ['orders:read', 'orders:write'], ...all, budgets: { orders: 1 } },
+    { name: 'saver', scopes: ['orders:read', 'orders:write'], ...all, budgets: { orders: 1, licences: 5 } },
   ],
 });
 
 let last = 0;
 const number = () => `LATER-${++last}`;
 const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+/** When the budgets of the month after that time begin. */
+const monthAfter = (time: string) => {
+  const date = new Date(time);
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)).toISOString();
+};
 const soon = (of: string, over: object = {}) => ({ ...orderOf(of, over), notBefore: at(SOON_MS) });
 const read = async (of: string) => (await gateway.get(`${ORDERS}/crm/${of}`)).body;
 const stateOf = async (of: string) => (await read(of))['state'];
@@ -118,6 +123,18 @@ describe('an order for a later time', () => {
     expect((await cancel('LATER-NONE')).body['code']).toBe('order-not-found');
   });
 
+  it('is not settled while it waits, and a caller is told to cancel it, not to ask again in a second', async () => {
+    const of = number();
+    await gateway.post(ORDERS, { ...orderOf(of), notBefore: at(DAY_MS) });
+    const settlement = { as: 'not_placed', reason: 'a test' };
+    const { status, body, headers } = await gateway.post(`${ORDERS}/crm/${of}/settlement`, settlement);
+    expect([status, body['code'], body['retryable'], headers.get('retry-after')]).toEqual([
+      ...[409, 'order-not-settleable', false, null],
+    ]);
+    expect(body['detail']).toContain('cancel');
+    await cancel(of);
+  });
+
   it('is not cancelled while it is being sent', async () => {
     const of = number();
     await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 3_000 } });
@@ -151,9 +168,10 @@ describe('an order for a later time', () => {
     expect(await list('state=scheduled&sort=notBefore')).toEqual([early, late]);
     expect(await list('state=scheduled&sort=notBefore&page=2&pageSize=1')).toEqual([late]);
     expect(await list('state=scheduled&sort=-submittedAt')).toEqual([early, late]);
-    expect((await gateway.get(`${ORDERS}?sort=notBefore`)).body['errors']).toEqual([
-      { parameter: 'sort', detail: expect.stringContaining('state=scheduled') },
-    ]);
+    for (const query of ['', `&channelCode=crm&channelOrderId=${late}`])
+      expect((await gateway.get(`${ORDERS}?sort=notBefore${query}`)).body['errors']).toEqual([
+        { parameter: 'sort', detail: expect.stringContaining('state=scheduled') },
+      ]);
     for (const [notBefore, detail] of [
       [at(-DAY_MS), 'past'],
       [at(401 * DAY_MS), '400 days'],
@@ -264,22 +282,32 @@ describe('at the time of an order its caller is looked at again:', () => {
   it('the budgets are those of that month: taken then, and an order beyond them is rejected', async () => {
     const saver = { key: String(gateway.keys['saver']) };
     const [one, other, next] = [number(), number(), number()];
+    const orders = [one, other].map((of) => soon(of));
     const used = async () =>
       ((await gateway.get('/v1/callers/me', saver)).body['budgets'] as { orders: { used: number } }).orders
         .used;
     // Both fit when they are accepted.
-    for (const each of [one, other]) expect((await gateway.post(ORDERS, soon(each), saver)).status).toBe(202);
+    for (const each of orders) expect((await gateway.post(ORDERS, each, saver)).status).toBe(202);
     expect(await used()).toBe(0);
     await until('both have ended', async () => {
       const states = [await stateOf(one), await stateOf(other)].toSorted();
       return states[0] === 'rejected' && states[1] === 'succeeded';
     });
     expect([await used(), (await sent(one)) + (await sent(other))]).toEqual([1, 1]);
-    const refused = await gateway.post(ORDERS, soon(next), saver);
-    expect([refused.status, refused.body['code']]).toEqual([403, 'budget-exhausted']);
-    // Nobody knows what is left of a later month.
-    const far = { ...orderOf(next), notBefore: at(40 * DAY_MS) };
-    expect((await gateway.post(ORDERS, far, saver)).status).toBe(202);
+    const refusal = async (order: object) => {
+      const { status, body } = await gateway.post(ORDERS, order, saver);
+      return [status, body['code'], body['resetsAt']];
+    };
+    const exhausted = (notBefore: string) => [403, 'budget-exhausted', monthAfter(notBefore)];
+    expect(await refusal(soon(next))).toEqual(exhausted(at(0)));
+    // The one that was rejected at its time says so again.
+    for (const each of orders)
+      if ((await stateOf(each.channelOrderId)) === 'rejected')
+        expect(await refusal(each)).toEqual(exhausted(each.notBefore));
+    // Nobody knows what is left of a later month; what never fits is refused at once.
+    const far = { notBefore: at(40 * DAY_MS) };
+    expect(await refusal(orderOf(next, far, { limitConcurrent: 6 }))).toEqual(exhausted(far.notBefore));
+    expect((await gateway.post(ORDERS, orderOf(next, far), saver)).status).toBe(202);
     await cancel(next);
   });
 });

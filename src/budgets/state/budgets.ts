@@ -53,12 +53,12 @@ export function keptMonths(now: number): readonly string[] {
   );
 }
 
-/** Returns the problem for an order that does not fit into the rest of this month's budget. */
-export function exhaustedProblem(budget: Budget, now: number): ProblemException {
-  const resetsAt = new Date(endOfMonth(monthOf(now))).toISOString();
+/** Returns the problem for an order that does not fit into the rest of the budget of its month. `at`: when it is to be placed. */
+export function exhaustedProblem(budget: Budget, at: number): ProblemException {
+  const month = monthOf(at);
   return new ProblemException('budget-exhausted', {
-    detail: `The order does not fit into what is left of the caller's budget of ${budget} for this month (UTC).`,
-    resetsAt,
+    detail: `The order does not fit into what is left of the caller's budget of ${budget} for ${month} (UTC).`,
+    resetsAt: new Date(endOfMonth(month)).toISOString(),
   });
 }
 
