@@ -21,7 +21,7 @@ import { keysOf, sealAsset } from './sealed-assets.ts';
 export const ESTATE = 'estate';
 /** The due time of a task that is to be first, relative to now. The task that has been due the longest is taken first. */
 export const FIRST_MS = -10 * 365 * 86_400_000;
-/** A second refresh within this time does nothing. */
+/** A second refresh within this time is the first one, unless the clock was far ahead at that one. */
 const ONE_REFRESH_MS = 60_000;
 /** The shortest time between two calls: two calls a second. */
 export const MIN_GAP_MS = 500;
@@ -54,7 +54,7 @@ export const want: Step<ReadingCall, undefined> = {
     const next = wanted.filter(
       ({ enterprise, why }) =>
         (why === 'written' && known.has(enterprise)) ||
-        (why === 'asked' && (known.get(enterprise) ?? 0) <= now - ONE_REFRESH_MS),
+        (why === 'asked' && Math.abs(now - (known.get(enterprise) ?? 0)) >= ONE_REFRESH_MS),
     );
     const nextNames = new Set(next.map(({ enterprise }) => enterprise));
     const inTurn = fresh.filter(({ enterprise }) => !nextNames.has(enterprise));
@@ -72,17 +72,20 @@ export const want: Step<ReadingCall, undefined> = {
   },
 };
 
+/** So long no turn is waited for: a clock of the database that was ahead and went back has left such a time. */
+const MAX_WAIT_MS = 600_000;
 const LATER = either(sql`GREATEST(estate_turns.next_at, ${NOW})`, sql`max(estate_turns.next_at, ${NOW})`);
+const NEXT = sql`CASE WHEN estate_turns.next_at > ${NOW} + :most THEN ${NOW} ELSE ${LATER} END`;
 const TURN = sql`
   INSERT INTO estate_turns (platform, next_at, version) VALUES (:platform, ${NOW} + :gap, 0)
-  ON CONFLICT (platform) DO UPDATE SET next_at = ${LATER} + :gap RETURNING next_at - :gap - ${NOW} AS wait`;
+  ON CONFLICT (platform) DO UPDATE SET next_at = ${NEXT} + :gap RETURNING next_at - :gap - ${NOW} AS wait`;
 
 /** Takes the next turn of all replicas. Resolves to the ms until it comes. */
 export const takeTurn: Step<number, number> = {
   name: 'take a turn of the estate',
   key: () => '',
   decide: ([gap]) => ({
-    writes: [TURN.with({ gap })],
+    writes: [TURN.with({ gap, most: MAX_WAIT_MS })],
     results: ([taken]) => [Number(taken?.[0]?.['wait'] ?? gap)],
   }),
 };

@@ -10,7 +10,7 @@ import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-s
 import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
 import type { HeldAsset } from '../../src/estate/estate-row.ts';
 import { EstateRowsStore } from '../../src/estate/estate-rows-store.ts';
-import { ESTATE } from '../../src/estate/estate-steps-store.ts';
+import { ESTATE, MIN_GAP_MS } from '../../src/estate/estate-steps-store.ts';
 import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-counts-store.ts';
 import { take } from '../../src/tasks/task-store.ts';
 import type { TaskHold } from '../../src/tasks/task-worker.ts';
@@ -370,5 +370,13 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     // Each is 500 ms after the one before, less the time between the steps.
     expect(sorted[1]).toBeLessThanOrEqual(500);
     expect(sorted[4]).toBeGreaterThan((sorted[1] ?? 0) + 1_000);
+  });
+
+  it('goes on with its calls after a clock of the database that was a day ahead', async () => {
+    await rows.turn(0);
+    const ahead = sql`UPDATE estate_turns SET next_at = next_at + 86400000 WHERE platform = :platform`;
+    await database.step({ name: 'ahead', decide: () => ({ writes: [ahead.with()] }) }, undefined);
+    expect(await rows.turn(0)).toBeLessThanOrEqual(MIN_GAP_MS);
+    expect(await rows.turn(0)).toBeGreaterThan(0);
   });
 });
