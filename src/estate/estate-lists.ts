@@ -184,8 +184,13 @@ function joined(asset: AssetDto | undefined, holder: Holder | undefined): ReadAs
     memberGlobalId,
     lent: holder?.lent ?? null,
     online: holder?.online ?? null,
-    isUnassigned: isFree && asset !== undefined && asset.grantable !== false,
+    isUnassigned: isFree && asset !== undefined && canBeGiven(asset),
   };
+}
+
+/** The platform gives no member an asset that is frozen or has ended. */
+function canBeGiven({ grantable, frozen, endsAt }: AssetDto): boolean {
+  return grantable !== false && frozen !== true && (endsAt === null || Date.parse(endsAt) > Date.now());
 }
 
 function wholeItems<T>({ items, isWhole }: CameList<T>): readonly T[] {
