@@ -73,6 +73,12 @@ it('an object that breaks two rules is told of both, and an unknown field is one
   ]);
 });
 
+it('a batch that uses a sequence twice is told of its list', () => {
+  const items = [newBuy, { ...newBuy, sequence: 1 }];
+  const fault = { pointer: '/items', detail: 'must give every item a sequence of its own' };
+  expect(ofBody(JSON.stringify({ channelCode: 'crm', channelOrderId: 'SO-1', items }))).toEqual([fault]);
+});
+
 it('a deletion that matches times and nodes strictly names them, also in packages', () => {
   const reduced = (asset: object) =>
     ofItem({

@@ -258,8 +258,8 @@ describe('a settlement', () => {
     const items = ['l', 'm'].map((licenseOrderId) => ({ sequence: 1, licenseOrderId }));
     const wrong: [object, string][] = [
       [{ as: 'rejected' }, '/as'],
-      [{ as: 'not_placed', items: items.slice(1) }, ''],
-      [{ as: 'succeeded', items }, ''],
+      [{ as: 'not_placed', items: items.slice(1) }, '/items'],
+      [{ as: 'succeeded', items }, '/items'],
     ];
     for (const [body, pointer] of wrong) {
       const { status, body: problem } = await settle(gateway, 'SO-any', body);

@@ -146,7 +146,7 @@ describe('a request that is wrong', () => {
       ['K17 without items', orderWith(), '/items'],
       ['K17 of an unknown type', purchase({ orderType: 'gift', junk: 1 }), '/items/0/orderType'],
       ['K17 of no licence', purchase({ licenseType: 'paper' }), '/items/0/licenseType'],
-      ['K17 with one sequence twice', orderWith({ ...bought, sequence: 2 }, bought), ''],
+      ['K17 with one sequence twice', orderWith({ ...bought, sequence: 2 }, bought), '/items'],
       ['K17 that buys nothing', asset({ products: [] }), ASSET],
       ['K17 that buys without a customer', purchase({ customer: {} }), ITEM],
       ['K17 that deletes from no order', deletion(ofNoOrder), ITEM],

@@ -20,6 +20,7 @@ import {
   ObjectRule,
   OneOf,
   Optional,
+  rule,
   Text,
 } from '../../validation/rules.ts';
 import { BoughtAssetDto, MAX_ASSETS, ReducedAssetDto, RevokedAssetDto } from './order-product.dto.ts';
@@ -196,10 +197,6 @@ const effectsChanges = enumeration(
   'What becomes of a deletion that would take away something else at its time than at its acceptance',
 );
 
-@ObjectRule<PlaceOrderDto>(
-  ({ items }) => !Array.isArray(items) || new Set(items.map(sequenceOf)).size === items.length,
-  'must give every item a sequence of its own',
-)
 @ApiExtraModels(NewBuyDto, DeleteAssetDto, DeleteProductDto)
 @ApiSchema({
   description: 'A batch of licence orders: one call to the platform',
@@ -238,7 +235,13 @@ export class PlaceOrderDto {
     { min: 1, max: 1_000 },
     { 'x-upstream': 'orderList' },
   )
+  @rule('sequences', isEachOnce, 'must give every item a sequence of its own')
   items!: OrderItemDto[];
+}
+
+function isEachOnce(items: unknown): boolean {
+  if (!Array.isArray(items)) return true;
+  return new Set((items as OrderItemDto[]).map(sequenceOf)).size === items.length;
 }
 
 /** The sequence of an item in the call to the platform. */

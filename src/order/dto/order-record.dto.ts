@@ -6,7 +6,7 @@ import { type OrderType, orderTypes, type SyncMode, syncModes } from '../../upst
 import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 import { Label, Names } from '../../tenancy/names.ts';
 import { Int32, TimestampParameter } from '../../validation/scalar-rules.ts';
-import { Identifier, InUrl, ListOf, ObjectRule, OneOf, Optional, Text } from '../../validation/rules.ts';
+import { Identifier, InUrl, ListOf, OneOf, Optional, rule, Text } from '../../validation/rules.ts';
 
 const settlements = enumeration(
   'Settlement',
@@ -151,14 +151,6 @@ export class SettledItemDto {
   customerId?: string;
 }
 
-@ObjectRule<SettleOrderDto>(
-  ({ as, items }) => as !== 'not_placed' || items === undefined,
-  'must not have items where nothing was placed',
-)
-@ObjectRule<SettleOrderDto>(
-  ({ items }) => !Array.isArray(items) || new Set(items.map((item) => item?.sequence)).size === items.length,
-  'must name every sequence once',
-)
 @ApiSchema({ description: 'What an operator found out about an order whose end is not known' })
 export class SettleOrderDto {
   /** What became of the order. */
@@ -172,5 +164,16 @@ export class SettleOrderDto {
   /** The placed items, where they are known. */
   @Optional()
   @ListOf(() => SettledItemDto, { min: 1, max: 1_000 })
+  @rule(
+    'placed',
+    (_, settlement) => (settlement as SettleOrderDto).as !== 'not_placed',
+    'must be left out where nothing was placed',
+  )
+  @rule('sequences', isEachOnce, 'must name every sequence once')
   items?: SettledItemDto[];
+}
+
+function isEachOnce(items: unknown): boolean {
+  if (!Array.isArray(items)) return true;
+  return new Set((items as SettledItemDto[]).map((item) => item?.sequence)).size === items.length;
 }
