@@ -134,6 +134,8 @@ class Moving {
     if (SOUGHT.has(to)) this.#sought.push(name);
     const scheduled = Number(to === 'scheduled') - Number(row.state === 'scheduled');
     if (scheduled !== 0) this.#uses.push({ caller, period: '', kind: 'scheduled', amount: scheduled });
+    // An order that goes back to wait was told when it was accepted: many that wait for the platform would fill the feed with their attempts.
+    if (to === 'scheduled') return record;
     this.#events.push({
       kind: 'order',
       name,

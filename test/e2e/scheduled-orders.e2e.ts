@@ -202,6 +202,8 @@ describe('an order for a later time', () => {
     await sandbox.heal(rules);
     await becomes(of, 'succeeded');
     expect(await sandbox.commits()).toHaveLength(1);
+    // An attempt that sent nothing is no news.
+    expect(await typesOf(of)).toEqual(['license-order.scheduled', 'license-order.succeeded']);
   });
 
   it('is rejected with the reason where the platform refuses it; a repeat gets that again', async () => {
