@@ -76,7 +76,7 @@ export class EstateReading {
     );
   }
 
-  /** The platform may not know what a caller of all enterprises asks for. One that a placed order or a channel names comes back by that. */
+  /** The platform may not know what a caller of all enterprises names. What a placed order or a channel names comes back by that. */
   #isOnlyAskedFor({ enterpriseGlobalId, seenAt, askedAt }: KnownEnterprise): boolean {
     return seenAt === null && askedAt > 0 && !this.directory.isNamed(enterpriseGlobalId);
   }

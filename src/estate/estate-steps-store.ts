@@ -38,11 +38,11 @@ const ASKED = sql`UPDATE estate_enterprises SET asked_at = ${NOW} WHERE ${OF_ENT
 
 export interface ReadingCall {
   readonly enterprise: string;
-  /** `named`: is read in its turn; `written`: is read next where it is known; `asked`: is read next, but not twice within a minute. */
+  /** `named`: is read in its turn; `written`: is read next; `asked`: the same, but not twice within a minute. */
   readonly why: 'named' | 'written' | 'asked';
 }
 
-/** Adds an enterprise that is not known, with its task, and calls for another reading of one that is. A write may name what does not exist. */
+/** Adds an enterprise that is not known, with its task, and calls for another reading of one that is. `asked_at` marks what may not exist. */
 export const want: Step<ReadingCall, undefined> = {
   name: 'want an enterprise',
   key: ({ enterprise }) => enterprise,
@@ -50,15 +50,16 @@ export const want: Step<ReadingCall, undefined> = {
   look: (wanted) => [KNOWN.with({ named: wanted.map(({ enterprise }) => ({ enterprise })) })],
   decide: (wanted, [found = []], now) => {
     const known = new Map(found.map((row) => [String(row['enterprise']), Number(row['asked_at'])]));
-    const fresh = wanted.filter(({ enterprise, why }) => !known.has(enterprise) && why !== 'written');
+    const fresh = wanted.filter(({ enterprise }) => !known.has(enterprise));
     const next = wanted.filter(
       ({ enterprise, why }) =>
         (why === 'written' && known.has(enterprise)) ||
         (why === 'asked' && Math.abs(now - (known.get(enterprise) ?? 0)) >= ONE_REFRESH_MS),
     );
-    const nextNames = new Set(next.map(({ enterprise }) => enterprise));
-    const inTurn = fresh.filter(({ enterprise }) => !nextNames.has(enterprise));
-    const asked = next.filter(({ why }) => why === 'asked');
+    const inTurn = fresh.filter((each) => next.every(({ enterprise }) => enterprise !== each.enterprise));
+    const asked = [...next, ...inTurn].filter(
+      ({ enterprise, why }) => why === 'asked' || (why === 'written' && !known.has(enterprise)),
+    );
     return {
       writes: [
         ...(fresh.length > 0 ? [ADD.with({ named: fresh.map(({ enterprise }) => ({ enterprise })) })] : []),

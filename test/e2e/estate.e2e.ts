@@ -114,15 +114,17 @@ describe('the estate', () => {
     expect((await gateway.get(LIST, { key: gateway.keys['reader'] as string })).status).toBe(403);
   });
 
-  it('forgets what a caller asks for and the platform does not know: it is not missing in the lists of all', async () => {
-    const unknown = 'ent-nowhere';
-    await refresh(gateway, unknown);
-    const asked = async () =>
-      (await sandbox.journal('listAssets')).some(({ path }) => path.includes(unknown));
-    await until('the platform was asked for it', asked);
+  it('forgets what a caller names and the platform does not know: it is not missing in the lists of all', async () => {
+    await refresh(gateway, 'ent-nowhere');
+    await gateway.post('/v1/enterprises/ent-mistyped/locks/disable', { assetNums: ['8000001003'] });
     const known = async () =>
       (await enterprisesOf(gateway)).map(({ enterpriseGlobalId }) => enterpriseGlobalId);
-    await until('it is forgotten', async () => !(await known()).includes(unknown));
+    for (const unknown of ['ent-nowhere', 'ent-mistyped']) {
+      const asked = async () =>
+        (await sandbox.journal('listAssets')).some(({ path }) => path.includes(unknown));
+      await until(`the platform was asked for ${unknown}`, asked);
+      await until(`${unknown} is forgotten`, async () => !(await known()).includes(unknown));
+    }
     expect([(await gateway.get(LIST)).headers.has('x-estate-incomplete'), (await known()).length]).toEqual([
       ...[false, ENTERPRISES],
     ]);
