@@ -30,6 +30,7 @@ export class WriteHandling {
     if (call.dryRun) return this.#dryRun(reply, call.dryRun, handle, lookUp);
     const hasKey = policy.idempotency === 'key' && idempotencyKey !== undefined;
     this.generations.watched(request.params, request.body);
+    let made: readonly string[] = [];
     try {
       if (!hasKey) await lookUp?.();
       const result = hasKey
@@ -37,13 +38,15 @@ export class WriteHandling {
         : await handle();
       const location = policy.locationOf?.(result);
       if (location !== undefined) void reply.header('location', location);
+      made = enterprisesIn(result);
       return result;
     } finally {
       // A failed write drops them too, because the platform may have carried it out. A request that was refused before anything was sent changed
       // nothing, and must not drop the cached reads of other callers. An order has dropped them while its outcome was recorded.
       const isSent = call.progress.upstreamMs > 0;
       if (isSent) this.generations.watched(request.params, request.body);
-      if (isSent && policy.idempotency !== 'order') await this.generations.written(request.params as object);
+      if (isSent && policy.idempotency !== 'order')
+        await this.generations.written(request.params as object, made);
     }
   }
 
@@ -65,4 +68,10 @@ export class WriteHandling {
     const { wouldSend, effects, plan = null } = dryRun;
     return { wouldSend, effects, plan };
   }
+}
+
+/** The enterprise that a write made: no path and no body named it. */
+function enterprisesIn(result: unknown): readonly string[] {
+  const { enterpriseGlobalId } = (result ?? {}) as { enterpriseGlobalId?: unknown };
+  return typeof enterpriseGlobalId === 'string' ? [enterpriseGlobalId] : [];
 }

@@ -203,4 +203,11 @@ describe('the estate', () => {
     await write({ assign: ['8000002002'] });
     await isState(gateway, 'ent-meridian', 'whole', seenAt);
   });
+
+  it('reads an enterprise that a caller makes, before any list of the platform tells of it', async () => {
+    const customer = { crmCustomerId: 'CRM-9001', customerName: 'Newcomer' };
+    const { status, body } = await gateway.post('/v1/enterprises', customer);
+    expect(status).toBe(201);
+    await isState(gateway, String(body['enterpriseGlobalId']), 'whole');
+  });
 });
