@@ -17,7 +17,7 @@ const ALL = '*';
 
 /**
  * Finds the enterprises to read: those that entries of callers name; and if an entry has all of them, those that placed orders named, and
- * those of the customers that order #3 lists for its channels. It also tells what ends soon.
+ * those of the customers that order #3 lists for the entry's channels. It also makes the events of rows that end soon.
  */
 @Injectable()
 export class EstateDirectory {
@@ -37,7 +37,7 @@ export class EstateDirectory {
     return this.callers.all.some(({ grants }) => isGranted(grants.enterprises, enterpriseGlobalId));
   }
 
-  /** Whether an entry of a caller names it. */
+  /** Returns whether an entry of a caller names the enterprise. */
   isNamed(enterpriseGlobalId: string): boolean {
     return this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId));
   }

@@ -5,6 +5,7 @@ import { type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
+import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import type { UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
@@ -34,9 +35,7 @@ export class EstatePlatform {
     request: UpstreamRequest,
     decode: Decode<T>,
   ): Promise<T> {
-    const waitMs = await this.store.turn(Math.min(MAX_GAP_MS, REST * this.#lastMs));
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal: context.abandon, ref: false });
-    context.abandon?.throwIfAborted();
+    await this.#turn(context.abandon);
     const started = performance.now();
     try {
       // Each call asks whether a maintenance stops it.
@@ -44,5 +43,25 @@ export class EstatePlatform {
     } finally {
       this.#lastMs = performance.now() - started;
     }
+  }
+
+  /** Resolves to whether the refusal means that the platform does not know the enterprise. To find out takes two calls at most. */
+  async isUnknown(enterpriseGlobalId: string, refusal: Error, abandon: AbortSignal): Promise<boolean> {
+    try {
+      await this.#turn(abandon);
+      await this.#turn(abandon);
+      const context = this.contextFor(enterpriseGlobalId, abandon);
+      await nothingIfUnknown(this.upstream, context, enterpriseGlobalId)(refusal);
+      return true;
+    } catch {
+      // What could not be found out is not known.
+      return false;
+    }
+  }
+
+  async #turn(abandon: AbortSignal | undefined): Promise<void> {
+    const waitMs = await this.store.turn(Math.min(MAX_GAP_MS, REST * this.#lastMs));
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal: abandon, ref: false });
+    abandon?.throwIfAborted();
   }
 }

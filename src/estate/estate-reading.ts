@@ -5,11 +5,10 @@ import { Log } from '../observability/log.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
-import { operations } from '../upstream/operations.ts';
-import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
 import { EstateDirectory } from './estate-directory.ts';
+import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
 import type { HeldAsset } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
@@ -38,6 +37,7 @@ export class EstateReading {
     private readonly lists: EstateLists,
     private readonly store: EstateRowsStore,
     private readonly directory: EstateDirectory,
+    private readonly platform: EstatePlatform,
     private readonly config: EstateConfig,
     private readonly log: Log,
   ) {}
@@ -61,13 +61,14 @@ export class EstateReading {
       if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
       if (!(error instanceof UpstreamFailure || error instanceof ProblemException) || !known) throw error;
       const reason = error instanceof UpstreamFailure ? unreadReasonOf(error) : error.slug;
-      if (this.#isOnlyAskedFor(known) && isRefusedList(error)) return await this.#forget(hold, reason);
+      if (this.#isOnlyAskedFor(known) && (await this.platform.isUnknown(hold.name, error, hold.over)))
+        return await this.#forget(hold, reason);
       await this.#end(hold, known, reason).catch(() => undefined);
       return Math.min(refreshMs, FAILED_MS);
     }
   }
 
-  /** Nobody else knows of it, so it would stand in every list as one that is missing. */
+  /** Forgets an enterprise that only a caller knows. Otherwise it would count in every list as one that is missing. */
   async #forget(hold: TaskHold, reason: string): Promise<number | undefined> {
     this.#tell(hold.name, reason);
     return this.#change(hold, { isForgotten: true }).then(
@@ -76,12 +77,15 @@ export class EstateReading {
     );
   }
 
-  /** The platform may not know what a caller of all enterprises names. What a placed order or a channel names comes back by that. */
+  /**
+   * Returns whether only a caller of all enterprises has named it, in a refresh or a write. The platform may not know such an enterprise. What a
+   * placed order or a channel names is found again by them.
+   */
   #isOnlyAskedFor({ enterpriseGlobalId, seenAt, askedAt }: KnownEnterprise): boolean {
     return seenAt === null && askedAt > 0 && !this.directory.isNamed(enterpriseGlobalId);
   }
 
-  /** An entry of a caller may come back, as when replicas have different callers files for a while. */
+  /** Forgets the enterprise after a day, not at once: the caller's entry may come back, as when replicas have different callers files for a while. */
   async #leave(hold: TaskHold, { seenAt, addedAt }: KnownEnterprise): Promise<number | undefined> {
     if (Date.now() - Math.max(seenAt ?? 0, addedAt) < DAY_MS) return FAILED_MS;
     await this.#change(hold, { isForgotten: true });
@@ -198,12 +202,6 @@ export class EstateReading {
 
 function isMaintenance(error: unknown): boolean {
   return error instanceof ProblemException && error.slug === 'maintenance';
-}
-
-function isRefusedList(error: Error): boolean {
-  if (!(error instanceof UpstreamFailure) || error.operation !== operations.listAssets) return false;
-  const { slug } = asProblem(error) as ProblemException;
-  return slug === 'upstream-rejected' || slug === 'upstream-unmapped-error';
 }
 
 /** Products change with their asset, so they are read again when its `updatedAt` has changed or is not shown, and once a day. */

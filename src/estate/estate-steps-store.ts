@@ -38,11 +38,14 @@ const ASKED = sql`UPDATE estate_enterprises SET asked_at = ${NOW} WHERE ${OF_ENT
 
 export interface ReadingCall {
   readonly enterprise: string;
-  /** `named`: is read in its turn; `written`: is read next; `asked`: the same, but not twice within a minute. */
+  /** `named`: the enterprise is read in its turn; `written`: it is read next; `asked`: it is read next, but not twice within a minute. */
   readonly why: 'named' | 'written' | 'asked';
 }
 
-/** Adds an enterprise that is not known, with its task, and calls for another reading of one that is. `asked_at` marks what may not exist. */
+/**
+ * Adds an enterprise that is not known, with its task. An enterprise that is known is read again next, unless it is only `named`. An
+ * enterprise with `asked_at` may not exist.
+ */
 export const want: Step<ReadingCall, undefined> = {
   name: 'want an enterprise',
   key: ({ enterprise }) => enterprise,
@@ -73,7 +76,7 @@ export const want: Step<ReadingCall, undefined> = {
   },
 };
 
-/** So long no turn is waited for: a clock of the database that was ahead and went back has left such a time. */
+/** The longest wait for a turn. A clock of the database that was ahead and went back leaves a later time. */
 const MAX_WAIT_MS = 600_000;
 const LATER = either(sql`GREATEST(estate_turns.next_at, ${NOW})`, sql`max(estate_turns.next_at, ${NOW})`);
 const NEXT = sql`CASE WHEN estate_turns.next_at > ${NOW} + :most THEN ${NOW} ELSE ${LATER} END`;
