@@ -69,7 +69,7 @@ const AGAIN = sql`state = 'pending', attempts = 0, postponed = 0, first_attempt_
 const ALL_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND state <> 'delivered'`;
 const ONE_AGAIN = sql`UPDATE deliveries SET ${AGAIN} WHERE ${OF_WEBHOOK} AND event_id = :eventId`;
 
-export interface Change {
+export interface WebhookChange {
   readonly webhookId: string;
   readonly seal: WebhookSeal;
   /** May be called more than once. */
@@ -80,7 +80,7 @@ export interface Change {
  * Changes the current version of a webhook. A webhook that is switched on gets every event that was not accepted, also the ones that were
  * given up.
  */
-export const changeWebhook: Step<Change, StoredWebhook | undefined> = {
+export const changeWebhook: Step<WebhookChange, StoredWebhook | undefined> = {
   name: 'change a webhook',
   key: ({ webhookId }) => webhookId,
   look: lockWebhooks,

@@ -101,7 +101,7 @@ export class WebhookStore {
   /**
    * Changes the current version of a webhook, and adds its task. `changed` may run more than once. Resolves to undefined if the webhook is gone.
    */
-  change(webhookId: string, changed: steps.Change['changed']): Promise<StoredWebhook | undefined> {
+  change(webhookId: string, changed: steps.WebhookChange['changed']): Promise<StoredWebhook | undefined> {
     const change = { webhookId, seal: this.#seal, changed };
     return this.database.step(steps.changeWebhook, change);
   }
