@@ -38,7 +38,9 @@ export async function builtTree(commit: string): Promise<Tree> {
   else run('npm', ['ci', '--no-audit', '--no-fund'], folder);
   run('npm', ['run', '-s', 'build'], folder);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
-  const [program, ...args] = scripts.start.replace(/^exec /, '').split(' ') as [string, ...string[]];
+  // A start may check first that there is a build, which there is.
+  const [command = ''] = scripts.start.split('exec ').slice(-1);
+  const [program, ...args] = command.split(' ') as [string, ...string[]];
   const { paths } = JSON.parse(read('config/openapi.json')) as Document;
   const { batch } = (await import(join(folder, 'bench/payloads.ts'))) as Pick<Dialect, 'batch'>;
   return {
