@@ -33,8 +33,10 @@ export class LicensingHealthIndicator {
     timeoutMs = 2_000,
   ): Promise<Record<Key, { readonly status: 'up' | 'down'; readonly detail?: string }>> {
     const state = await this.#licensing.health.ready({}, { timeoutMs }).then(
-      ({ status }) =>
-        status === 'ok' ? { status: 'up' as const } : { status: 'down' as const, detail: status },
+      ({ status }) => ({
+        status: status === 'down' ? ('down' as const) : ('up' as const),
+        ...(status !== 'ok' && { detail: status }),
+      }),
       (error: unknown) => ({ status: 'down' as const, detail: (error as Error).message }),
     );
     return { [key]: state } as Record<Key, typeof state>;

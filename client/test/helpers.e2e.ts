@@ -9,6 +9,7 @@ import { LicensingHealthIndicator, LicensingModule } from '../src/nestjs.ts';
 import { fakeLicensing } from '../src/fake-licensing.ts';
 import { type Gateway, startGateway, startSandbox } from '../src/testing.ts';
 import { failure } from './support/failure.ts';
+import { ScriptedGateway } from './support/scripted-gateway.ts';
 
 const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
 
@@ -132,9 +133,21 @@ describe('the module for NestJS', () => {
     class AppModule {}
     const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
     expect(app.get(Licensing)).toBeInstanceOf(Licensing);
-    expect(await app.get(LicensingHealthIndicator).isHealthy('licensing')).toEqual({
+    const asked = () => app.get(LicensingHealthIndicator).isHealthy('licensing');
+    expect(await asked()).toEqual({
       licensing: { status: 'down', detail: expect.stringContaining('No connection to the gateway') },
     });
+    // A gateway that lacks a part admits requests: readiness by this indicator must not end every replica of a service.
+    const gateway = await ScriptedGateway.start(port);
+    const ready = (httpStatus: number, status: string) =>
+      gateway.play({ status: httpStatus, body: { status } });
+    ready(200, 'ok');
+    expect(await asked()).toEqual({ licensing: { status: 'up' } });
+    ready(200, 'degraded');
+    expect(await asked()).toEqual({ licensing: { status: 'up', detail: 'degraded' } });
+    ready(503, 'down');
+    expect(await asked()).toEqual({ licensing: { status: 'down', detail: 'down' } });
+    await gateway.close();
     await app.close();
   });
 });
