@@ -343,7 +343,7 @@ function operationsModule(methods: readonly Method[], document: ApiDocument): st
     });
   const rows = methods.map(({ id, group, name, http, path, operation, each, preview, answers }) => {
     return rowOf(id, group, name, `${http} ${path}`, {
-      ...(each !== undefined && { each }),
+      ...(each !== undefined && { each: each === 'each' || each }),
       ...(preview !== undefined && { preview: preview.name === previewOf(name) || preview.name }),
       ...(answers.length > 0 && { answers }),
       ...actsFor(operation),
@@ -368,7 +368,10 @@ ${streams.join('\n')}
 /** Returns a short text for one row, because the client has a table of all operations. `tableOf` of the client parses it. */
 function rowOf(id: string, group: string, name: string, call: string, more: object): string {
   const fields = Object.entries(more).map(([field, value]) => (value === true ? field : `${field}=${value}`));
-  const short = call.replace(' /v1/', ' ').replace(' enterprises/{enterpriseGlobalId}/', ' ~/');
+  const short = call
+    .replace(' /v1/', ' ')
+    .replace(' enterprises/{enterpriseGlobalId}/', ' ~/')
+    .replace('{channelCode}/{channelOrderId}', '#');
   return `  ${id}: '${[group, name, short, ...fields].join(' ')}',`;
 }
 

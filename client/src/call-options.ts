@@ -41,8 +41,8 @@ export interface Operation {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** The name of the method that walks all pages. */
-  readonly each?: string;
+  /** The name of the method that walks all pages. True means `each`. */
+  readonly each?: string | true;
   /** The name of the dry run's method, if the call has one. True means `preview` and the name. */
   readonly preview?: string | true;
   /** True if the call is the dry run. */
@@ -57,14 +57,17 @@ export interface Operation {
   readonly open?: boolean;
 }
 
-/** Reads the operations of rows such as `members list GET ~/members user each=each`: group, name, method, path, and further fields. */
+/** Reads the operations of rows such as `members list GET ~/members user each`: group, name, method, path, and further fields. */
 export function tableOf<Id extends string>(
   rows: Readonly<Record<Id, string>>,
 ): Readonly<Record<Id, Operation>> {
   const table = Object.entries<string>(rows).map(([id, row]) => {
     const [group, name, method, short = '', ...more] = row.split(' ');
-    // A path without a slash lies below `/v1/`, and `~` is an enterprise.
-    const path = short.replace(/^(?!\/)/, '/v1/').replace('~', 'enterprises/{enterpriseGlobalId}');
+    // A path without a slash lies below `/v1/`, `~` is an enterprise, and `#` the number of an order.
+    const path = short
+      .replace(/^(?!\/)/, '/v1/')
+      .replace('~', 'enterprises/{enterpriseGlobalId}')
+      .replace('#', '{channelCode}/{channelOrderId}');
     // A field without a text is true.
     const fields = Object.fromEntries(more.map((field) => [...field.split('='), true]));
     return [id, { group, name, method, path, ...fields }];

@@ -1,5 +1,5 @@
 import type { CallOptions, Operation } from './call-options.ts';
-import { Etags } from './etags.ts';
+import { contentOf, Etags } from './etags.ts';
 import { isObject } from './is-object.ts';
 import { codeOf, provesNotSent } from './not-sent.ts';
 import { paused } from './paused.ts';
@@ -130,8 +130,14 @@ export class Exchange {
     const most = prepared.isStream ? 1 : (this.#options.attempts ?? MAX_ATTEMPTS);
     // True if an earlier attempt of this write may have been carried out.
     let inDoubt = false;
+    let before: Failure | undefined;
     for (let attempt = 1; ; attempt++) {
-      const done = await this.#once(prepared, signal, { attempt, inDoubt });
+      const once = this.#once(prepared, signal, { attempt, inDoubt });
+      const known: Failure | undefined = before;
+      const done: unknown = await once.catch((error: unknown) => {
+        // If `token` fails after an attempt, what is known of that attempt counts.
+        throw signal.aborted ? error : (known ?? error);
+      });
       if (!(done instanceof Problem || done instanceof GatewayUnreachable)) return done;
       if (attempt === most || !mayRepeat(done, operation)) throw done;
       const wait = this.#waitBefore(attempt, done instanceof Problem ? done.retryAfterMs : undefined);
@@ -141,6 +147,7 @@ export class Exchange {
         throw reason === TIMED_OUT ? done : reason;
       });
       inDoubt ||= operation.method !== 'GET' && mayHaveHappened(done);
+      before = done;
     }
   }
 
@@ -159,13 +166,13 @@ export class Exchange {
     ) => new GatewayUnreachable(why, call, { ...more, sent: more.sent || inDoubt, order });
 
     const key = `${headers['x-acting-user'] ?? ''} ${headers['x-session-id'] ?? ''} ${url}`;
-    const etag = operation.method === 'GET' ? this.#etags.etagOf(key) : undefined;
-    if (etag !== undefined) headers['if-none-match'] = etag;
+    const kept = operation.method === 'GET' ? this.#etags.of(key) : undefined;
+    if (kept) headers['if-none-match'] = kept.etag;
     let response: Response;
     let text: string;
     let sending = false;
     try {
-      if (!operation.open) await this.#authenticate(headers);
+      if (!operation.open) await this.#authenticate(headers, signal);
       addTrace(headers);
       assertSendable(id, headers, body);
       sending = true;
@@ -182,14 +189,14 @@ export class Exchange {
       if (isRaw && response.ok) return response;
       text = await response.text();
     } catch (error) {
-      if (!sending) throw error;
       if (signal.aborted && signal.reason !== TIMED_OUT) throw signal.reason;
       if (signal.aborted)
-        return unreachable(`No answer of ${this.#server} in time`, {
-          sent: true,
+        return unreachable(`No ${sending ? `answer of ${this.#server}` : 'token'} in time`, {
+          sent: sending,
           timedOut: true,
           cause: error,
         });
+      if (!sending) throw error;
       const sent = !provesNotSent(error);
       const why = sent
         ? `The connection to ${this.#server} was lost before the answer`
@@ -199,8 +206,7 @@ export class Exchange {
     }
     const { status } = response;
     const facts = { response, requestId, attempts: attempt };
-    // The kept content may be newer, because another call has replaced it in the meantime.
-    const unchanged = status === 304 ? this.#etags.value(key) : undefined;
+    const unchanged = status === 304 && kept ? contentOf(kept) : undefined;
     if (unchanged) {
       came.set(unchanged, facts);
       return unchanged;
@@ -228,11 +234,14 @@ export class Exchange {
     });
   }
 
-  async #authenticate(headers: Record<string, string>): Promise<void> {
+  async #authenticate(headers: Record<string, string>, signal: AbortSignal): Promise<void> {
     const { token } = this.#options;
     if (this.#apiKey !== undefined) headers['x-api-key'] = this.#apiKey;
     else if (token !== undefined) {
-      const given: unknown = await token();
+      const ended = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+      const given: unknown = await Promise.race([token(), ended]);
       if (typeof given !== 'string' || !/^[!-~]+$/.test(given))
         throw new TypeError('token() resolves to a JWT, a text without spaces');
       headers['authorization'] = `Bearer ${given}`;

@@ -53,10 +53,10 @@ function groupsOf(call: Call): Groups {
   for (const [id, operation] of Object.entries(operations)) {
     const group = (groups[operation.group] ??= {});
     group[operation.name] = (input?: Input, options?: CallOptions) => call(id, operation, input, options);
-    if (operation.each !== undefined)
-      group[operation.each] = (input?: Input, options?: CallOptions) =>
+    const { each, preview } = operation;
+    if (each)
+      group[each === true ? 'each' : each] = (input?: Input, options?: CallOptions) =>
         walk(call, id, operation, input, options);
-    const { preview } = operation;
     if (preview)
       group[preview === true ? previewOf(operation.name) : preview] = (
         input?: Input,

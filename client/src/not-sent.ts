@@ -4,28 +4,11 @@ import { isObject } from './is-object.ts';
  * True if a failed `fetch` proves that no byte of the request left this process: no address, or no connection. Node reports that in the
  * cause's code, Bun in the error's, Deno in its text. If the error does not tell, the request may have been sent.
  */
-const NO_CONNECTION = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'ConnectionRefused',
-  // The handshake failed: the server does not use TLS, or no version of it that both know.
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-  'ERR_SSL_UNSUPPORTED_PROTOCOL',
-  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-]);
-const OF_CONNECTING = new Set(['connect', 'getaddrinfo']);
+const NO_CONNECTION =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/;
+/** The server's certificate is refused, or the handshake failed: the server does not use TLS, or no version of it that both know. */
+const NO_TLS =
+  /^(ERR_TLS_CERT_ALTNAME_INVALID|CERT_HAS_EXPIRED|(DEPTH_ZERO_)?SELF_SIGNED_CERT(_IN_CHAIN)?|UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT_LOCALLY)|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL|TLSV1_ALERT_PROTOCOL_VERSION))$/;
 
 export function provesNotSent(error: unknown): boolean {
   if (!isObject(error)) return false;
@@ -38,8 +21,8 @@ export function provesNotSent(error: unknown): boolean {
   };
   // There is one error for each address that was tried.
   if (errors !== undefined && errors.length > 0) return errors.every(provesNotSent);
-  if (typeof code === 'string' && NO_CONNECTION.has(code)) return true;
-  if (typeof syscall === 'string' && OF_CONNECTING.has(syscall)) return true;
+  if (typeof code === 'string' && (NO_CONNECTION.test(code) || NO_TLS.test(code))) return true;
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return true;
   if (cause !== undefined) return provesNotSent(cause);
   return /client error \(Connect\)|tcp connect error|dns error/.test(String(message));
 }

@@ -11,8 +11,8 @@ export interface WaitOptions extends Pick<CallOptions, 'signal'> {
 }
 
 /**
- * The time of `placeAndWait` ran out, or the record belongs to another order. The order may still be placed: ask again with the same order,
- * never under another number.
+ * The time of `placeAndWait` ran out, a later call was refused, or the record belongs to another order. The order may still be placed: ask
+ * again with the same order, never under another number.
  */
 export class OrderNotSettled extends Error {
   override readonly name = 'OrderNotSettled';
@@ -25,7 +25,7 @@ export class OrderNotSettled extends Error {
     super(
       isOthers
         ? `The record of ${name} is of another order`
-        : `${name} is ${record?.state ?? 'not settled'} when the time to wait ends`,
+        : `${name} is ${record?.state ?? 'not settled'} when the wait ends`,
       { cause },
     );
     this.order = order;
@@ -59,6 +59,8 @@ export async function placeAndWait(
   let last: unknown;
   // True once the gateway has the order. Until then it is placed again, under the same number.
   let isTaken = false;
+  // True if the order may be placed, so that a refusal of another call does not settle it.
+  let mayBePlaced = false;
   while (left() > 0) {
     try {
       const call = { timeoutMs: left(), ...(signal && { signal }) };
@@ -67,13 +69,18 @@ export async function placeAndWait(
       seen = record;
       if (SETTLED.has(seen.state)) return seen;
       isTaken = !TO_PLACE.has(seen.state);
+      mayBePlaced = isTaken;
     } catch (error) {
+      if (error instanceof OrderNotSettled) throw error;
       signal?.throwIfAborted();
       last = error;
       if (isProblem(error, 'outcome-unknown', 'request-in-progress')) isTaken = true;
-      // A gateway that lost its record would send the order a second time.
-      else if (isTaken && isProblem(error, 'order-not-found')) throw new OrderNotSettled(key, seen, error);
-      else if (!isGatewayUnreachable(error) && !(isProblem(error) && error.retryable)) throw error;
+      else if (isGatewayUnreachable(error)) mayBePlaced ||= error.sent;
+      else if (isProblem(error) && error.retryable) mayBePlaced ||= error.outcome !== 'not_processed';
+      // Also where a gateway lost its record: it would send the order a second time.
+      else if (isTaken || (mayBePlaced && !isProblem(error, 'upstream-rejected')))
+        throw new OrderNotSettled(key, seen, error);
+      else throw error;
     }
     await paused(Math.min(wait, Math.max(0, left())), signal);
     wait = pollMs ?? Math.min(wait * 2, LAST_POLL_MS);

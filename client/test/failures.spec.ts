@@ -207,6 +207,96 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     }
   });
 
+  it('the wait for an order that may be placed does not take the refusal of a later call for the end of the order', async () => {
+    const order = newOrder();
+    const forbidden = problem(403, 'forbidden');
+    for (const [first, refusal] of [
+      ['cut', forbidden],
+      ['cut', problem(401, 'unauthenticated')],
+      [{ status: 202, body: recordOf(order, { state: 'accepted' }) }, forbidden],
+      [problem(502, 'outcome-unknown', { outcome: 'unknown' }), forbidden],
+    ] as const) {
+      // The client itself repeats an order whose answer is lost, and so does the wait.
+      server.play(...(first === 'cut' ? (['cut', 'cut', 'cut'] as const) : [first]), refusal);
+      const ended = await failure(licensing.orders.placeAndWait(order, { pollMs: 10 }));
+      expect(ended).toBeInstanceOf(OrderNotSettled);
+      expect(ended).toMatchObject({
+        order: { channelOrderId: order.channelOrderId },
+        cause: { outcome: 'not_processed' },
+      });
+    }
+
+    // The platform's refusal is of the order itself. One before which nothing was sent is the end too.
+    const rejected = problem(422, 'upstream-rejected');
+    server.play('cut', 'cut', 'cut', rejected);
+    expect(isProblem(await failure(licensing.orders.placeAndWait(order, { pollMs: 10 })))).toBe(true);
+    server.play(problem(503, 'overloaded', RETRYABLE), forbidden);
+    expect(isProblem(await failure(licensing.orders.placeAndWait(order, { pollMs: 10 })), 'forbidden')).toBe(
+      true,
+    );
+  });
+
+  it('a token that does not come ends with the call, and hides no lost answer', async () => {
+    const none = new Promise<string>(() => undefined);
+    const waiting = new Licensing({ baseUrl: server.url, token: () => none });
+    server.play();
+    expect(await failure(waiting.callers.me({}, { timeoutMs: 50 }))).toMatchObject({
+      timedOut: true,
+      sent: false,
+      message: expect.stringMatching(/^No token in time/),
+    });
+    const reason = new Error('the caller went away');
+    const aborted = new AbortController();
+    const call = failure(waiting.callers.me({}, { signal: aborted.signal }));
+    aborted.abort(reason);
+    expect(await call).toBe(reason);
+    expect(server.requests).toEqual([]);
+
+    const given = [() => 'a-token', () => Promise.reject(new TypeError('the issuer is away'))];
+    const losing = new Licensing({
+      baseUrl: server.url,
+      token: () => given.shift()?.() ?? '',
+      random: () => 0,
+    });
+    server.play('cut');
+    const lost = await failure(losing.orders.place(newOrder()));
+    expect(lost).toBeInstanceOf(GatewayUnreachable);
+    expect(lost).toMatchObject({ sent: true, attempts: 1 });
+  });
+
+  it('an unchanged read is what its ETag is of, also where the room for reads was needed meanwhile', async () => {
+    const read = (etag: string, size = 1) => ({
+      status: 200,
+      body: { items: [etag.repeat(size)] },
+      headers: { etag },
+    });
+    let meanwhile = () => Promise.resolve<unknown>(undefined);
+    const small = new Licensing({
+      baseUrl: server.url,
+      apiKey: 'k',
+      keepReads: 200,
+      fetch: async (...request) => {
+        const first = meanwhile;
+        meanwhile = () => Promise.resolve();
+        await first();
+        return fetch(...request);
+      },
+    });
+    server.play(read('"one"'));
+    const one = { items: ['"one"'] };
+    expect(await small.assets.list(HARBOUR)).toEqual(one);
+    // Another replica gives newer content for the same read.
+    meanwhile = () => small.assets.list(HARBOUR);
+    server.play(read('"two"'), { status: 304, headers: { etag: '"one"' } });
+    const unchanged = await small.assets.list(HARBOUR);
+    expect([unchanged, responseOf(unchanged)?.etag]).toEqual([one, '"one"']);
+    // Another read takes the whole room.
+    meanwhile = () => small.assets.list({ ...HARBOUR, page: 2 });
+    server.play(read('"other"', 30), { status: 304, headers: { etag: '"two"' } });
+    expect(await small.assets.list(HARBOUR)).toEqual({ items: ['"two"'] });
+    expect(server.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"two"']);
+  });
+
   it('rows come as fast as they are read, also in many pieces, and a line without end is given up', async () => {
     const rows = Array.from({ length: 20_000 }, (_, index) => ({ row: index + 1, account: `a${index}` }));
     server.play({ status: 200, text: rows.map((row) => `${JSON.stringify(row)}\r\n`).join('') });
