@@ -219,13 +219,26 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
 
   it('mounts every secret that a setting names, and probes as the listener speaks', () => {
     const { data } = find<Manifest & { data: Record<string, string> }>(all, 'ConfigMap');
-    const { containers } = find<Workload>(all, 'Deployment').spec.template.spec;
-    const { volumeMounts, ...probes } = containers[0] as unknown as {
-      volumeMounts: { mountPath: string }[];
-    } & Record<`${'startup' | 'liveness' | 'readiness'}Probe`, { httpGet: { scheme?: string } }>;
-    const mounted = volumeMounts.map(({ mountPath }) => mountPath);
-    for (const path of Object.values(data).filter((value) => value.startsWith('/run/')))
-      expect(mounted).toContain(dirname(path));
+    const files = Object.values(data).filter((value) => value.startsWith('/run/'));
+    type Mounting = {
+      readonly envFrom?: readonly { readonly configMapRef?: { readonly name: string } }[];
+      readonly volumeMounts: readonly { readonly mountPath: string }[];
+    };
+    const configured = all.filter(isWorkload).filter((each) =>
+      (containersOf(each) as unknown as Mounting[]).some(({ envFrom = [], volumeMounts }) => {
+        if (!envFrom.some(({ configMapRef }) => configMapRef?.name === 'gateway')) return false;
+        const mounted = volumeMounts.map(({ mountPath }) => mountPath);
+        for (const path of files)
+          expect([nameOf(each), mounted]).toEqual([nameOf(each), expect.arrayContaining([dirname(path)])]);
+        return true;
+      }),
+    );
+    expect(configured.map(nameOf).toSorted()).toEqual(['Deployment gateway', 'Job database-init']);
+    const [container] = find<Workload>(all, 'Deployment').spec.template.spec.containers;
+    const probes = container as unknown as Record<
+      `${'startup' | 'liveness' | 'readiness'}Probe`,
+      { httpGet: { scheme?: string } }
+    >;
     const scheme = 'TLS_CERT_FILE' in data ? 'HTTPS' : undefined;
     for (const { httpGet } of [probes.startupProbe, probes.livenessProbe, probes.readinessProbe])
       expect(httpGet.scheme).toBe(scheme);
