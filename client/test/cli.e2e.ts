@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -339,6 +339,42 @@ describe('the command licensing', () => {
       { state: 'succeeded' },
     ]);
     expect((await licensing('members export', ...INTO)).out).toMatch(/cli1/);
+  });
+
+  it('tells the deletions that failed, which have no row in the file', async () => {
+    const all = join(folder, 'all.csv');
+    const { out: listed } = await licensing('members list ent-harbour --json');
+    const members = listed
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    const left = members.filter(({ userName = '' }) => !userName.startsWith('anna'));
+    expect(left).toHaveLength(members.length - 1);
+    writeFileSync(
+      all,
+      [
+        'account,name',
+        ...left.map(({ userName = '', name }) => `${userName.replace(/@.*/, '')},${name}`),
+      ].join('\n'),
+    );
+    await sandbox.fault({ operation: 'deleteMember', action: { code: '13004' } });
+    const upsert = ['--mode', 'upsert', '--delete-missing', '--max-deletes', '1'];
+    const { code, err } = await imported(all, ...upsert);
+    expect([code, err.split('\n').slice(1)]).toEqual([
+      1,
+      [expect.stringMatching(/^Deletion of anna failed: \S/), ''],
+    ]);
+    expect(readdirSync(folder)).not.toContain('all.csv.failed.csv');
+  });
+
+  it('does not say that nothing happened once a job has begun', async () => {
+    const path = join(folder, 'begun.csv');
+    writeFileSync(path, rowsOf('anna').join('\n'));
+    // A folder is where the failed rows would be written.
+    mkdirSync(`${path}.failed.csv`);
+    const { code, err } = await imported(path);
+    expect(code).toBe(1);
+    expect(err).toMatch(/licensing jobs watch \S+ shows the job\n$/);
   });
 
   it('K69 takes the secret of deliveries from the environment or a file, and from no command line', async () => {

@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { build } from 'esbuild';
 import { freePort } from '../../test/support/redis.ts';
+import { Licensing } from '../src/licensing.ts';
 import { OLDEST_NODE } from './support/oldest-node.ts';
 
 /** The package as a team gets it: the tarball of `npm run pack:client` in a checkout without a build, unpacked as npm does. */
@@ -183,6 +184,23 @@ describe('the package', () => {
       ...{ bundle: true, format: 'iife', platform: 'browser', write: false },
     });
     expect(outputFiles[0]?.text).not.toContain('import.meta');
+  });
+
+  it('names each group and each method on its page of calls', () => {
+    const [, methodsPart = ''] = readFileSync('client/docs/calls.md', 'utf8').split('\n## Methods\n');
+    const rows = [...methodsPart.matchAll(/^\| `(\w+)` +\|(.+)\|$/gm)].map(([, group = '', cells = '']) => [
+      group,
+      [...cells.matchAll(/`(\w+)`/g)].map(([, method]) => method).toSorted(),
+    ]);
+    const groups = Object.entries(new Licensing({ baseUrl: 'http://gateway', apiKey: 'k' }));
+    // One sentence of the page has the dry runs.
+    const methods = groups.map(([group, own]: [string, object]) => [
+      group,
+      Object.keys(own)
+        .filter((name) => !name.startsWith('preview'))
+        .toSorted(),
+    ]);
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(methods));
   });
 
   it('has the version of the API that it was made from', () => {

@@ -35,7 +35,12 @@ else
 function failed(thrown: unknown): number {
   // Commander has printed the help, the version or the error.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.refused;
-  const { advice, cause: error } = thrown instanceof Advised ? thrown : { cause: thrown };
+  if (!(thrown instanceof Advised)) return told(thrown);
+  const code = told(thrown.cause, thrown.advice);
+  return thrown.exitCode ?? code;
+}
+
+function told(error: unknown, advice?: string): number {
   if (isProblem(error)) {
     const { code, title, detail, outcome, requestId, errors, conflicts, oldest } = error;
     if (json) tell(jsonOf({ ...Object.fromEntries(FIELDS.map((name) => [name, error[name]])), advice }));
@@ -59,5 +64,6 @@ function failed(thrown: unknown): number {
     return exitCodes.unknown;
   }
   tell(error instanceof Error ? error.message : 'It failed');
+  if (advice !== undefined) tell(advice);
   return exitCodes.refused;
 }

@@ -3,6 +3,7 @@ import type { Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { UsageError } from './command.ts';
 import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
 import { outages } from './outages.ts';
+import { Advised } from './place-order.ts';
 import { escaped, exitCodes, print, show, type Shown, tell, writeAsItIs } from './output.ts';
 
 const BAR = 30;
@@ -35,8 +36,7 @@ export async function importMembers(
     return;
   }
   const { jobId } = await licensing.members.import(input, rows, { format });
-  announce(jobId, options);
-  await showJob(jobId, options, licensing, file);
+  await showBegun(jobId, options, licensing, file);
 }
 
 /** Starts a job of the rows that failed in an earlier one, and shows it to its end. */
@@ -48,8 +48,7 @@ export async function retryJob(
 ): Promise<void> {
   const file = fileAt(path);
   const begun = await licensing.jobs.follow(jobId).retry(file.rows, { format: file.format });
-  announce(begun.jobId, options);
-  await showJob(begun.jobId, options, licensing, file);
+  await showBegun(begun.jobId, options, licensing, file);
 }
 
 interface InputFile {
@@ -73,8 +72,21 @@ function fileAt(path: string): InputFile {
   }
 }
 
-function announce(jobId: string, { json }: Shown): void {
-  if (!json) tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again`);
+/** Shows a job that this command has begun. An error after that does not mean that nothing happened. */
+async function showBegun(
+  jobId: string,
+  options: Shown,
+  licensing: Licensing,
+  file: InputFile,
+): Promise<void> {
+  if (!options.json)
+    tell(`Job ${jobId} goes on without this command; licensing jobs watch ${jobId} shows it again`);
+  try {
+    await showJob(jobId, options, licensing, file);
+  } catch (error) {
+    const advice = `The job has begun: licensing jobs watch ${jobId} shows the job`;
+    throw new Advised(advice, error, Number(process.exitCode ?? exitCodes.unknown));
+  }
 }
 
 /** Shows a job from now to its end. */
@@ -101,7 +113,12 @@ export async function showJob(
   const left: JobRow[] = [];
   for (const status of ['failed', 'unknown'] as const)
     for await (const row of job.rows(status)) left.push(row);
-  if (left.length > 0) {
+  // Members that were to be deleted have no row in the file.
+  const deletions = file ? left.filter(({ row }) => row === null) : [];
+  for (const { account, status, message } of deletions)
+    tell(`Deletion of ${account ?? 'a member'} ${status}: ${message ?? 'no reason is known'}`);
+  const rows = left.length - deletions.length;
+  if (rows > 0) {
     const beside = file ? besideOf(file) : `job-${jobId}.failed.csv`;
     // The rows contain passwords. A new file gets the mode that is given here, but an existing file would keep its own.
     rmSync(beside, { force: true });
@@ -109,7 +126,7 @@ export async function showJob(
       mode: 0o600,
       flag: 'wx',
     });
-    tell(`${left.length} ${left.length === 1 ? 'row' : 'rows'} failed: ${beside}`);
+    tell(`${rows} ${rows === 1 ? 'row' : 'rows'} failed: ${beside}`);
   }
 }
 

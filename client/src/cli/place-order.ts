@@ -10,13 +10,15 @@ import {
 import { UsageError } from './command.ts';
 import { plain } from './output.ts';
 
-/** A call failed, and the message says what to do about it. */
+/** A call failed, and the message says what to do about it. `exitCode` replaces that of the cause. */
 export class Advised extends Error {
   readonly advice: string;
+  readonly exitCode: number | undefined;
 
-  constructor(advice: string, cause: unknown) {
+  constructor(advice: string, cause: unknown, exitCode?: number) {
     super(advice, { cause });
     this.advice = advice;
+    this.exitCode = exitCode;
   }
 }
 
