@@ -116,6 +116,7 @@ async function placeOrder(
   ]);
   const result = {
     ...{ channelCode, channelOrderId, state: 'succeeded', syncMode, items: placed },
+    notBefore: null,
     submittedAt: new Date(submittedAt).toISOString(),
     settledAt: new Date(settledAt).toISOString(),
     reason: null,
