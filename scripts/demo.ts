@@ -32,7 +32,9 @@ const children: ChildProcess[] = [];
 let setting: Setting | undefined;
 let ending = false;
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void end(0));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
+// A terminal that was closed takes no more text, and the demo must still end its processes.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -3,6 +3,7 @@ import { expect, it } from '@jest/globals';
 import type { TokenTrouble } from '../token/token-troubles.ts';
 import type { JobStore } from '../jobs/store/job-store.ts';
 import type { JobsService } from '../jobs/jobs.service.ts';
+import type { Maintenance } from '../maintenance/state/maintenance.ts';
 import { attentionFor, type StoredState } from './attention.ts';
 import type { PlatformState } from './platform-attention.ts';
 import { RecentJobs } from './recent-jobs.ts';
@@ -245,13 +246,20 @@ it('G12 the runbook has a section for every alert, where its link leads, with al
   expect(html.replaceAll(/<code>.*?<\/code>/g, '')).not.toMatch(/\*\*|`|\]\(|^- /m);
 });
 
-it('an import stands still from when on its alert fires, and none does while the store is away', async () => {
+it('an import stands still from when on its alert fires, and none does in a maintenance, or while the store is away', async () => {
   const [, seconds] = /gateway_jobs_idle_seconds\) > (\d+)/.exec(rules) ?? [];
   const since = Date.now() - Number(seconds) * 1_000;
   const unfinished = [since - 5_000, since + 5_000].map((changedAt) => ({ changedAt }));
+  let isStopped = false;
   const jobsIn = (list: () => Promise<object[]>) =>
-    new RecentJobs({ unfinished: list } as unknown as JobStore, undefined as unknown as JobsService);
+    new RecentJobs(
+      { unfinished: list } as unknown as JobStore,
+      undefined as unknown as JobsService,
+      { stops: () => isStopped } as unknown as Maintenance,
+    );
   expect(await jobsIn(() => Promise.resolve(unfinished)).unfinished()).toEqual({ total: 2, stuck: 1 });
+  isStopped = true;
+  expect(await jobsIn(() => Promise.resolve(unfinished)).unfinished()).toEqual({ total: 2, stuck: 0 });
   const away = jobsIn(() => Promise.reject(new Error('away')));
   expect(await away.unfinished()).toEqual({ total: 0, stuck: 0 });
 });

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type Variable, variables } from '../config/variables.ts';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
-import { type Gap, UpstreamGaps } from '../upstream/gaps.ts';
+import { codeOf, type Gap, UpstreamGaps } from '../upstream/gaps.ts';
 import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
 import { BudgetWatch } from '../budgets/budget-watch.ts';
@@ -88,10 +88,11 @@ export class ConsoleData {
     };
   }
 
-  /** Returns the unknown codes, which the platform's profile could teach, apart from the other gaps. */
+  /** Returns the unknown codes that the platform's profile could teach, apart from the other gaps. */
   async #gaps(): Promise<object> {
     const [gaps, codes] = await Promise.all([this.gaps.list(), this.codes.list()]);
-    return { items: gaps.filter(({ kind }) => kind !== 'unknown-code'), codes };
+    const isNamed = ({ kind, path }: Gap) => kind === 'unknown-code' && codeOf(path) !== undefined;
+    return { items: gaps.filter((gap) => !isNamed(gap)), codes };
   }
 
   #maintenance() {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { JobStore } from '../jobs/store/job-store.ts';
 import { toJob } from '../jobs/dto/job.dto.ts';
 import { JobsService } from '../jobs/jobs.service.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 
 const MAX_JOBS = 50;
 const MAX_ROWS = 50;
@@ -14,13 +15,18 @@ export class RecentJobs {
   constructor(
     private readonly store: JobStore,
     private readonly jobs: JobsService,
+    private readonly maintenance: Maintenance,
   ) {}
 
-  /** Counts the imports that have not ended, and those of them that make no progress. Counts none where the store cannot be read. */
+  /**
+   * Counts the imports that have not ended, and those of them that make no progress although no maintenance stops them. Counts none where the
+   * store cannot be read.
+   */
   async unfinished(): Promise<{ total: number; stuck: number }> {
     const jobs = await this.store.unfinished().catch(() => []);
-    const now = Date.now();
-    return { total: jobs.length, stuck: jobs.filter(({ changedAt }) => now - changedAt > STUCK_MS).length };
+    const since = Date.now() - STUCK_MS;
+    const stuck = this.maintenance.stops('writes') ? [] : jobs.filter(({ changedAt }) => changedAt < since);
+    return { total: jobs.length, stuck: stuck.length };
   }
 
   /** Lists the newest first. `withRows` names the job whose failed rows are wanted too. Rejects where the store cannot be read. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Admission, type Overload } from '../http/admission.ts';
+import { Admission } from '../http/admission.ts';
 import { FollowedFiles, type RefusedFile } from '../observability/followed-files.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { Database } from '../database/database.ts';
@@ -13,11 +13,15 @@ const CERTIFICATE_MS = 14 * 86_400_000;
 const TLS_MS = 600_000;
 const ISSUER_KEYS_MS = 900_000;
 const NOT_RECORDED_MS = 900_000;
+/** Bodies and connections are refused one by one, so their limit is no state of the process: a refusal shows for this long. */
+const REFUSED_MS = 60_000;
+const REFUSED_SINGLY = new Set(['bodies', 'connections']);
 
 /** What this process knows about itself and about what it depends on, without the platform. */
 export interface ReplicaState {
   readonly draining: boolean;
-  readonly overload: Overload | undefined;
+  /** The limit because of which requests are refused. */
+  readonly overload: string | undefined;
   readonly redis: Pick<SharedRedis, 'status' | 'reason'>;
   readonly database: Database['trust']['trouble'];
   /** Whether a failover of the database may lose commits. */
@@ -51,7 +55,7 @@ export class ReplicaWatch {
     const ends = await metrics.samples('gateway_certificate_expiry_timestamp_seconds');
     return {
       draining: this.admission.draining,
-      overload: this.admission.overload,
+      overload: this.admission.overload ?? this.#refused(),
       redis: this.redis,
       database: this.database.trust.trouble,
       databaseIsWeak: this.database.trust.isWeak,
@@ -68,6 +72,11 @@ export class ReplicaWatch {
         .recent('gateway_order_results_not_recorded_total', NOT_RECORDED_MS)
         .map(({ reason = '' }) => reason),
     };
+  }
+
+  #refused(): string | undefined {
+    const refused = this.metrics.recent('gateway_requests_refused_total', REFUSED_MS);
+    return refused.map(({ reason = '' }) => reason).find((reason) => REFUSED_SINGLY.has(reason));
   }
 }
 

@@ -27,9 +27,11 @@ export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdow
     this.#endPoll?.();
   }
 
-  /** The number of enterprises that were not read for a day. */
+  /** The number of enterprises that were not read for a day; 0 while the database is away. */
   async unread(): Promise<number> {
-    return this.config.refreshMs === undefined ? 0 : (await this.store.unread(Date.now() - DAY_MS)).unread;
+    if (this.config.refreshMs === undefined) return 0;
+    const found = await this.store.unread(Date.now() - DAY_MS).catch(() => undefined);
+    return found?.unread ?? 0;
   }
 
   /** While the database is away, the figures stay as they were. */

@@ -101,6 +101,7 @@ export const ALERTING = [
   'gateway_issuer_keys_missed_total',
   'gateway_tls_failures_total',
   'gateway_order_results_not_recorded_total',
+  'gateway_requests_refused_total',
 ] as const satisfies readonly (keyof Counters)[];
 export type AlertingCounter = (typeof ALERTING)[number];
 

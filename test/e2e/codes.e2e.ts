@@ -232,6 +232,10 @@ describe('a code that was met and is not taught', () => {
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001');
     expect(await gapsOf()).toContain('code');
     expect((await gateway.get('/v1/gaps?pageSize=1000')).text).not.toContain('ada@');
+    const { items } = (await (await fetch(`${gateway.managementUrl}/console/gaps`)).json()) as {
+      items: object[];
+    };
+    expect(items).toContainEqual(expect.objectContaining({ kind: 'unknown-code', path: 'code' }));
   });
 
   it.each<[string, string, string]>([

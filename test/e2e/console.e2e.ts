@@ -39,8 +39,13 @@ beforeAll(async () => {
   server = await startPostgres();
   const DATABASE_URL = await server.newUrl();
   fleet = await Fleet.start(sandbox, 2, {
-    environment: { DATABASE_URL, ACCEPTED_ALERT_AFTER_MS: '1', WEBHOOK_HOSTS: '127.0.0.1' },
+    // Each part of the gateway that Attention asks is on.
+    environment: {
+      ...{ DATABASE_URL, ACCEPTED_ALERT_AFTER_MS: '1' },
+      ...{ WEBHOOK_HOSTS: '127.0.0.1', ESTATE_REFRESH: '6h' },
+    },
     callers: [
+      { name: 'night', scopes: ['operate'] },
       { name: 'reader', scopes: ['orders:read'] },
       { name: 'crm', budgets: { orders: 2, licences: 1_000 } },
     ],
@@ -427,6 +432,22 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   await attention('Maintenance').waitFor();
   await page.getByRole('link', { name: 'Show maintenance' }).click();
   await page.getByRole('button', { name: 'End…' }).click();
+  await page.getByText('As the caller fleet').waitFor();
+  await page.getByRole('button', { name: 'use another credential' }).click();
+  await page.getByLabel('with the scope operate').fill(fleet.keys['night'] as string);
+  await goOn();
+  await page.getByText('As the caller night').waitFor();
+  // Its key is taken back while the dialog is open.
+  fleet.callers = fleet.callers.filter(({ name }) => name !== 'night');
+  fleet.writeCallers();
+  await until('the key is refused', async () => {
+    const { status } = await fleet.get(0, '/v1/callers/me', { 'x-api-key': String(fleet.keys['night']) });
+    return status === 401;
+  });
+  await page.getByRole('button', { name: 'Yes, end it' }).click();
+  await page.getByRole('alert').filter({ hasText: 'Unauthenticated' }).waitFor();
+  await page.getByLabel('with the scope operate').fill(fleet.key);
+  await goOn();
   await page.getByRole('button', { name: 'Yes, end it' }).click();
   await page.getByRole('heading', { name: 'Nothing is stopped' }).waitFor();
   await until('the other replica knows it', async () => {

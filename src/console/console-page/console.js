@@ -41,10 +41,9 @@ async function refresh() {
   const { path } = sections[asked];
   try {
     const [newState, newData] = await Promise.all([read('state'), path ? read(path()) : {}]);
-    if (newState) {
-      [state, lastAnswer] = [newState, newState.at];
-      learnServerTime(lastAnswer);
-    }
+    if (!newState) throw new Error('no state');
+    [state, lastAnswer] = [newState, newState.at];
+    learnServerTime(lastAnswer);
     if (asked === section) data = newData;
     byId('notice').hidden = true;
   } catch {

@@ -35,6 +35,7 @@ export async function call(method, path, body) {
     headers: { ...headersFor(kept.text), ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
   });
+  if (response.status === 401) forget();
   const text = await response.text();
   return { ok: response.ok, body: text === '' ? {} : JSON.parse(text) };
 }

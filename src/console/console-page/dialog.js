@@ -1,14 +1,31 @@
 /** A dialog of several steps, of which the first asks for the operator's credential. */
-import { caller, use } from './credential.js';
+import { caller, forget, use } from './credential.js';
 import { button, h } from './dom.js';
 
 const place = document.getElementById('dialog');
+/** What the dialog does with a credential: its title, the scope, and the step after the credential. */
+let task;
 
 export const close = () => place.close();
 
 /** Shows one step. `submit` gets the fields and returns what is wrong, or nothing; `back` is the button that leads back. */
 export function step(title, content, go, submit, back) {
-  const fault = h('p.fault', { role: 'alert' });
+  show(title, [who(), content], go, submit, back);
+}
+
+/** Names the caller as whom the dialog acts, which the operator may change. */
+function who() {
+  const name = caller(task.scope);
+  if (!name) return null;
+  const another = () => {
+    forget();
+    askCredential();
+  };
+  return h('p.quiet', `As the caller ${name}; `, button('use another credential', another, '.link'));
+}
+
+function show(title, content, go, submit, back, wrongBefore = '') {
+  const fault = h('p.fault', { role: 'alert' }, wrongBefore);
   if (go) go.type = 'submit';
   const buttons = h('div.buttons', go, back, button('Close', close));
   const form = h('form', h('h2', { id: 'dialog-title' }, title), content, fault, buttons);
@@ -18,6 +35,8 @@ export function step(title, content, go, submit, back) {
       () => 'The gateway does not answer. Nothing is known to have changed.',
     );
     fault.textContent = wrong ?? '';
+    // The gateway does not know the credential any more.
+    if (wrong && !caller(task.scope) && !form.elements[CREDENTIAL]) askCredential(wrong);
   });
   place.replaceChildren(form);
   if (!place.open) place.showModal();
@@ -26,8 +45,16 @@ export function step(title, content, go, submit, back) {
 
 /** Goes on with `then` once there is a credential with this scope. */
 export function asCaller(title, scope, then) {
-  if (caller(scope)) return then();
-  const id = 'credential';
+  task = { title, scope, then };
+  if (caller(scope)) then();
+  else askCredential();
+}
+
+const CREDENTIAL = 'credential';
+
+function askCredential(wrongBefore) {
+  const { title, scope, then } = task;
+  const id = CREDENTIAL;
   const field = { id, name: id, type: 'password', autocomplete: 'off', spellcheck: 'false' };
   const content = [
     h('label', { for: id }, `API key or token of a caller with the scope ${scope}`),
@@ -37,11 +64,12 @@ export function asCaller(title, scope, then) {
       'It stays in the memory of this tab until you close or reload it. The log names this caller.',
     ),
   ];
-  return step(title, content, button('Go on', null, '.main'), async (form) => {
+  const submit = async (form) => {
     const wrong = await use(form[id], scope);
     if (!wrong) then();
     return wrong;
-  });
+  };
+  show(title, content, button('Go on', null, '.main'), submit, null, wrongBefore);
 }
 
 /** A problem of the API in one line. */

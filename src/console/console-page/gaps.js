@@ -11,6 +11,7 @@ const KINDS = {
   missing: 'a field is missing',
   'time-unit': 'a time in another unit',
   limit: 'a limit that the interface does not have',
+  'unknown-code': 'a code in a form that no profile can name',
 };
 
 export const gaps = {

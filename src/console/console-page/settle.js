@@ -1,5 +1,5 @@
 /** The dialog that settles an order: the credential, what was found, and a confirmation that repeats what it means. */
-import { call, caller, forget } from './credential.js';
+import { call } from './credential.js';
 import { asCaller, close, faultIn, step } from './dialog.js';
 import { button, facts, h } from './dom.js';
 import { duration, serverNow, time } from './format.js';
@@ -50,12 +50,7 @@ export function settle(order, refresh) {
     const possibleAt = order.submittedAt + NOT_PLACED_AFTER_MS;
     // An accepted order is shown when it may be settled.
     const leftMs = order.state === 'accepted' ? 0 : possibleAt - serverNow();
-    const another = () => {
-      forget();
-      asCaller(title, SCOPE, askResult);
-    };
     const content = [
-      h('p.quiet', `As the caller ${caller(SCOPE)}; `, button('use another credential', another, '.link')),
       h(
         'fieldset',
         h('legend', 'What did you find at the platform?'),

@@ -61,9 +61,10 @@ export class Credential {
   /** Checks whether the kept credential is still accepted, and shows the result. */
   async check() {
     if (this.#text === '') return this.#show('Authorize', 'This request had no API key.');
-    const { caller, fault } = await this.#callerOf(this.#text);
+    const { caller, fault, unchecked } = await this.#callerOf(this.#text);
     if (caller) this.#show(`Authorized: ${caller.name}`);
     else if (fault) this.#show('Authorize', `The kept credential does not work any more. ${fault}`);
+    else if (unchecked) this.#show('Authorized', `The kept credential could not be checked. ${unchecked}`);
   }
 
   async #use(text) {
@@ -71,9 +72,9 @@ export class Credential {
       element('fault').textContent = 'Paste a key first.';
       return;
     }
-    const { caller, fault } = await this.#callerOf(text);
+    const { caller, fault, unchecked } = await this.#callerOf(text);
     if (!caller) {
-      element('fault').textContent = fault ?? 'The gateway did not answer.';
+      element('fault').textContent = fault ?? unchecked ?? 'The gateway did not answer.';
       return;
     }
     this.#keep(text);
@@ -91,9 +92,10 @@ export class Credential {
     const me = new URL('../v1/callers/me', import.meta.url);
     const response = await fetch(me, { headers: { [name]: value } }).catch(() => undefined);
     if (!response) return {};
-    const body = await response.json();
-    if (response.ok) return { caller: body };
-    if (response.status !== 401) return { fault: `${body.title}.` };
+    // A proxy's page is no JSON.
+    const body = await response.json().catch(() => ({}));
+    if (response.ok && body.name) return { caller: body };
+    if (response.status !== 401) return { unchecked: `${body.title ?? `HTTP ${response.status}`}.` };
     return {
       fault:
         name === 'X-Api-Key'
