@@ -96,6 +96,8 @@ export class ReadCache {
 
   #listOf<T>(source: Source<T>, call: CallContext): ListSpec<T> {
     const { operation, ids, query, decode, result = operation } = source;
+    // Other readers may wait for the same call, so it continues when this reader hangs up.
+    const shared = this.isOn ? { ...call, abandon: undefined } : call;
     return {
       name: `source:${result}`,
       enterpriseGlobalId: source.enterpriseGlobalId ?? ids?.['enterpriseGlobalId'],
@@ -103,7 +105,7 @@ export class ReadCache {
       form: JSON_FORM as TextForm<T>,
       load: async (held) => {
         const last: LastResponse = held?.last ?? {};
-        const value = await this.upstream.call(operation, call, { ids, query, last }, decode);
+        const value = await this.upstream.call(operation, shared, { ids, query, last }, decode);
         return { value, length: last.known?.text.length ?? 0, last };
       },
     };

@@ -136,7 +136,10 @@ export interface CallContext {
     readonly budgets?: Budgets;
   };
   readonly user?: ActingUser | undefined;
-  /** The signal that is aborted when the caller hangs up. It is set on reads whose response only this caller waits for. */
+  /**
+   * The signal that is aborted when the caller hangs up. It is set on reads whose response is not cached. It does not end the calls of such a
+   * read that the read cache shares.
+   */
   readonly abandon?: AbortSignal | undefined;
   /** True if the caller wants a response that is not from the cache (`Cache-Control: no-cache`). */
   readonly fresh?: boolean;

@@ -315,6 +315,23 @@ describe('a cache', () => {
     expect((await alone.get(ASSETS)).headers.has('age')).toBe(true);
   });
 
+  it('K22 serves a caller who waits for the lists of an overview that another one has abandoned', async () => {
+    const path = '/v1/enterprises/ent-harbour/overview';
+    const hurried = new AbortController();
+    const headers = { 'x-api-key': alone.key };
+    await sandbox.fault({ operation: 'listLentLocks', times: 1, phase: 'after', action: { delayMs: 2_000 } });
+    const abandoned = fetch(alone.url + path, { headers, signal: hurried.signal });
+    await sandbox.untilSpoiled(1, abandoned);
+    const patient = alone.get(path);
+    // The platform has a list of the second overview that no cache shares, so that one waits for the others.
+    await until('the second overview reads', async () => (await calls()) === 2);
+    hurried.abort();
+    await expect(abandoned).rejects.toThrow();
+    const { status, body } = await patient;
+    expect([status, body['unreachable']]).toEqual([200, []]);
+    expect(await calls('listLentLocks')).toBe(1);
+  });
+
   it('of replicas is asked for its generations once, also for a page of a list and past the cache', async () => {
     const asked = async (options: object) => {
       await store.config('RESETSTAT');
