@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { AccountSuffixes, suffixFor } from '../member/account-suffix.ts';
-import { toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
+import { FREE_FIELDS, toAssetNums, toLentLocks, toMemberPage } from '../member/member.mapper.ts';
 import type { AssetDto } from '../order/dto/asset.dto.ts';
 import { toWholeAssets } from '../order/order.mapper.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -9,7 +9,7 @@ import { MemberList } from '../upstream/member-list.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { ContractViolation, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { toAssetContent } from '../upstream/wire/instances.ts';
-import type { CameList } from '../upstream/wire/whole-list.ts';
+import { type CameList, isWholeFor } from '../upstream/wire/whole-list.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import type { EstateAsset, EstateProduct } from './estate-row.ts';
 
@@ -124,12 +124,11 @@ export class EstateLists {
 
   async #holders(call: CallContext, ids: { enterpriseGlobalId: string }): Promise<Holder[]> {
     const { nullIsEmpty } = this.readings;
-    const numbers = await this.platform.read('listAssetNums', call, { ids }, (data, notes) => {
-      const came = toAssetNums(data, notes, nullIsEmpty);
-      return wholeItems({ ...came, isWhole: came.isWhole && came.saysLent });
-    });
+    const numbers = await this.platform.read('listAssetNums', call, { ids }, (data, notes) =>
+      wholeItems(toAssetNums(data, notes, nullIsEmpty), FREE_FIELDS),
+    );
     const locks = await this.platform.read('listLentLocks', call, { ids }, (data, notes) =>
-      wholeItems(toLentLocks(data, notes, nullIsEmpty)),
+      wholeItems(toLentLocks(data, notes, nullIsEmpty), FREE_FIELDS),
     );
     return [
       ...locks.map((lock) => ({ ...lock, online: null })),
@@ -193,9 +192,12 @@ function canBeGiven({ grantable, frozen, endsAt }: AssetDto): boolean {
   return grantable !== false && frozen !== true && (endsAt === null || Date.parse(endsAt) > Date.now());
 }
 
-function wholeItems<T>({ items, isWhole }: CameList<T>): readonly T[] {
-  if (!isWhole) throw new ContractViolation('data', 'a whole list');
-  return items;
+function wholeItems<T, Field extends string>(
+  list: CameList<T, Field>,
+  fields: readonly NoInfer<Field>[],
+): readonly T[] {
+  if (!isWholeFor(list, fields)) throw new ContractViolation('data', 'a whole list');
+  return list.items;
 }
 
 function isNotShown(error: unknown): error is UpstreamFailure {

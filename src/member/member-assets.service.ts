@@ -7,7 +7,7 @@ import { ifShown } from '../upstream/if-shown.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
+import { type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import type { WireLoan } from '../upstream/wire/member.ts';
 import { toAssetProducts } from './asset-products.mapper.ts';
 import type { AssetPath, AssetProductsDto } from './dto/asset-products.dto.ts';
@@ -21,7 +21,23 @@ import type {
   ListLentLocksQuery,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
-import { type CameAssetNums, isFree, toAssetNums, toLentLocks } from './member.mapper.ts';
+import {
+  type CameAssetNums,
+  type CameLentLocks,
+  FREE_FIELDS,
+  isFree,
+  type LockField,
+  type NumberField,
+  toAssetNums,
+  toLentLocks,
+} from './member.mapper.ts';
+
+/** The fields by which each filter decides. */
+const LOCK_FILTERS = {
+  memberGlobalId: ['cloudAccountGlobalId'],
+  lent: ['borrowedFlag'],
+} as const;
+const NUMBER_FILTERS = { ...LOCK_FILTERS, free: FREE_FIELDS, online: ['onlineFlag'] } as const;
 
 @Injectable()
 export class MemberAssetsService {
@@ -38,15 +54,13 @@ export class MemberAssetsService {
     wanted: ListAssetNumsQuery,
   ): Promise<AssetNumPageDto> {
     // A missing owner must not mark a number as free, or hide it from the member who has it.
-    const { memberGlobalId, free } = wanted;
+    const fields = fieldsOf<NumberField>(NUMBER_FILTERS, wanted);
     const assetNums =
-      memberGlobalId === undefined && free === undefined
+      fields.length === 0
         ? await this.allAssetNums(call, enterpriseGlobalId)
-        : await this.wholeAssetNums(call, enterpriseGlobalId, { withLent: free !== undefined });
-    return pageOf(
-      assetNums.filter((each) => isWanted(each, wanted)),
-      wanted,
-    );
+        : await this.wholeAssetNums(call, enterpriseGlobalId, { fields });
+    const shown = assetNums.filter((each) => isWanted(each, wanted));
+    return pageOf(shown, wanted);
   }
 
   async listLentLocks(
@@ -55,7 +69,11 @@ export class MemberAssetsService {
     wanted: ListLentLocksQuery,
   ): Promise<LentLockPageDto> {
     const { lent, memberGlobalId } = wanted;
-    const locks = await this.allLentLocks(call, enterpriseGlobalId);
+    const fields = fieldsOf<LockField>(LOCK_FILTERS, wanted);
+    const locks =
+      fields.length === 0
+        ? (await this.#lentLocks(call, enterpriseGlobalId)).items
+        : await this.wholeLentLocks(call, enterpriseGlobalId, fields);
     return pageOf(
       locks.filter(
         (lock) =>
@@ -71,27 +89,25 @@ export class MemberAssetsService {
     return (await this.#assetNums(call, enterpriseGlobalId)).items;
   }
 
-  /**
-   * Returns all asset numbers of an enterprise, for a decision. `fresh` bypasses the cache. `withLent` means that free numbers matter, so
-   * each number has to say whether it is lent.
-   */
+  /** Returns all asset numbers of an enterprise, for a decision by `fields`. `fresh` bypasses the cache. */
   async wholeAssetNums(
     call: CallContext,
     enterpriseGlobalId: string,
-    { fresh, withLent = false }: { readonly fresh?: boolean; readonly withLent?: boolean } = {},
+    {
+      fresh,
+      fields = ['cloudAccountGlobalId'],
+    }: { readonly fresh?: boolean; readonly fields?: readonly NumberField[] } = {},
   ): Promise<WholeList<AssetNumDto>> {
-    const { items, isWhole, saysLent } = await this.#assetNums(call, enterpriseGlobalId, fresh);
-    return wholeOf({ items, isWhole: isWhole && (saysLent || !withLent) });
+    return wholeOf(await this.#assetNums(call, enterpriseGlobalId, fresh), ['assetNum', ...fields]);
   }
 
-  /** Returns all lent locks of an enterprise, to show them. */
-  async allLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<readonly LentLockDto[]> {
-    return (await this.#lentLocks(call, enterpriseGlobalId)).items;
-  }
-
-  /** Returns all lent locks of an enterprise, for a decision. */
-  async wholeLentLocks(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<LentLockDto>> {
-    return wholeOf(await this.#lentLocks(call, enterpriseGlobalId));
+  /** Returns all lent locks of an enterprise, for a decision by their numbers and `fields`. */
+  async wholeLentLocks(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    fields: readonly LockField[] = [],
+  ): Promise<WholeList<LentLockDto>> {
+    return wholeOf(await this.#lentLocks(call, enterpriseGlobalId), ['assetNum', ...fields]);
   }
 
   /** Fetches the asset numbers once for all filters, pages and decisions. */
@@ -105,8 +121,8 @@ export class MemberAssetsService {
     return this.cache.read(source, call, fresh);
   }
 
-  #lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<CameList<LentLockDto>> {
-    const source: Source<CameList<LentLockDto>> = {
+  #lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<CameLentLocks> {
+    const source: Source<CameLentLocks> = {
       operation: 'listLentLocks',
       result: 'lentLocks',
       ids: { enterpriseGlobalId },
@@ -132,7 +148,7 @@ export class MemberAssetsService {
   ): Promise<void> {
     const { dryRun } = call;
     if (dryRun) {
-      const all = await ifShown(() => this.wholeAssetNums(call, enterpriseGlobalId, { withLent: true }));
+      const all = await ifShown(() => this.wholeAssetNums(call, enterpriseGlobalId, { fields: FREE_FIELDS }));
       for (const assetId of assetIds) {
         const asset = all?.find((each) => each.assetId === assetId);
         const what = { enterpriseGlobalId, memberGlobalId, assetId, assetNum: asset?.assetNum ?? null };
@@ -142,6 +158,16 @@ export class MemberAssetsService {
     const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
     return this.upstream.call('borrowAssets', call, { ids: { memberGlobalId }, body }, nothing);
   }
+}
+
+/** Returns the fields by which the filters of a request decide. */
+function fieldsOf<Field extends string>(
+  filters: Readonly<Record<string, readonly Field[]>>,
+  wanted: object,
+): readonly Field[] {
+  return Object.entries(wanted).flatMap(([name, value]) =>
+    value === undefined ? [] : (filters[name] ?? []),
+  );
 }
 
 function isWanted(

@@ -52,11 +52,11 @@ export class MemberSearch {
    */
   async getMember(call: CallContext, ids: EnterpriseMemberPath): Promise<MemberDto> {
     const progress = new Progress();
-    let member = await this.#find({ ...call, progress }, ids).finally(() => call.progress.waited(progress));
-    if (member || progress.oldestPart === undefined) call.progress.uses(...progress.parts);
-    else member = await this.#find(call, ids, true);
-    if (!member) throw new ProblemException('member-not-found');
-    return member;
+    let found = await this.#find({ ...call, progress }, ids).finally(() => call.progress.waited(progress));
+    if ('member' in found || progress.oldestPart === undefined) call.progress.uses(...progress.parts);
+    else found = await this.#find(call, ids, true);
+    if (!('member' in found)) throw missing(found.nameless);
+    return found.member;
   }
 
   /**
@@ -88,20 +88,23 @@ export class MemberSearch {
     if (found && isClear(found, CLEARABLE)) return found;
     let mayBeHidden: readonly ClearableField[] = CLEARABLE;
     found = undefined;
-    for await (const { items } of this.allMembers(call, enterpriseGlobalId)) {
+    let nameless = 0;
+    for await (const { items, nameless: some } of this.allMembers(call, enterpriseGlobalId)) {
+      nameless += some;
       found ??= items.find(isWanted);
       mayBeHidden = stillHidden(mayBeHidden, items);
       if (found && isClear(found, mayBeHidden)) break;
     }
-    if (!found) throw new ProblemException('member-not-found');
+    if (!found) throw missing(nameless);
     return { ...found, hidden: found.hidden.filter((field) => mayBeHidden.includes(field)) };
   }
 
+  /** Resolves to the member, or to the number of listed members without an id, any of whom may be the one. */
   async #find(
     call: CallContext,
     { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
     fresh?: boolean,
-  ): Promise<MemberDto | undefined> {
+  ): Promise<{ member: MemberDto } | { nameless: number }> {
     const key = `${enterpriseGlobalId}\n${memberGlobalId}`;
     const ask = this.#cached(call, enterpriseGlobalId, {}, fresh);
     const isWanted = (member: MemberDto) => member.memberGlobalId === memberGlobalId;
@@ -110,15 +113,17 @@ export class MemberSearch {
       const pageSize = await this.limit.size();
       const { items } = await this.list.page(ask, { page: Math.floor(last / pageSize) + 1, pageSize });
       const member = items.find(isWanted);
-      if (member) return member;
+      if (member) return { member };
     }
-    for await (const { items, at } of this.list.all(ask)) {
-      const member = items.find(isWanted);
+    let nameless = 0;
+    for await (const part of this.list.all(ask)) {
+      nameless += part.nameless;
+      const member = part.items.find(isWanted);
       if (!member) continue;
-      this.#positions.set(key, at);
-      return member;
+      this.#positions.set(key, part.at);
+      return { member };
     }
-    return undefined;
+    return { nameless };
   }
 
   async listMembers(
@@ -195,4 +200,11 @@ export class MemberSearch {
       decode: (data, notes) => toMemberPage(data, this.config.timestampUnit, notes),
     };
   }
+}
+
+/** Returns the problem for a member whom the list does not show. `nameless` is the number of listed members without an id. */
+function missing(nameless: number): ProblemException {
+  return nameless === 0
+    ? new ProblemException('member-not-found')
+    : violation('Members came without an id, so the gateway cannot tell whether this one exists.');
 }

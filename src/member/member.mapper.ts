@@ -3,6 +3,7 @@ import type { ContractNotes } from '../upstream/gaps.ts';
 import { type Reader } from '../upstream/wire/reader.ts';
 import { type CameList, readDeciding } from '../upstream/wire/whole-list.ts';
 import {
+  type AssetNumField,
   assetNumShape,
   type LentLockField,
   lentLockShape,
@@ -94,49 +95,41 @@ export function stillHidden(
   return hidden.filter((field) => members.every((member) => member[field] === null));
 }
 
-export interface CameAssetNums extends CameList<AssetNumDto> {
-  /** True if each number says whether it is lent. */
-  readonly saysLent: boolean;
-}
+/** The fields by which the gateway may decide, in both lists. */
+const NUMBER_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag', 'onlineFlag'] as const;
+const LOCK_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag'] as const;
+export type NumberField = (typeof NUMBER_FIELDS)[number];
+export type LockField = (typeof LOCK_FIELDS)[number];
+export type CameAssetNums = CameList<AssetNumDto, NumberField>;
+export type CameLentLocks = CameList<LentLockDto, LockField>;
 
 /** `nullIsEmpty` means that the platform sends an empty list as null. */
 export function toAssetNums(data: unknown, notes?: ContractNotes, nullIsEmpty = false): CameAssetNums {
-  const deciding = { fields: ['assetNum', 'cloudAccountGlobalId'], nullIsEmpty } as const;
-  let saysLent = true;
-  const came = readDeciding(
-    assetNumShape,
-    data,
-    deciding,
-    (wire) => {
-      saysLent &&= wire.came('borrowedFlag');
-      return {
-        assetNum: wire.requiredId('assetNum'),
-        assetId: wire.id('assetId'),
-        memberGlobalId: wire.id('cloudAccountGlobalId'),
-        lent: wire.boolean('borrowedFlag'),
-        online: wire.boolean('onlineFlag'),
-      };
-    },
-    notes,
-  );
-  return { ...came, saysLent };
+  const deciding = { fields: NUMBER_FIELDS, nullIsEmpty };
+  const read = (wire: Reader<AssetNumField>): AssetNumDto => ({
+    assetNum: wire.requiredId('assetNum'),
+    assetId: wire.id('assetId'),
+    memberGlobalId: wire.id('cloudAccountGlobalId'),
+    lent: wire.flag('borrowedFlag'),
+    online: wire.flag('onlineFlag'),
+  });
+  return readDeciding(assetNumShape, data, deciding, read, notes);
 }
 
 /** `nullIsEmpty`: as for {@link toAssetNums}. */
-export function toLentLocks(
-  data: unknown,
-  notes?: ContractNotes,
-  nullIsEmpty = false,
-): CameList<LentLockDto> {
-  const deciding = { fields: ['assetNum'], nullIsEmpty } as const;
+export function toLentLocks(data: unknown, notes?: ContractNotes, nullIsEmpty = false): CameLentLocks {
+  const deciding = { fields: LOCK_FIELDS, nullIsEmpty };
   const read = (wire: Reader<LentLockField>): LentLockDto => ({
     assetId: wire.requiredId('assetId'),
     assetNum: wire.id('assetNum'),
-    lent: wire.boolean('borrowedFlag'),
+    lent: wire.flag('borrowedFlag'),
     memberGlobalId: wire.id('cloudAccountGlobalId'),
   });
   return readDeciding(lentLockShape, data, deciding, read, notes);
 }
+
+/** The fields that tell whether a number is free, which {@link isFree} decides. */
+export const FREE_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag'] as const;
 
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
   return memberGlobalId === null && lent !== true;

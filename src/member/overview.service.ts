@@ -16,12 +16,14 @@ import {
   type OverviewDto,
   overviewSections,
 } from './dto/overview.dto.ts';
-import { isFree } from './member.mapper.ts';
+import { FREE_FIELDS, isFree } from './member.mapper.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
 import { logPartial, settle, type Settled } from './member-failure.ts';
 import { MemberSearch } from './member-search.ts';
 
 const SOON_MS = 30 * 24 * 60 * 60 * 1_000;
+/** The fields of an asset number that are counted. */
+const COUNTED = [...FREE_FIELDS, 'onlineFlag'] as const;
 /** The form of licence types in the interface (section 2.5). */
 const LICENSE_TYPE = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -41,7 +43,7 @@ export class OverviewService {
     const ids = { enterpriseGlobalId };
     const [members, assetNums, lentLocks, assets] = await Promise.all([
       settle(this.members.count(call, enterpriseGlobalId)),
-      settle(this.assets.wholeAssetNums(call, enterpriseGlobalId, { withLent: true })),
+      settle(this.assets.wholeAssetNums(call, enterpriseGlobalId, { fields: COUNTED })),
       settle(this.assets.wholeLentLocks(call, enterpriseGlobalId)),
       settle(
         this.upstream
@@ -102,8 +104,8 @@ export function toAssetCounts(
     const end = wire.time('limitEndTime', unit);
     return {
       licenseType: LICENSE_TYPE.test(licenseType) ? licenseType : 'unknown',
-      locked: wire.boolean('locked') === true,
-      frozen: wire.boolean('freezing') === true,
+      locked: wire.flag('locked') === true,
+      frozen: wire.flag('freezing') === true,
       endsAt: end ? Date.parse(end) : Infinity,
     };
   });

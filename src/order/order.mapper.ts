@@ -73,12 +73,12 @@ function readAsset(wire: Reader<AssetField>, unit: TimestampUnit): AssetDto {
     assetId: wire.requiredId('id'),
     licenseType: wire.word('licenseType', licenseTypes),
     assetNum: wire.id('assetNum'),
-    grantable: wire.boolean('grantable'),
+    grantable: wire.flag('grantable'),
     customerId: wire.id('customerId'),
     keyShellNumber: wire.id('keyShellNumber'),
     keyGeneration: wire.code('keyChipType', GENERATIONS),
-    locked: wire.boolean('locked'),
-    frozen: wire.boolean('freezing'),
+    locked: wire.flag('locked'),
+    frozen: wire.flag('freezing'),
     createdAt: wire.time('createTime', unit),
     updatedAt: wire.time('updateTime', unit),
     startsAt: wire.time('limitStartTime', unit),
@@ -94,7 +94,7 @@ function readAsset(wire: Reader<AssetField>, unit: TimestampUnit): AssetDto {
       code: extension.text('extendCode'),
       value: extension.text('extendValue'),
     })),
-    lentLock: wire.boolean('borrowedUsbKey'),
+    lentLock: wire.flag('borrowedUsbKey'),
   };
 }
 

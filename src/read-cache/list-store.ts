@@ -46,7 +46,7 @@ const JITTER = 0.1;
 /** The share of its life after which an unchanged copy in Redis is renewed. */
 const RENEWED = 0.1;
 /** The beginning of every key in Redis, which names the format of its value. */
-const FORMAT = 'r4:';
+const FORMAT = 'r5:';
 
 /** Stores lists in the process and in Redis. A failure of Redis is a miss. */
 @Injectable()

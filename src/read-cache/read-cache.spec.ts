@@ -330,7 +330,7 @@ describe('with Redis', () => {
     const { load: changed } = platform();
     const cache = cacheOf(redis);
     const stored = async () => {
-      const [key = ''] = await direct.keys('r4:*');
+      const [key = ''] = await direct.keys('r5:*');
       return direct.get(key);
     };
     await read(cache, reading(), true, unchanged);

@@ -13,7 +13,7 @@ import { assetShape, customerShape } from '../upstream/wire/order.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { toAssetContent } from '../upstream/wire/instances.ts';
 import type { Shape } from '../upstream/wire/shape.ts';
-import { readDeciding } from '../upstream/wire/whole-list.ts';
+import { isWholeFor, readDeciding } from '../upstream/wire/whole-list.ts';
 
 type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
 
@@ -79,16 +79,15 @@ const FORM: TextForm<IdList> = {
 /** Reads the columns of a list: for each kind the field that has its ids. */
 function columnsIn<Name extends string>(shape: Shape<Name>, fields: Partial<Record<IdKind, Name>>) {
   const columns = Object.entries(fields) as [IdKind, Name][];
+  const deciding = columns.map(([, field]) => field);
   return (data: unknown, nullIsEmpty: boolean): Read => {
-    const lacking = new Set<IdKind>();
-    const { items, isWhole } = readDeciding(shape, data, { fields: [], nullIsEmpty }, (wire) =>
-      columns.map(([kind, field]) => {
-        if (!wire.came(field)) lacking.add(kind);
-        return wire.id(field);
-      }),
+    const list = readDeciding(shape, data, { fields: deciding, nullIsEmpty }, (wire) =>
+      deciding.map((field) => wire.id(field)),
     );
-    const ids = columns.map(([kind], column) => [kind, items.map((row) => row[column] ?? null)] as const);
-    const whole = columns.flatMap(([kind]) => (isWhole && !lacking.has(kind) ? [kind] : []));
+    const ids = columns.map(
+      ([kind], column) => [kind, list.items.map((row) => row[column] ?? null)] as const,
+    );
+    const whole = columns.flatMap(([kind, field]) => (isWholeFor(list, [field]) ? [kind] : []));
     return { columns: Object.fromEntries(ids), whole };
   };
 }
@@ -171,9 +170,12 @@ export class IdLists {
         })),
       );
     const found: string[] = [];
-    for await (const { items } of this.memberList.all(ask, PAGES_AT_A_TIME))
-      for (const { memberGlobalId } of items) found.push(memberGlobalId);
-    return { columns: { member: found }, whole: ['member'] };
+    let nameless = 0;
+    for await (const part of this.memberList.all(ask, PAGES_AT_A_TIME)) {
+      nameless += part.nameless;
+      for (const { memberGlobalId } of part.items) found.push(memberGlobalId);
+    }
+    return { columns: { member: found }, whole: nameless === 0 ? ['member'] : [] };
   }
 
   /** Reads the customers of one channel number that are bound to the enterprise. */
@@ -189,16 +191,16 @@ export class IdLists {
       defaultCustomer: 'N',
     };
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
-      const { items, isWhole } = readDeciding(customerShape, data, deciding, (wire) => [
+      const list = readDeciding(customerShape, data, deciding, (wire) => [
         wire.id('customerId'),
         wire.id('enterpriseGlobalId'),
       ]);
-      const own = items.filter(([, enterprise]) => enterprise === enterpriseGlobalId);
+      const own = list.items.filter(([, enterprise]) => enterprise === enterpriseGlobalId);
       const columns = {
         customer: own.map(([customer]) => customer ?? null),
         channelCustomer: own.map(() => by['channelCustomerId'] ?? null),
       };
-      return { columns, whole: isWhole ? ['customer', 'channelCustomer'] : [] };
+      return { columns, whole: isWholeFor(list, deciding.fields) ? ['customer', 'channelCustomer'] : [] };
     });
   }
 

@@ -95,7 +95,10 @@ export class MemberList {
       break;
     }
     let counted = 0;
-    for await (const { items } of this.all(ask)) counted += items.length;
+    for await (const { items, nameless } of this.all(ask)) {
+      if (nameless > 0) throw violation('Members came without an id, so they cannot be counted.');
+      counted += items.length;
+    }
     return counted;
   }
 

@@ -9,7 +9,7 @@ import { UpstreamFailure } from './upstream-failure.ts';
 import { assetShape, customerShape } from './wire/order.ts';
 import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
 import { readList } from './wire/reader.ts';
-import { readDeciding } from './wire/whole-list.ts';
+import { isWholeFor, readDeciding } from './wire/whole-list.ts';
 
 /** The codes with which the platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
@@ -68,19 +68,19 @@ export class PlatformSearch {
     const call = ownCallOf('reconciliation', { user: acting, abandon });
     const ids = { enterpriseGlobalId };
     const deciding = this.readings.deciding('assetNum');
-    const { items, isWhole } = await this.upstream.call('listAssets', call, { ids }, (data) =>
+    const listed = await this.upstream.call('listAssets', call, { ids }, (data) =>
       readDeciding(assetShape, data, deciding, (asset) => ({
         assetId: asset.requiredId('id'),
         assetNum: asset.id('assetNum'),
       })),
     );
     const assets: Holding[] = [];
-    for (const { assetId, assetNum } of items) {
+    for (const { assetId, assetNum } of listed.items) {
       if (assetNums && assetNum !== null && !assetNums.has(assetNum)) continue;
       abandon?.throwIfAborted();
       assets.push({ assetNum, ...(await this.#read(call, assetId)) });
     }
-    return { assets, isWhole };
+    return { assets, isWhole: isWholeFor(listed, deciding.fields) };
   }
 
   /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
@@ -57,6 +58,7 @@ describe('the asset numbers of a member', () => {
   it('are not changed where a number comes without its member, or an item cannot be read', async () => {
     for (const item of [
       { assetNum: '8000001001', assetId: 'ast-1001', borrowedFlag: false },
+      { assetNum: '8000001001', assetId: 'ast-1001', cloudAccountGlobalId: true, borrowedFlag: false },
       { assetId: 'x' },
       7,
     ]) {
@@ -99,6 +101,82 @@ describe('the asset numbers of a member', () => {
     expect(await gateway.get(path)).toMatchObject({ status: 200, body: { total: 1 } });
     for (const filter of ['free=true', 'memberGlobalId=mem-harbour-anna'])
       expect(await gateway.get(`${path}?${filter}`)).toMatchObject({ status: 502, body: VIOLATION });
+  });
+
+  it('C16 are lent where the flag is a text that says so, and undecided where it says neither', async () => {
+    const path = `${HARBOUR}/asset-nums`;
+    const num = { assetNum: '8000001001', assetId: 'ast-1001', cloudAccountGlobalId: null, onlineFlag: 'no' };
+    const totals = async (borrowedFlag: unknown, ...filters: string[]) => {
+      await sandbox.control('DELETE', '/faults');
+      await lists('listAssetNums', [{ ...num, borrowedFlag }]);
+      const answers = filters.map((filter) => gateway.get(`${path}?${filter}`));
+      return (await Promise.all(answers)).map(({ status, body }) =>
+        status === 200 ? body['total'] : status,
+      );
+    };
+    expect(await totals('true', 'free=true', 'lent=true', 'lent=false')).toEqual([0, 1, 0]);
+    expect(await totals('false', 'free=true', 'lent=true', 'lent=false')).toEqual([1, 0, 1]);
+    expect(await totals('lent', 'free=true', 'lent=true', 'lent=false', 'page=1')).toEqual([
+      502, 502, 502, 1,
+    ]);
+    expect(await totals(false, 'online=true', 'online=false', 'free=true')).toEqual([502, 502, 1]);
+    const { body } = await gateway.get(`${HARBOUR}/overview`);
+    expect(body).toMatchObject({ assetNums: null, unreachable: [{ section: 'assetNums' }] });
+  });
+});
+
+describe('lent locks', () => {
+  const path = `${HARBOUR}/lent-locks`;
+  const lock = { assetId: 'ast-1007', assetNum: '8000001007' };
+
+  it.each<[string, object, readonly number[]]>([
+    ['neither the flag nor the member', {}, [502, 502]],
+    ['no member', { borrowedFlag: true }, [200, 502]],
+    ['a flag that says nothing', { borrowedFlag: 'lent', cloudAccountGlobalId: null }, [502, 200]],
+    ['all of it', { borrowedFlag: true, cloudAccountGlobalId: 'mem-harbour-chen' }, [200, 200]],
+  ])('with %s are shown, and filtered only by what each of them says', async (_, said, statuses) => {
+    await lists('listLentLocks', [{ ...lock, ...said }]);
+    expect(await gateway.get(path)).toMatchObject({ status: 200, body: { total: 1 } });
+    for (const [at, filter] of ['lent=true', 'memberGlobalId=mem-harbour-chen'].entries()) {
+      const { status, body } = await gateway.get(`${path}?${filter}`);
+      expect([filter, status]).toEqual([filter, statuses[at]]);
+      if (status === 502) expect(body).toMatchObject(VIOLATION);
+    }
+  });
+});
+
+describe('a list of members with a row that has no id', () => {
+  const rows = (...list: object[]) =>
+    lists('listMembers', {
+      list,
+      total: list.length,
+      pages: 1,
+      pageNum: 1,
+      isFirstPage: true,
+      isLastPage: true,
+    });
+  const nameless = { userName: 'dora@harbour', name: 'Dora', departmentId: null, remark: null };
+
+  it('tells no member as missing', async () => {
+    await rows(nameless, { ...nameless, userName: 'bo@harbour', globalId: 'mem-harbour-bo' });
+    const password = { body: { password: newSecret('m') } };
+    for (const refused of [
+      await gateway.get(`${HARBOUR}/members/mem-harbour-dora`),
+      await gateway.request('PATCH', `${HARBOUR}/members/mem-harbour-dora`, {
+        body: { account: 'dora', name: 'Dora Two' },
+      }),
+      await gateway.request('PUT', `${ANNA}/password`, { ...password, ...bound() }),
+    ])
+      expect(refused).toMatchObject({ status: 502, body: VIOLATION });
+    for (const operation of ['editMember', 'resetPassword'])
+      expect(await sandbox.journal(operation)).toEqual([]);
+  });
+
+  it('finds the members whose id came', async () => {
+    await rows(nameless, { ...nameless, userName: 'anna@harbour', globalId: 'mem-harbour-anna' });
+    expect(await gateway.get(ANNA)).toMatchObject({ status: 200, body: { userName: 'anna@harbour' } });
+    const password = { body: { password: newSecret('m') } };
+    expect((await gateway.request('PUT', `${ANNA}/password`, { ...password, ...bound() })).status).toBe(204);
   });
 });
 

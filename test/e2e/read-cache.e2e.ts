@@ -64,7 +64,7 @@ async function startAnew(): Promise<void> {
   // A write that names no enterprise empties the caches, which know nothing of the reset.
   for (const gateway of [alone, replica, otherReplica])
     await gateway.post('/v1/asset-num-reservations', { size: 1 });
-  for (const key of await store.keys('r4:*')) await store.del(key);
+  for (const key of await store.keys('r5:*')) await store.del(key);
   await sandbox.reset();
 }
 
@@ -117,7 +117,7 @@ async function results(gateway: TestGateway): Promise<Results> {
 
 /** Lists are stored in Redis a moment after the response. */
 async function kept(): Promise<void> {
-  await until('Redis has the list', async () => (await store.keys('r4:*')).length > 0);
+  await until('Redis has the list', async () => (await store.keys('r5:*')).length > 0);
 }
 
 describe.each([
@@ -437,7 +437,7 @@ describe('a Redis that sends no replies', () => {
     const { promise: both, resolve } = Promise.withResolvers<void>();
     const end = await watchCommands(stack.redis(), (line) => {
       if (/"mget" .*:gen}:/i.test(line)) asked.add('generations');
-      if (/"mget" "r4:/i.test(line)) asked.add('list');
+      if (/"mget" "r5:/i.test(line)) asked.add('list');
       if (asked.size === 2) resolve();
     });
     await proxy.add({ toxic: 'timeout', ms: 0 });

@@ -333,7 +333,7 @@ it.each<[string, ((value: string) => string) | 'remove' | 'retype']>([
   await served(first, 2);
   const session = await logIn(first);
   await until('the answers are kept', async () => {
-    return (await ask(redis, (client) => client.keys('r4:*'))).length >= 2;
+    return (await ask(redis, (client) => client.keys('r5:*'))).length >= 2;
   });
   await ask(redis, async (client) => {
     if (spoil === 'remove') await client.flushall();
@@ -367,8 +367,8 @@ it('R17 responses cached at the same time do not expire at the same time', async
   const paths = Array.from({ length: 25 }, (_, index) => `${MEMBERS}?pageSize=${index + 1}`);
   for (const path of paths) expect((await gateway.get(path)).status).toBe(200);
   const lives = await ask(redis, async (client) => {
-    await until('they are kept', async () => (await client.keys('r4:*')).length === paths.length);
-    return Promise.all((await client.keys('r4:*')).map((key) => client.pttl(key)));
+    await until('they are kept', async () => (await client.keys('r5:*')).length === paths.length);
+    return Promise.all((await client.keys('r5:*')).map((key) => client.pttl(key)));
   });
   // 540 to 660 s: 25 draws within a third of that would be one chance in 10^10.
   expect(Math.max(...lives)).toBeLessThanOrEqual(660_000);

@@ -97,7 +97,7 @@ const form = (text: string) => new RegExp(`^${text}$`);
 /** Every form of key in Redis, what keeps callers and platforms apart, and whether two callers of one name make two keys. */
 const FORMS: readonly (readonly [form: RegExp, apart: string, perCaller?: true])[] = [
   [form(`${E}:ses:\\{[0-9a-f]{64}\\}(:lock)?`), 'a random id, and the caller in the sealed value', true],
-  [form(String.raw`r4:[\w-]{43}`), 'a digest of platform, application, user, rights and parameters'],
+  [form(String.raw`r5:[\w-]{43}`), 'a digest of platform, application, user, rights and parameters'],
   [form(`\\{${E}:gen\\}:(all|any)`), 'no data: it only makes readers of the platform ask again'],
   [form(`\\{${E}:gen\\}:enterprise:[\\w-]+`), 'no data: the enterprise', true],
   [form(`\\{${E}\\}:tok:app:.+`), 'the application, which all callers of the platform share'],

@@ -119,6 +119,7 @@ export const assetNumShape = responseShape(
   ['assetNum', 'assetId', 'borrowedFlag', 'onlineFlag'],
   ['cloudAccountGlobalId'],
 );
+export type AssetNumField = FieldOf<typeof assetNumShape>;
 
 export const lentLockShape = responseShape(['assetId', 'assetNum', 'borrowedFlag'], ['cloudAccountGlobalId']);
 export type LentLockField = FieldOf<typeof lentLockShape>;

@@ -180,6 +180,41 @@ describe('types', () => {
       expect(readOf(json, count)).toEqual({ value: null, noted: WRONG });
   });
 
+  it.each<[string, string, boolean]>([
+    ['id', 'null', true],
+    ['id', '""', true],
+    ['id', '5', true],
+    ['id', '-5', false],
+    ['id', 'true', false],
+    ['id', '"a\\u0000"', false],
+    ['boolean', '1', true],
+    ['boolean', '"true"', false],
+    ['flag', '"true"', true],
+    ['flag', '"yes"', false],
+    ['count', '"7"', true],
+    ['count', '"seven"', false],
+    ['text', '5', false],
+    ['word', '"deluxe"', true],
+    ['code', '3', false],
+    ['long', '-1', true],
+    ['long', '"x"', false],
+    ['time', '0', true],
+    ['time', '"tomorrow"', false],
+    ['object', '[]', false],
+  ])('that came tell whether they can decide: %s %s: %s', (kind, json, came) => {
+    const tolerant: Record<string, (wire: Reader<Wire>) => unknown> = {
+      flag: (wire) => wire.flag('field'),
+      count: (wire) => wire.count('field'),
+    };
+    const read = reads[kind]?.[0] ?? tolerant[kind];
+    const wire = field(json);
+    read?.(wire);
+    expect([wire.came('field'), wire.isUnreadable('field')]).toEqual([came, !came]);
+    const none = reading('{}');
+    none.id('field');
+    expect([none.came('field'), none.isUnreadable('field')]).toEqual([false, false]);
+  });
+
   it('that are wrong are told by their place and never by their value', () => {
     const secret = 'do not tell';
     const notes = new ContractNotes();

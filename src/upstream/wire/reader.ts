@@ -19,6 +19,8 @@ const ZONED = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/;
 export class Reader<Name extends string> implements Location {
   readonly #fields: Record<string, unknown>;
   readonly #shape: Shape<string>;
+  /** The fields that have a value which could not be read, so that it became null. */
+  #unreadable: Set<string> | undefined;
 
   /** @param index the object's index in the list at `at`, if it is an item of a list */
   constructor(
@@ -55,7 +57,7 @@ export class Reader<Name extends string> implements Location {
   id(name: Name): string | null {
     const value = this.#given(name);
     if (value === null) return null;
-    if (value === '') return this.#not(name, 'empty');
+    if (value === '') return this.#noted(name, 'empty');
     return idText(value) ?? this.#not(name, 'wrong-type');
   }
 
@@ -66,7 +68,7 @@ export class Reader<Name extends string> implements Location {
     if (!Array.isArray(value)) return this.#not(name, 'wrong-type') ?? [];
     return value.flatMap((item: unknown) => {
       const id = item === '' ? undefined : idText(item);
-      return id === undefined ? (this.#not(`${name}[]`, kindOf(item)) ?? []) : [id];
+      return id === undefined ? (this.#noted(`${name}[]`, kindOf(item)) ?? []) : [id];
     });
   }
 
@@ -79,8 +81,8 @@ export class Reader<Name extends string> implements Location {
   /** Reads a word of an enumeration. A word that the interface does not have is returned too, because the platform may add words. */
   word(name: Name, { words }: Enumeration): string | null {
     const word = this.text(name);
-    if (word === '') return this.#not(name, 'empty');
-    if (word !== null && !words.includes(word)) this.#not(name, 'unknown-word');
+    if (word === '') return this.#noted(name, 'empty');
+    if (word !== null && !words.includes(word)) this.#noted(name, 'unknown-word');
     return word;
   }
 
@@ -88,16 +90,15 @@ export class Reader<Name extends string> implements Location {
   boolean(name: Name): boolean | null {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
-    this.#not(name, 'wrong-type');
-    return typeof value === 'number' ? (FLAG_WORDS.get(value) ?? null) : null;
+    const flag = typeof value === 'number' ? FLAG_WORDS.get(value) : undefined;
+    return this.#tolerated(name, flag);
   }
 
   /** Reads a boolean on which a decision depends. The platform may also send it as 0 or 1, or as text. */
   flag(name: Name): boolean | null {
     const value = this.#given(name);
     if (value === null || typeof value === 'boolean') return value;
-    this.#not(name, 'wrong-type');
-    return FLAG_WORDS.get(value) ?? null;
+    return this.#tolerated(name, FLAG_WORDS.get(value));
   }
 
   integer(name: Name): number | null {
@@ -118,15 +119,15 @@ export class Reader<Name extends string> implements Location {
   count(name: Name): number | null {
     const value = this.#given(name);
     if (value === null || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
-    this.#not(name, 'wrong-type');
-    return isJsonText(value) && /^\d{1,15}$/.test(value) ? Number(value) : null;
+    const isDigits = isJsonText(value) && /^\d{1,15}$/.test(value);
+    return this.#tolerated(name, isDigits ? Number(value) : undefined);
   }
 
   /** Reads a 64-bit integer as its digits. */
   long(name: Name): string | null {
     const value = this.#given(name);
     if (value === null) return null;
-    if (value === '') return this.#not(name, 'empty');
+    if (value === '') return this.#noted(name, 'empty');
     return longText(value) ?? this.#not(name, 'wrong-type');
   }
 
@@ -185,11 +186,14 @@ export class Reader<Name extends string> implements Location {
     return (this.#fields[name] ?? null) !== null;
   }
 
-  /** True if the platform sent this field with a readable value, or with an explicit null. */
+  /** True if the platform sent this field with a value that was readable, or with an explicit null. Call it after the field was read. */
   came(name: Name): boolean {
-    const value = this.#fields[name];
-    if (value === undefined) return false;
-    return value === null || typeof value !== 'object' || idText(value) !== undefined;
+    return this.isGiven(name) && !this.isUnreadable(name);
+  }
+
+  /** True if the field has a value that was read as null because it could not be read. Call it after the field was read. */
+  isUnreadable(name: Name): boolean {
+    return this.#unreadable?.has(name) === true;
   }
 
   /** True if a list arrived, and the `read` items that could be read are all of them. `nullable` means that null is an empty list. */
@@ -222,22 +226,36 @@ export class Reader<Name extends string> implements Location {
   #given(name: string): unknown {
     const value = this.#fields[name];
     if (value !== null && value !== undefined) return value;
-    if (this.notes && !this.#shape.nullable.has(name)) this.#not(name, value === null ? 'null' : 'missing');
+    if (this.notes && !this.#shape.nullable.has(name)) this.#noted(name, value === null ? 'null' : 'missing');
     return null;
   }
 
-  #not(name: string, kind: GapKind): null {
+  /** Returns null for a value that means "none". */
+  #noted(name: string, kind: GapKind): null {
     this.notes?.add(`${this.path}.${name}`, kind);
     return null;
   }
 
+  /** Returns null for a value that cannot be read. */
+  #not(name: string, kind: GapKind): null {
+    (this.#unreadable ??= new Set()).add(name);
+    return this.#noted(name, kind);
+  }
+
+  /** Returns a value that came in another type than that of the interface. Undefined means that it cannot be read. */
+  #tolerated<T>(name: string, value: T | undefined): T | null {
+    if (value === undefined) return this.#not(name, 'wrong-type');
+    this.#noted(name, 'wrong-type');
+    return value;
+  }
+
   /** Converts a time. If it is in the unit that is not configured, it is converted where possible. */
   #rfc3339(name: string, value: unknown, unit: TimestampUnit): string | null {
-    if (value === '') return this.#not(name, 'empty');
+    if (value === '') return this.#noted(name, 'empty');
     const time = readTime(value, unit);
     if (time === undefined) return this.#not(name, 'wrong-type');
     if (time === 'none') return null;
-    if (time.isOtherUnit) this.#not(name, 'time-unit');
+    if (time.isOtherUnit) this.#noted(name, 'time-unit');
     return rfc3339(time.ms) ?? this.#not(name, 'wrong-type');
   }
 

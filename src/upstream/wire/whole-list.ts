@@ -14,37 +14,52 @@ declare const whole: unique symbol;
  */
 export type WholeList<T> = readonly T[] & { readonly [whole]: true };
 
-/** Reads a list as {@link readList} does, and tells whether a decision may depend on what is missing from it. */
-export function readDeciding<Name extends string, T>(
+/** Reads a list as {@link readList} does, and tells by which of the fields a decision may depend on what is missing from it. */
+export function readDeciding<Name extends string, Field extends Name, T>(
   shape: Shape<Name>,
   data: unknown,
-  { fields, nullIsEmpty }: Deciding<Name>,
+  { fields, nullIsEmpty }: Deciding<Field>,
   read: (item: Reader<Name>) => T,
   notes?: ContractNotes,
-): CameList<T> {
-  let haveFields = true;
+): CameList<T, Field> {
+  const lacking = new Set<Field>();
   const items = readList(shape, data, notes, (wire) => {
-    haveFields &&= fields.every((name) => wire.came(name));
-    return read(wire);
+    const item = read(wire);
+    for (const name of fields) if (!wire.came(name)) lacking.add(name);
+    return item;
   });
   const came = Array.isArray(data) ? data.length === items.length : nullIsEmpty;
-  return { items, isWhole: came && haveFields };
+  return { items, came, lacking: [...lacking] };
 }
 
 /** A list as it arrived, for a cache. Callers may see it, and it says whether it may decide. */
-export interface CameList<T> {
+export interface CameList<T, Field extends string> {
   readonly items: readonly T[];
-  readonly isWhole: boolean;
+  /** True if the platform sent the list, and every item could be read. */
+  readonly came: boolean;
+  /** The deciding fields that some item lacks, or has in a form that could not be read. */
+  readonly lacking: readonly Field[];
 }
 
-/** Throws a problem if the list must not decide. */
-export function wholeOf<T>({ items, isWhole }: CameList<T>): WholeList<T> {
-  if (!isWhole)
+/** True if a decision by these fields may depend on what is missing from the list. */
+export function isWholeFor<Field extends string>(
+  { came, lacking }: CameList<unknown, Field>,
+  fields: readonly NoInfer<Field>[],
+): boolean {
+  return came && fields.every((name) => !lacking.includes(name));
+}
+
+/** Throws a problem if the list must not decide by these fields. */
+export function wholeOf<T, Field extends string>(
+  list: CameList<T, Field>,
+  fields: readonly NoInfer<Field>[],
+): WholeList<T> {
+  if (!isWholeFor(list, fields))
     throw new ProblemException('upstream-contract-violation', {
       outcome: 'not_processed',
       detail: 'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
     });
-  return items as WholeList<T>;
+  return list.items as WholeList<T>;
 }
 
 /** Throws {@link ContractViolation} if the list must not decide. */
@@ -55,8 +70,8 @@ export function readWhole<Name extends string, T>(
   read: (item: Reader<Name>) => T,
   notes?: ContractNotes,
 ): WholeList<T> {
-  const { items, isWhole } = readDeciding(shape, data, deciding, read, notes);
-  if (!isWhole)
+  const list = readDeciding(shape, data, deciding, read, notes);
+  if (!isWholeFor(list, deciding.fields))
     throw new ContractViolation('data', `a whole list, each item with ${deciding.fields.join(', ')}`);
-  return items as WholeList<T>;
+  return list.items as WholeList<T>;
 }
