@@ -178,29 +178,39 @@ export class IdLists {
     return { columns: { member: found }, whole: nameless === 0 ? ['member'] : [] };
   }
 
-  /** Reads the customers of one channel number that are bound to the enterprise. */
+  /**
+   * Reads the customers of the enterprise to which one channel number belongs. The platform also lists the enterprise's other customers, and
+   * may list those of other enterprises, so each row says its own channel and number.
+   */
   customers(
     call: CallContext,
     enterpriseGlobalId: string,
     by: Readonly<Record<string, string>>,
   ): Promise<Read> {
-    const deciding = this.readings.deciding('customerId', 'enterpriseGlobalId');
+    const deciding = this.readings.deciding('customerId', 'channelCustomerId', 'enterpriseGlobalId');
     const query = {
       channelCode: by['channelCode'],
       channelCustomerId: by['channelCustomerId'],
       defaultCustomer: 'N',
     };
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
-      const list = readDeciding(customerShape, data, deciding, (wire) => [
-        wire.id('customerId'),
-        wire.id('enterpriseGlobalId'),
-      ]);
-      const own = list.items.filter(([, enterprise]) => enterprise === enterpriseGlobalId);
+      const list = readDeciding(customerShape, data, deciding, (wire) => ({
+        customerId: wire.id('customerId'),
+        channelCode: wire.id('channelCode') ?? by['channelCode'],
+        channelCustomerId: wire.id('channelCustomerId'),
+        enterprise: wire.id('enterpriseGlobalId'),
+      }));
+      const own = list.items.filter(({ enterprise }) => enterprise === enterpriseGlobalId);
       const columns = {
-        customer: own.map(([customer]) => customer ?? null),
-        channelCustomer: own.map(() => by['channelCustomerId'] ?? null),
+        customer: own.map(({ customerId }) => customerId),
+        channelCustomer: own.map(({ channelCode, channelCustomerId }) =>
+          channelCode === by['channelCode'] ? channelCustomerId : null,
+        ),
       };
-      return { columns, whole: isWholeFor(list, deciding.fields) ? ['customer', 'channelCustomer'] : [] };
+      const whole: IdKind[] = [];
+      if (isWholeFor(list, ['customerId', 'enterpriseGlobalId'])) whole.push('customer');
+      if (isWholeFor(list, ['channelCustomerId', 'enterpriseGlobalId'])) whole.push('channelCustomer');
+      return { columns, whole };
     });
   }
 

@@ -57,7 +57,8 @@ interface Item {
   [field: string]: unknown;
 }
 let orders = 0;
-const own = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+const HARBOUR = { enterpriseGlobalId: 'ent-harbour' };
+const own = { customerId: 'cus-harbour-default', ...HARBOUR };
 const foreign = { customerId: 'cus-meridian-default', enterpriseGlobalId: 'ent-meridian' };
 const item = (more: Item = {}): Item => ({
   orderType: 'new_buy',
@@ -119,6 +120,31 @@ describe('S1 what an order of a bound caller has to name', () => {
     expect((await place([item({ customer: numbered })], 'bound', gateway, at)).status).toBe(201);
     // The same number names no customer in another channel.
     expect((await place([item({ customer: numbered })])).status).toBe(404);
+  });
+
+  it('a number in the channel is found only among the customers of the enterprise, whatever else the platform lists', async () => {
+    const numbered = (channelCustomerId: string) => item({ customer: { ...own, channelCustomerId } });
+    const row = { channelCode: 'crm', enterpriseName: 'N', isDefault: false };
+    const data = [
+      { ...row, customerId: 'cus-harbour-default', channelCustomerId: 'CH-1001', ...HARBOUR },
+      { ...row, customerId: 'cus-other', channelCustomerId: 'CH-9001', enterpriseGlobalId: 'ent-meridian' },
+      { ...row, customerId: 'cus-2', channelCode: 'partner', channelCustomerId: 'CH-9001', ...HARBOUR },
+    ];
+    await sandbox.fault({ operation: 'queryCustomers', times: 2, action: { patch: { data } } });
+    for (const when of ['while the platform lists more', 'afterwards']) {
+      const { status, body } = await place([numbered('CH-9001')]);
+      expect([when, status, body['code']]).toEqual([when, 404, 'customer-not-found']);
+    }
+    const unnumbered = [{ ...row, customerId: 'cus-harbour-default', ...HARBOUR }];
+    await sandbox.fault({ operation: 'queryCustomers', action: { patch: { data: unnumbered } } });
+    expect(await place([numbered('CH-9002')])).toMatchObject({
+      status: 502,
+      body: { code: 'upstream-contract-violation', outcome: 'not_processed' },
+    });
+    expect(await writes()).toEqual([]);
+    await sandbox.control('DELETE', '/faults');
+    // The platform lists all customers of the enterprise for one number of it.
+    expect((await place([numbered('CH-1002')])).status).toBe(201);
   });
 
   it('ids of another enterprise are not found, also by a dry run, and leave no record', async () => {
