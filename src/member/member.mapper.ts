@@ -38,7 +38,7 @@ export function readMember(wire: Reader<MemberField>, unit: TimestampUnit): Memb
     userId: wire.id('userId'),
     memberGlobalId: wire.requiredId('globalId'),
     enterpriseId: wire.id('enterpriseId'),
-    departmentId: wire.id('departmentId'),
+    departmentId: wire.long('departmentId'),
     departmentName: wire.text('departmentName'),
     userName: wire.text('userName'),
     name: wire.text('name'),
@@ -66,6 +66,8 @@ export function toMemberPage(
 export interface ListedMember extends MemberDto {
   /** The optional fields that are absent from the response, so that it is unknown whether the member has a value. */
   readonly hidden: readonly ClearableField[];
+  /** The optional fields with a value that the gateway cannot read, and that is null here. */
+  readonly unreadable: readonly ClearableField[];
 }
 
 export function toListedPage(
@@ -81,6 +83,7 @@ export function toListedPage(
         ? mobiles === 'absent'
         : !wire.isGiven(field),
     ),
+    unreadable: CLEARABLE.filter((field) => wire.isUnreadable(field)),
   });
   return readMemberPage(data, read, notes);
 }

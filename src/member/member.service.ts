@@ -102,7 +102,8 @@ export class MemberService {
     const refused = new Set(faults.map(({ path: [field] }) => field));
     const fields = left.filter((field) => {
       const isPart = field === 'passwordMobile' && !isWhole(member.passwordMobile);
-      return isPart || member.hidden.includes(field) || refused.has(field);
+      const isShown = !member.hidden.includes(field) && !member.unreadable.includes(field);
+      return isPart || !isShown || refused.has(field);
     });
     if (fields.length > 0)
       throw new ProblemException('edit-would-lose', {

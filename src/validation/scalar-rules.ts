@@ -6,10 +6,8 @@ import { LONG_DIGITS, longText } from '../upstream/wire/scalars.ts';
 import { type Enumeration, enumerationSchema } from '../shared/enumeration.ts';
 import { type FieldDoc, Flag, rule, type Test, Trimmed, WholeNumber, Word } from './rules.ts';
 
-const MAX_LONG = 2n ** 63n - 1n;
-const LONG = /^(0|[1-9]\d{0,18})$/;
-const isLong = (value: unknown) => isJsonText(value) && LONG.test(value) && BigInt(value) <= MAX_LONG;
-const LONG_RULE = 'must be a whole number of 64 bits, not negative';
+const isLong = (value: unknown) => isJsonText(value) && longText(value) !== undefined;
+const LONG_RULE = 'must be a whole number of 64 bits';
 
 /** Declares a long of the platform as digits. In a body it may also be a JSON integer, which is converted to its digits. */
 export function Long(doc: FieldDoc = {}): PropertyDecorator {
@@ -19,8 +17,8 @@ export function Long(doc: FieldDoc = {}): PropertyDecorator {
     rule('long', isLong, LONG_RULE),
     ApiProperty({
       oneOf: [
-        { type: 'string', pattern: LONG.source },
-        { type: 'integer', format: 'int64', minimum: 0 },
+        { type: 'string', pattern: LONG_DIGITS.source },
+        { type: 'integer', format: 'int64' },
       ],
       ...doc,
     }),
@@ -32,7 +30,7 @@ export function Digits(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Trimmed(),
     rule('long', isLong, LONG_RULE),
-    ApiProperty({ type: String, format: 'int64', pattern: LONG.source, ...doc }),
+    ApiProperty({ type: String, format: 'int64', pattern: LONG_DIGITS.source, ...doc }),
   );
 }
 
@@ -42,16 +40,6 @@ export function Digits(doc: FieldDoc = {}): PropertyDecorator {
  */
 export function Int32(doc: FieldDoc = {}): PropertyDecorator {
   return WholeNumber(-(2 ** 31), 2 ** 31 - 1, doc);
-}
-
-/** Declares an integer of 64 bits, as digits in a string. */
-export function SignedDigits(doc: FieldDoc = {}): PropertyDecorator {
-  const isSignedLong = (value: unknown) => isJsonText(value) && longText(value) !== undefined;
-  return applyDecorators(
-    Trimmed(),
-    rule('signedLong', isSignedLong, 'must be a whole number of 64 bits'),
-    ApiProperty({ type: String, format: 'int64', pattern: LONG_DIGITS.source, ...doc }),
-  );
 }
 
 const RFC3339 =

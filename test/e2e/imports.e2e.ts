@@ -435,7 +435,7 @@ describe('the file of an import', () => {
       file([good, 'z e,first-login-1,Zoe,ten,,', '', cellOfLines, ',,,,,', ...others]),
       [
         `row 2, line 3, account: ${ofAccount}`,
-        'row 2, line 3, departmentId: must be a whole number of 64 bits, not negative',
+        'row 2, line 3, departmentId: must be a whole number of 64 bits',
         'row 3, line 5, password: must not begin or end with a blank: the gateway does not change a password, and such a blank is mostly a mistake',
         `row 3, line 5, remark: must be text of 0 to 200 characters, ${ofText}`,
         'row 4, line 8, account: is required',

@@ -153,6 +153,36 @@ describe('a value that the platform would not take back', () => {
     expect(given.status).toBe(204);
   });
 
+  it.each<[string, object, string]>([
+    ['a department that is no number', { departmentId: 'design' }, 'departmentId'],
+    ['a remark that is a number', { remark: 5 }, 'remark'],
+    ['a mobile number with a control character', { passwordMobile: '138\u00010007' }, 'passwordMobile'],
+  ])('is not cleared where the gateway cannot read it: %s', async (_, value, field) => {
+    await know({}, { memberEdit: 'clears' });
+    const shown = { ...NONE, globalId: 'mem-harbour-dora', userName: 'dora@harbour', name: 'Dora', ...value };
+    const other = { ...KEPT, globalId: 'mem-harbour-anna', userName: 'anna@harbour', name: 'Anna' };
+    const action = { patch: { data: { list: [shown, other], total: 2 } } };
+    await sandbox.fault({ operation: 'listMembers', action });
+    const { status, body } = await patch(EDIT);
+    expect([status, body]).toMatchObject(wouldLose(field));
+    expect(await edits()).toEqual([]);
+  });
+
+  it('is not a department below 0, which is a number like any other', async () => {
+    await know({}, { memberEdit: 'clears' });
+    const shown = { ...NONE, globalId: 'mem-harbour-dora', userName: 'dora@harbour', name: 'Dora' };
+    const list = [{ ...shown, departmentId: -1 }];
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: { list, total: 1 } } } });
+    const done = { code: 0, codeAs: 'integer', status: 200, data: null };
+    await sandbox.fault({ operation: 'editMember', action: done });
+    expect((await gateway.get(MEMBERS)).body['items']).toMatchObject([{ departmentId: '-1' }]);
+    // The sandbox has no such department, and the gateway sends the filter.
+    expect((await gateway.get(`${MEMBERS}?departmentId=-1`)).body['code']).toBe('upstream-rejected');
+    expect((await patch(EDIT)).status).toBe(204);
+    expect((await patch({ ...EDIT, departmentId: -7 })).status).toBe(204);
+    expect(await edits()).toMatchObject([{ departmentId: -1 }, { departmentId: -7 }]);
+  });
+
   it('is no value of a request either', async () => {
     await know({ memberEdit: 'keeps' }, { mobiles: 'masked' });
     const edit = await patch({ ...EDIT, passwordMobile: '138****0007' });

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Label, Names } from '../../tenancy/names.ts';
-import { Int32, LaterThan, SignedDigits, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
+import { Digits, Int32, LaterThan, TimeDuration, Timestamp } from '../../validation/scalar-rules.ts';
 import {
   ExactText,
   Flag,
@@ -90,7 +90,7 @@ abstract class ProductTerms {
   limitConcurrent?: number;
 
   @Optional()
-  @SignedDigits({ example: '86400' })
+  @Digits({ example: '86400' })
   limitTimeDuration?: string;
 
   @Optional()
