@@ -29,7 +29,8 @@ const ifMatchHeader = {
   name: 'If-Match',
   required: false,
   description:
-    'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter: 412 where it has changed since',
+    'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter. It stands for all numbers of the member, also for those on ' +
+    'further pages: 412 where one has changed since',
 };
 
 /** The options that both operations on the rights of a member share. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { pageOf } from '../operation/page.dto.ts';
+import { pageOf, type PageQuery } from '../operation/page.dto.ts';
+import { taggedWith } from '../operation/response.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { ifShown } from '../upstream/if-shown.ts';
@@ -60,7 +61,7 @@ export class MemberAssetsService {
         ? await this.allAssetNums(call, enterpriseGlobalId)
         : await this.wholeAssetNums(call, enterpriseGlobalId, { fields });
     const shown = assetNums.filter((each) => isWanted(each, wanted));
-    return pageOf(shown, wanted);
+    return wanted.memberGlobalId === undefined ? pageOf(shown, wanted) : pageOfMember(shown, wanted);
   }
 
   async listLentLocks(
@@ -158,6 +159,15 @@ export class MemberAssetsService {
     const body: WireLoan = { borrowedUsbKey: lentLockNum, assetIDs: assetIds };
     return this.upstream.call('borrowAssets', call, { ids: { memberGlobalId }, body }, nothing);
   }
+}
+
+/**
+ * Returns one page of the numbers of a member. Its tag changes with every number of the member, also on other pages, because `If-Match`
+ * guards all of them.
+ */
+export function pageOfMember(own: readonly AssetNumDto[], wanted: PageQuery): AssetNumPageDto {
+  const page = pageOf(own, wanted);
+  return page.items.length === own.length ? page : taggedWith(page, own);
 }
 
 /** Returns the fields by which the filters of a request decide. */

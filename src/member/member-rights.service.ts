@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { etagOf, isNamed } from '../operation/response.ts';
+import { isNamed, tagOf } from '../operation/response.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
@@ -16,7 +15,7 @@ import {
   type SetAssetNumsDto,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
-import { MemberAssetsService } from './member-assets.service.ts';
+import { MemberAssetsService, pageOfMember } from './member-assets.service.ts';
 
 /**
  * Changes the rights of a member. It sends only the difference, because the platform refuses a number that the member has. A caller may
@@ -60,8 +59,8 @@ export class MemberRightsService {
     const own = all.filter((each) => each.memberGlobalId === memberGlobalId);
     const ownNums = own.map(({ assetNum }) => assetNum);
     call.authorisedIds?.add('assetNum', ownNums);
-    const read = etagOf(JSON.stringify(pageOf(own, new ListAssetNumsQuery())));
-    if (ifMatch !== undefined && !isNamed(ifMatch, read)) throw new ProblemException('precondition-failed');
+    const isRead = () => isNamed(ifMatch, tagOf(pageOfMember(own, new ListAssetNumsQuery())));
+    if (ifMatch !== undefined && !isRead()) throw new ProblemException('precondition-failed');
     return { all, own };
   }
 

@@ -13,7 +13,21 @@ export interface Response {
 /** `url` is that of the request. */
 export function responseOf(result: unknown, url: string): Response {
   const body = JSON.stringify(result);
-  return { body, etag: etagOf(body), link: pageLinks(result, url) };
+  return { body, etag: tagOf(result, body), link: pageLinks(result, url) };
+}
+
+/** The field with the content that is not sent, and on which the tag of a result depends too. */
+const TAGGED = Symbol('tagged');
+
+/** Returns the result with a tag that changes with `content` too. */
+export function taggedWith<T extends object>(result: T, content: unknown): T {
+  return { ...result, [TAGGED]: content };
+}
+
+/** Returns the tag of a result. `body` is its text. */
+export function tagOf(result: unknown, body = JSON.stringify(result)): string {
+  const content = (result as { readonly [TAGGED]?: unknown } | null | undefined)?.[TAGGED];
+  return etagOf(content === undefined ? body : body + JSON.stringify(content));
 }
 
 /** The length of a tag. 22 characters of base64url are 132 bits, so collisions by chance do not occur. */

@@ -242,6 +242,28 @@ describe('the asset numbers of a member', () => {
     expect((await set([], '', { 'if-match': compressed })).status).toBe(200);
   });
 
+  it('are protected by the ETag of an earlier list beyond its first page too', async () => {
+    const own = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
+    const all = Array.from({ length: 130 }, (_, at) => `81000${10_000 + at}`);
+    const play = async (assetNums: readonly string[]) => {
+      const data = assetNums.map((assetNum) => ({
+        ...{ assetNum, assetId: `ast-${assetNum}`, cloudAccountGlobalId: 'mem-harbour-anna' },
+        ...{ borrowedFlag: false, onlineFlag: false },
+      }));
+      await sandbox.control('DELETE', '/faults');
+      await sandbox.fault({ operation: 'listAssetNums', action: { patch: { data } } });
+    };
+    await play(all);
+    const page = await gateway.get(own);
+    expect([page.body['total'], (page.body['items'] as object[]).length]).toEqual([130, 100]);
+    const headers = { 'if-match': String(page.headers.get('etag')) };
+    expect((await set(all, '', headers)).body).toMatchObject({ assigned: [], withdrawn: [] });
+    // The first page and the total stay the same.
+    await play(all.with(120, '8100019999'));
+    expect((await set(all, '', headers)).body).toMatchObject({ status: 412, code: 'precondition-failed' });
+    expect(await sandbox.journal('changePrivileges')).toEqual([]);
+  });
+
   it('keep a lock that is lent to the member, which is no right to withdraw', async () => {
     const path = `${HARBOUR}/members/mem-harbour-chen/asset-nums`;
     const answer = await gateway.request('PUT', path, { body: { assetNums: [] } });
