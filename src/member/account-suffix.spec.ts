@@ -1,36 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { suffixFor, suffixOfAnswer, suffixOfList } from './account-suffix.ts';
+import { suffixFor, suffixOfList } from './account-suffix.ts';
 
 const list = (suffix: string, ...accounts: string[]) => accounts.map((account) => account + suffix);
 const file = (...accounts: string[]) => new Set(accounts);
 const MANY = ['anna', 'bo', 'chen', 'dora', 'emil', 'fay', 'gus', 'hanna', 'ivo', 'june'];
-
-describe('the suffix in an answer', () => {
-  it.each<[string, string[], string[], string | undefined]>([
-    ['one member', ['anna'], ['annaacme'], 'acme'],
-    ['in another case of letters', ['Anna'], ['annaACME'], 'acme'],
-    ['one account begins with the other', ['ann', 'anna'], ['annaacme', 'annacme'], 'acme'],
-    ['only one of two came, which may be either', ['ann', 'anna'], ['annaacme'], undefined],
-    ['only one of two came, which can be one only', ['bo', 'anna'], ['annaacme'], 'acme'],
-    ['no account', ['anna'], ['boacme'], undefined],
-    ['nothing came', ['anna'], [], undefined],
-    ['several suffixes', ['anna', 'bo'], ['annaacme', 'bopier'], undefined],
-  ])('is what follows the accounts: %s', (_, sent, came, suffix) => {
-    expect(suffixOfAnswer(sent, came)).toBe(suffix);
-  });
-
-  it('is the true one, or is not told, whatever the accounts are', () => {
-    const account = fc.stringMatching(/^[ab1]{1,4}$/);
-    const some = fc.uniqueArray(account, { minLength: 1, maxLength: 8 });
-    fc.assert(
-      fc.property(some, fc.nat(7), fc.constantFrom('@a', 'a', 'ab1', '.b', '1'), (accounts, last, suffix) => {
-        const came = list(suffix, ...accounts.slice(0, last + 1));
-        expect([suffix, undefined]).toContain(suffixOfAnswer(accounts, came));
-      }),
-    );
-  });
-});
 
 describe('the suffix in a list', () => {
   it.each<[string, string[], ReadonlySet<string>, string | undefined]>([

@@ -47,28 +47,6 @@ export class AccountSuffixes {
 }
 
 /**
- * Finds the suffix in an answer of `addMembers`, which shows both sides: each user name in it is an account of the request with the suffix.
- * Returns undefined if several suffixes explain the answer, or if none does.
- */
-export function suffixOfAnswer(
-  accounts: readonly string[],
-  userNames: readonly string[],
-): string | undefined {
-  const sent = new Set(accounts.map(sameCase));
-  const [first, ...others] = [...new Set(userNames.map(sameCase))];
-  if (first === undefined) return undefined;
-  const found = [...sent]
-    .filter((account) => first.startsWith(account))
-    .map((account) => first.slice(account.length))
-    .filter((suffix) =>
-      others.every(
-        (other) => other.endsWith(suffix) && sent.has(other.slice(0, other.length - suffix.length)),
-      ),
-    );
-  return found.length === 1 ? found[0] : undefined;
-}
-
-/**
  * Finds the suffix that all members of an enterprise have, by their user names in lower case. `accounts` are the ones that a file names.
  *
  * A common ending of all user names may not be the suffix: `anna` and `hanna` end in `anna` too. So it counts only if it begins with a

@@ -27,10 +27,11 @@ import type {
   MemberDto,
   NewMemberDto,
 } from './dto/member.dto.ts';
-import { AccountSuffixes, sameCase, suffixOfAnswer } from './account-suffix.ts';
+import { AccountSuffixes } from './account-suffix.ts';
 import { describe, logPartial, settle } from './member-failure.ts';
 import { isMasked, MASKED } from './mobile-number.ts';
 import { readMember, toMemberTerms } from './member.mapper.ts';
+import { matchRows } from './row-matching.ts';
 
 /** The most rows that the platform accepts in a call (interface section 8). */
 const ROWS_PER_CALL = 100;
@@ -160,33 +161,17 @@ export function toAddedRows(
   if (members.length + failures.length > 2 * rows.length)
     throw new ContractViolation('data', 'one result a row');
 
-  const open = new Set(rows.map(({ account }) => account));
-  const reasons = new Map<string, string>();
-  for (const { userName, message } of longestFirst(failures)) {
-    const row = match(userName, open);
-    if (row !== undefined) {
-      reasons.set(row, message);
-      open.delete(row);
-    }
-  }
-  const suffix = suffixOfAnswer(
-    [...open],
-    members.flatMap(({ userName }) => userName ?? []),
+  const matched = matchRows(
+    rows.map(({ account }) => account),
+    members.map((member) => ({ userName: member.userName ?? '', member })),
+    failures,
   );
-  const added = new Map<string, MemberDto>();
-  for (const member of longestFirst(members)) {
-    const userName = member.userName ?? '';
-    const row = match(userName, open, suffix) ?? match(userName, reasons.keys());
-    if (row !== undefined && !added.has(row)) {
-      added.set(row, member);
-      open.delete(row);
-    }
-  }
+  const added = new Map([...matched.added].map(([account, { member }]) => [account, member]));
 
   const secrets = rows.map(({ password }) => password);
   const failed = rows.flatMap(({ account }, position): FailedMemberDto[] => {
     const row = { index: firstIndex + position, account, retryable: false };
-    const reason = reasons.get(account);
+    const reason = matched.failed.get(account)?.message;
     if (added.has(account)) return reason === undefined ? [] : [{ ...row, ...OPEN.both }];
     if (reason === undefined) return [{ ...row, ...OPEN.neither }];
     const words = cleanText(reason, (text) => redactor.redact(text, secrets));
@@ -197,10 +182,10 @@ export function toAddedRows(
     succeeded: rows.flatMap(({ account }) => added.get(account) ?? []),
     added,
     failed,
-    suffix,
+    suffix: matched.suffix,
     contradicts:
       added.size < members.length ||
-      reasons.size < failures.length ||
+      matched.failed.size < failures.length ||
       failed.some(({ code }) => code !== 'upstream-rejected'),
   };
 }
@@ -211,19 +196,3 @@ const OPEN = {
   both: { ...violation, message: 'The platform listed this row as added and as failed.' },
   neither: { ...violation, message: 'The platform did not say whether it added this row.' },
 } as const;
-
-/** Sorts the longest user name first. If one account begins with another, the longer account then matches the longer row. */
-function longestFirst<T extends { userName?: string | null }>(items: readonly T[]): T[] {
-  return items.toSorted((a, b) => (b.userName?.length ?? 0) - (a.userName?.length ?? 0));
-}
-
-/**
- * Finds the account of the row that a user name means, ignoring case. It is the user name without the suffix, or else the longest account
- * with which it begins.
- */
-function match(userName: string, rows: Iterable<string>, suffix?: string): string | undefined {
-  const name = sameCase(userName);
-  const beginnings = [...rows].filter((row) => name.startsWith(sameCase(row)));
-  const exact = beginnings.find((row) => sameCase(row) + suffix === name);
-  return exact ?? beginnings.toSorted((a, b) => b.length - a.length)[0];
-}

@@ -197,14 +197,14 @@ describe('added rows', () => {
   const ok = (userName: string) => ({ globalId: userName, userName });
 
   it('are matched to accounts with the enterprise code, also where one row begins like another', () => {
-    const data = { succeeded: [ok('a01'), ok('ann@h')], failed: [{ userName: 'a01', message: '' }] };
+    const data = { succeeded: [ok('a01'), ok('ann01')], failed: [{ userName: 'a01', message: '' }] };
     const { succeeded, failed, contradicts } = toAddedRows(
       data,
       ['a', 'a01', 'ann', 'anna'].map(row),
       100,
       'ms',
     );
-    expect(succeeded.map(({ userName }) => userName)).toEqual(['a01', 'ann@h']);
+    expect(succeeded.map(({ userName }) => userName)).toEqual(['a01', 'ann01']);
     expect(failed).toEqual([
       {
         index: 101,
@@ -243,6 +243,46 @@ describe('added rows', () => {
         );
         expect(result.failed.map(({ account }) => account)).toEqual(refused);
       }),
+    );
+  });
+
+  it('are told truly or as unknown, also where failed rows have the suffix', () => {
+    const one = fc.record({
+      account: fc.stringMatching(/^[ab01]{1,4}$/),
+      works: fc.boolean(),
+      hasSuffix: fc.boolean(),
+    });
+    const some = fc.uniqueArray(one, { minLength: 1, maxLength: 12, selector: ({ account }) => account });
+    fc.assert(
+      fc.property(some, fc.constantFrom('@h', '01', 'b', 'bbb', ''), (each, code) => {
+        const data = {
+          succeeded: each.filter(({ works }) => works).map(({ account }) => ok(account + code)),
+          failed: each
+            .filter(({ works }) => !works)
+            .map(({ account, hasSuffix }) => ({
+              userName: hasSuffix ? account + code : account,
+              message: account,
+            }))
+            .toReversed(),
+        };
+        const result = toAddedRows(
+          data,
+          each.map(({ account }) => row(account)),
+          0,
+          'ms',
+        );
+        expect([code, undefined]).toContain(result.suffix);
+        const failures = new Map(result.failed.map((failure) => [failure.account, failure]));
+        for (const { account, works } of each) {
+          const failure = failures.get(account);
+          // No account has the separator, so nothing is ambiguous with it.
+          if (failure?.outcome === 'unknown') expect(code).not.toBe('@h');
+          else if (works)
+            expect([result.added.get(account)?.userName, failure]).toEqual([account + code, undefined]);
+          else expect(failure).toMatchObject({ message: account, outcome: 'not_processed' });
+        }
+      }),
+      { numRuns: 1_000 },
     );
   });
 

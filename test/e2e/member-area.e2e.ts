@@ -271,6 +271,23 @@ describe('the asset numbers of a member', () => {
   });
 });
 
+it('rows of two accounts of which one begins like the other are not swapped, whatever the platform appends', async () => {
+  const succeeded = [{ globalId: 'mem-1', userName: 'annaacme', name: 'Name anna' }];
+  for (const userName of ['annacme', 'ann']) {
+    const data = { succeeded, failed: [{ userName, message: 'it exists' }] };
+    await sandbox.control('DELETE', '/faults');
+    await sandbox.fault({ operation: 'addMembers', action: { code: '60027', data } });
+    const { answer, ...added } = await add([row('ann'), row('anna')]);
+    expect([answer.status, added]).toMatchObject([
+      207,
+      {
+        succeeded: [{ memberGlobalId: 'mem-1', userName: 'annaacme' }],
+        failed: [{ index: 0, account: 'ann', outcome: 'not_processed' }],
+      },
+    ]);
+  }
+});
+
 describe('a delete', () => {
   const path = `${HARBOUR}/members/mem-harbour-dora`;
 
