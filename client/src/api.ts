@@ -960,7 +960,8 @@ interface components {
             readonly channelCode: string;
             /**
              * Format: id
-             * @description Only the customers of this number in the channel.
+             * @description A customer's number in the channel. The response has all customers of the enterprise to which this number belongs, so also those with
+             *     other numbers.
              */
             readonly channelCustomerId?: string;
             /** @description `true`: only the default customer. */

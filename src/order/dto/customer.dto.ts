@@ -39,7 +39,10 @@ export class FindCustomersQuery extends PageQuery {
   @Names('channel')
   channelCode!: string;
 
-  /** Only the customers of this number in the channel. */
+  /**
+   * A customer's number in the channel. The response has all customers of the enterprise to which this number belongs, so also those with
+   * other numbers.
+   */
   @Optional()
   @Identifier({ example: 'CH-1001' })
   @Names('filter')
