@@ -3112,7 +3112,7 @@ interface components {
              * @description When the session ends
              */
             readonly expiresAt: string;
-            /** @description For the header `X-Session-Id`. It is shown only in this response; the gateway keeps only its hash. */
+            /** @description For the header `X-Session-Id`. No other operation shows it, and the gateway keeps only its hash, unless the request has an `Idempotency-Key`: then the gateway keeps this response for 7 days, encrypted, for a repeat of the request. */
             readonly sessionId: string;
         };
         /** @description The wanted asset numbers of a member */

@@ -16,7 +16,8 @@ export class CreateSessionDto {
 export class SessionCreatedDto {
   @ApiProperty({
     description:
-      'For the header `X-Session-Id`. It is shown only in this response; the gateway keeps only its hash.',
+      'For the header `X-Session-Id`. No other operation shows it, and the gateway keeps only its hash, unless the request has an `Idempotency-Key`: ' +
+      'then the gateway keeps this response for 7 days, encrypted, for a repeat of the request.',
   })
   sessionId!: string;
 

@@ -22,7 +22,9 @@ export class SessionsController {
   @Operation({
     id: 'createSession',
     summary: 'Log in a user of the platform',
-    description: 'The tokens stay in the gateway. Only the caller that opened a session can use it.',
+    description:
+      'The tokens stay in the gateway. Only the caller that opened a session can use it. A repeat with the same `Idempotency-Key` gets the first ' +
+      'response again, also if its session has ended since: a call with that session is then 401 `session-expired`, and a new session needs a new key.',
     effect: 'write',
     scope: 'sessions:write',
     idempotency: 'key',

@@ -146,6 +146,21 @@ describe('a session', () => {
   });
 
   // One of another caller: test/security/tenancy.e2e.ts.
+  it('stays ended after logout, although a repeat with the same Idempotency-Key shows its id again', async () => {
+    const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+    const once = { headers: { 'idempotency-key': randomBytes(12).toString('hex') } };
+    const first = await gateway.post('/v1/sessions', login, once);
+    const headers = { 'x-session-id': first.body['sessionId'] as string };
+    expect((await gateway.request('DELETE', '/v1/sessions/current', { headers })).status).toBe(204);
+    const again = await gateway.post('/v1/sessions', login, once);
+    expect([again.status, again.body, again.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      first.body,
+      'true',
+    ]);
+    expect((await gateway.get('/v1/sessions/current', { headers })).body['code']).toBe('session-expired');
+  });
+
   it('K63 whose id comes in two headers is 400 that says so', async () => {
     const { 'x-session-id': id } = await logIn();
     for (const path of [MEMBERS, '/v1/sessions/current']) {
