@@ -14,10 +14,10 @@ export interface ActingUser {
   /** Returns a usable token at once if the process holds one. Otherwise it resolves within `waitMs`, or throws a token failure. */
   token(waitMs: number): AccessToken | Promise<AccessToken>;
   /**
-   * Handles a token version that the platform refused. `again` means the second refusal in the same call. The next {@link token} is another
-   * one, unless the platform refused the last renewed token too.
+   * Handles a token version that the platform refused. `again` means that the call had it renewed after a refusal. Resolves to false if the
+   * next {@link token} is the same one, because the platform refused the last renewed token too.
    */
-  refused(version: string, again: boolean): Promise<void>;
+  refused(version: string, again: boolean): Promise<boolean>;
 }
 
 /** The ids that a caller may name: of enterprises and channels, and aliases of users. `*` means all. */

@@ -83,7 +83,7 @@ export class SessionService {
       },
       refused: (version) => {
         refusedVersion = version;
-        return Promise.resolve();
+        return Promise.resolve(true);
       },
     };
   }

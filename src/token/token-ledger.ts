@@ -127,14 +127,16 @@ export class TokenLedger {
   }
 
   /**
-   * Handles a token that the platform refused. `again` means the second refusal in the same call. The token is dropped if the ledger still
-   * has it. Returns false if it stays, because the platform refused the renewed token a moment ago as well.
+   * Handles a token that the platform refused. `again` means that the call had it renewed after a refusal. The token is dropped if the
+   * ledger still has it. Returns false if it stays, because the platform refused the renewed token a moment ago as well.
    */
   refuse(keys: TokenKeys, version: string, again: boolean): Promise<boolean> {
     return this.store.change<boolean>(keys, (entries) => {
-      const changes: Changes = again ? { hold: { value: version, lifeMs: HOLD_OFF_MS } } : {};
+      // No later refusal makes a hold longer. Otherwise steady calls would keep a refused token in use until its end.
+      const isHeld = (entries.hold?.endsInMs ?? 0) > 0;
+      const changes: Changes = again && !isHeld ? { hold: { value: version, lifeMs: HOLD_OFF_MS } } : {};
       if (tokenIn(entries)?.version !== version) return { result: !again, changes };
-      if (again || entries.hold) return { result: false, changes };
+      if (again || isHeld) return { result: false, changes };
       return { result: true, changes: { token: null } };
     });
   }

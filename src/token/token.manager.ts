@@ -49,8 +49,8 @@ export class TokenManager {
     return held;
   }
 
-  /** Handles a token version that the platform refused. `refuse` of the ledger describes `again`, and when the token stays. */
-  async refused(principal: Principal, version: string, again = false): Promise<void> {
+  /** Handles a token version that the platform refused. `refuse` of the ledger describes `again`, and when the result is false. */
+  async refused(principal: Principal, version: string, again = false): Promise<boolean> {
     const dropped = await this.store.refuse(principal, version, again);
     this.metrics.tokenEvent(principal.kind, 'refused');
     if (!dropped) this.metrics.tokenEvent(principal.kind, 'held_off');
@@ -58,6 +58,7 @@ export class TokenManager {
       { event: 'token-refused', principal: principalName(principal), again },
       'The platform refused an access token',
     );
+    return dropped;
   }
 
   /** Requests a token for a session, which keeps the token itself. Nothing is requested while the endpoint is known to fail. */

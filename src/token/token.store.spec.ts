@@ -240,6 +240,8 @@ describe('time', () => {
     await ledger.save(await permitFrom(ledger, keys, 'two'), token);
     await ledger.refuse(keys, token.version, true);
     passedMs = 20_000;
+    // Nobody makes the hold longer.
+    expect(await ledger.refuse(keys, token.version, true)).toBe(false);
     expect(await ledger.refuse(keys, token.version, false)).toBe(false);
     passedMs = 20_100;
     expect(await ledger.refuse(keys, token.version, false)).toBe(true);

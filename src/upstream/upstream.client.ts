@@ -103,14 +103,22 @@ export class UpstreamClient {
     const { operation, group, user } = attempt;
     let allowed: Set<Reason> | undefined;
     if (operation.effect === 'read') group.called();
+    /** The kinds of tokens that stayed in use after a refusal. A second refusal of the same token says nothing new. */
+    const stayed: Reason[] = [];
     const principal = this.exchange.principals[operation.module];
     for (;;) {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
       if (result.kind === 'success' || isPartial(result, operation)) return result;
       allowed ??= reasonsOf(operation);
       const refused = refusedTokens(attempt, result, allowed);
-      if (refused.token) await this.tokens.refused(principal, token.version, !allowed.has('token'));
-      if (refused.userToken && userToken) await user?.refused(userToken.version, !allowed.has('userToken'));
+      if (refused.token && !stayed.includes('token')) {
+        const isDropped = await this.tokens.refused(principal, token.version, !allowed.has('token'));
+        if (!isDropped) stayed.push('token');
+      }
+      if (refused.userToken && user && userToken && !stayed.includes('userToken')) {
+        const isDropped = await user.refused(userToken.version, !allowed.has('userToken'));
+        if (!isDropped) stayed.push('userToken');
+      }
       if (!this.#mayRepeat(result, refused, allowed, attempt)) return result;
     }
   }

@@ -192,6 +192,18 @@ describe('one gateway', () => {
       expect((await read()).status).toBe(200);
     });
 
+    it('T11 a token that stays refused is renewed every ten seconds, however steady the refusals are', async () => {
+      const refused = { operation: 'listAssets', action: { code: '60000' } };
+      await sandbox.fault(refused);
+      for (let second = 0; second <= 36; second += 4) {
+        expect(outcomes([await read()])).toEqual([`502 ${REFUSED.code}`]);
+        await later(4_000);
+      }
+      // The first call asks for two tokens, and after each pause one call asks for another.
+      expect(endpoint.requests.length).toBeGreaterThanOrEqual(4);
+      expect(endpoint.requests.length).toBeLessThanOrEqual(8);
+    });
+
     it("T17 the application's secret is changed without a restart: in the file after upstream, or before it", async () => {
       expect((await read()).status).toBe(200);
       const second = credential();
