@@ -4,7 +4,7 @@ import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { AccessToken } from '../token/principal.ts';
 import { TokenFailure } from '../token/token-failure.ts';
-import { TokenManager } from '../token/token.manager.ts';
+import { inWaitTime, TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from '../request/call-context.ts';
 import { type SessionRecord, SessionStore, type StoredSession } from './session.store.ts';
 
@@ -88,11 +88,13 @@ export class SessionService {
     };
   }
 
+  /** Waits for `waitMs` at most. The renewal goes on after that, so that the next call of the session finds its token. */
   #renewed(key: string, refusedVersion: string | undefined, waitMs: number): Promise<AccessToken> {
     const giveUpAt = performance.now() + waitMs;
-    return this.#renewals.run(key, () =>
+    const renewal = this.#renewals.run(key, () =>
       this.store.exclusively(key, giveUpAt, () => this.#renew(key, refusedVersion)),
     );
+    return inWaitTime(waitMs, renewal);
   }
 
   /**

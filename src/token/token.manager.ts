@@ -223,7 +223,7 @@ function asFailure(error: unknown): TokenFailure {
 }
 
 /** Returns the flight's result. If the time of this waiter ends first, only this waiter gets a failure. */
-async function inWaitTime<T>(waitMs: number, flight: Promise<T>): Promise<T> {
+export async function inWaitTime<T>(waitMs: number, flight: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new TokenFailure('unavailable', 'waited_too_long')), Math.max(0, waitMs));

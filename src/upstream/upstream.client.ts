@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import type { Principal } from '../token/principal.ts';
+import { TokenFailure } from '../token/token-failure.ts';
 import { TokenManager } from '../token/token.manager.ts';
 import type { ActingUser, CallContext } from '../request/call-context.ts';
 import { ContractNotes, UpstreamGaps } from './gaps.ts';
@@ -132,6 +133,8 @@ export class UpstreamClient {
     try {
       const waitMs = attempt.deadline - started;
       const [token, userToken] = await both(this.tokens.get(principal, waitMs), user?.token(waitMs));
+      // A call without time for its response must not be sent: a write would be carried out, and nobody would know.
+      if (performance.now() >= attempt.deadline) throw new TokenFailure('unavailable', 'waited_too_long');
       result = await this.exchange.send(attempt, token, userToken);
       return { result, token, userToken };
     } finally {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecret } from '../support/canary.ts';
 import { metric } from '../support/expected.ts';
 import { Fleet, type FleetAnswer } from '../support/fleet.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
@@ -202,6 +203,39 @@ describe('one gateway', () => {
       // The first call asks for two tokens, and after each pause one call asks for another.
       expect(endpoint.requests.length).toBeGreaterThanOrEqual(4);
       expect(endpoint.requests.length).toBeLessThanOrEqual(8);
+    });
+
+    it('T22 a call that has waited for the token of its session until its deadline is not sent', async () => {
+      const username = 'admin@harbour';
+      const { body } = await gateway.post('/v1/sessions', { username, password: sandbox.seedPassword });
+      const headers = { 'x-session-id': String(body['sessionId']) };
+      const path = `${MEMBERS}/mem-harbour-bo/password`;
+      const reset = () => gateway.request('PUT', path, { body: { password: newSecret('m') }, headers });
+      expect((await reset()).status).toBe(204);
+      for (const isTimeUp of [true, false]) {
+        await sandbox.reset();
+        await sandbox.revokeTokens({ username });
+        const { asked, release } = heldBack();
+        const call = reset();
+        await asked;
+        // Either the token comes after the deadline, or the deadline passes without a token.
+        if (isTimeUp) {
+          await later(2_001);
+          release();
+        }
+        const answer = await call;
+        expect([answer.status, answer.body['code'], answer.body['outcome']]).toEqual([
+          503,
+          NO_TOKEN.code,
+          'not_processed',
+        ]);
+        const codes = async () => (await sandbox.journal('resetPassword')).map(({ code }) => code);
+        expect(await codes()).toEqual(['60005']);
+        release();
+        // The renewal has gone on.
+        expect((await reset()).status).toBe(204);
+        expect((await codes()).at(-1)).toBe('0');
+      }
     });
 
     it("T17 the application's secret is changed without a restart: in the file after upstream, or before it", async () => {
