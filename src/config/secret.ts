@@ -59,8 +59,8 @@ export class RotatingSecret extends Secret {
     if (value !== current) this.#candidates.splice(0, 2, value, current);
   }
 
-  /** Forgets the previous value, because the current one works. */
-  settled(): void {
-    this.#candidates.length = 1;
+  /** Forgets the previous value if this one, which has worked, is the current one. The secret may have changed since it was sent. */
+  settled(worked: string): void {
+    if (worked === this.reveal()) this.#candidates.length = 1;
   }
 }

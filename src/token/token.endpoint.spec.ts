@@ -406,6 +406,26 @@ describe("an application's secret in a file", () => {
     ]);
   });
 
+  it('that changed during a request: the success of the old one does not make the gateway forget it', async () => {
+    const [before, after] = [credential(), credential()];
+    const { endpoint: of, recorded } = await watched(before);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
+    server.answer = async (...args) => {
+      isAsked();
+      await released;
+      await issueTokens(...args);
+    };
+    const slow = request(of);
+    await asked;
+    await rewritten(recorded, after);
+    release();
+    await slow;
+    accept(before);
+    expect((await request(of)).value).toBe('access_token_3');
+    expect(server.requests.map(({ form }) => form.get('client_secret'))).toEqual([before, after, before]);
+  });
+
   it('that is emptied leaves the last one in use', async () => {
     const only = credential();
     const { endpoint: of, recorded } = await watched(only);

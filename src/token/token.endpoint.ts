@@ -106,10 +106,10 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
 
   async #grant(grant: Grant): Promise<AccessToken> {
     const { appSecret } = this.config;
-    const [current, previous] = appSecret.candidates;
+    const [current = '', previous] = appSecret.candidates;
     try {
-      const token = await this.#ask(current as string, grant);
-      appSecret.settled();
+      const token = await this.#ask(current, grant);
+      appSecret.settled(current);
       return token;
     } catch (error) {
       const wrongSecret = error instanceof TokenFailure && error.reason === 'invalid_client';
