@@ -225,6 +225,7 @@ describe('a secret in a file', () => {
     ENCRYPTION_KEYS: `k1:${key()}`,
     UPSTREAM_APP_KEY: randomBytes(8).toString('hex'),
     UPSTREAM_APP_SECRET: randomBytes(8).toString('hex'),
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${randomBytes(8).toString('hex')}`,
   };
   const withRedis = { REDIS_URL: good['REDIS_URL'], ENCRYPTION_KEYS: good['ENCRYPTION_KEYS'] };
 
@@ -233,10 +234,11 @@ describe('a secret in a file', () => {
     const inFile = `${name}_FILE`;
     const direct = loadConfig({ ...others, [name]: good[name] });
     const fromFile = loadConfig({ ...others, [inFile]: file(`${good[name]}\n`) });
-    const revealed = ({ upstream, redis }: AppConfig) => [
+    const revealed = ({ upstream, redis, tracing }: AppConfig) => [
       upstream.appKey.reveal(),
       upstream.appSecret.reveal(),
       redis.url?.reveal(),
+      tracing.headers?.reveal(),
     ];
     expect(revealed(fromFile)).toEqual(revealed(direct));
     expect(opens(fromFile, sealed(direct))).toBe(true);

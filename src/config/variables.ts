@@ -184,6 +184,7 @@ export const variables = {
   OTEL_EXPORTER_OTLP_HEADERS: {
     schema: secret.optional(),
     meaning: 'headers for the collector, `name=value`, comma separated; values are masked in the log',
+    secret: true,
   },
   UPSTREAM_TLS_CA_FILE: {
     reread: true,
