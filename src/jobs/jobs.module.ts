@@ -17,10 +17,11 @@ import { ImportsService } from './member-imports/imports.service.ts';
 import { MemberDirectory } from './member-imports/member-directory.ts';
 import { MemberImportsController } from './member-imports/member-imports.controller.ts';
 import { JobStore } from './store/job-store.ts';
+import type { JobRoom } from './store/stored-job.ts';
 
-/** The most bytes of all jobs together, including ended jobs that are kept. */
-const MAX_BYTES = 1024 * 1024 * 1024;
-const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const ROOM: JobRoom = { unfinished: 256 * MIB, all: 1024 * MIB };
+const ROOM_IN_MEMORY: JobRoom = { unfinished: 64 * MIB, all: 64 * MIB };
 
 /** Runs long work on members: imports as jobs, with their progress and results, and exports. */
 @Module({
@@ -45,7 +46,7 @@ const MAX_BYTES_IN_MEMORY = 64 * 1024 * 1024;
       provide: JobStore,
       inject: [Database, SealedTexts, DatabaseConfig],
       useFactory: (database: Database, texts: SealedTexts, { address }: DatabaseConfig) =>
-        new JobStore(database, texts, address.kind === 'memory' ? MAX_BYTES_IN_MEMORY : MAX_BYTES),
+        new JobStore(database, texts, address.kind === 'memory' ? ROOM_IN_MEMORY : ROOM),
     },
   ],
   exports: [JobStore, JobsService],

@@ -512,8 +512,8 @@ describe('the file of an import', () => {
 
 describe('J7 imports take all the room that they may have', () => {
   /** The head of an import, whose file is sent once the gateway wants it. */
-  const headOf = (length: string) =>
-    `POST ${IMPORTS} HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\n` +
+  const headOf = (length: string, path = IMPORTS) =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\n` +
     `content-type: text/csv\r\n${length}\r\nexpect: 100-continue\r\n\r\n`;
 
   it('a file for which there is no room beside the imports that are kept is refused before it is read', async () => {
@@ -529,6 +529,19 @@ describe('J7 imports take all the room that they may have', () => {
     }
     await takesBytes(100);
     expect(await ended(await post(file(newRows('small', 10))))).toMatchObject({ state: 'succeeded' });
+  });
+
+  it('a file for which there is no room beside the imports that wait is refused before it is read', async () => {
+    const rules = await sandbox.fault({ operation: 'addMembers', action: { hang: true } });
+    const answer = await post(file(newRows('waits', 1)));
+    await isCalled('addMembers', 1);
+    const { jobId } = answer.body;
+    await inDatabase('UPDATE jobs SET bytes = $2 WHERE job_id = $1', jobId, 256 * MIB - 100);
+    const path = IMPORTS.replace('ent-harbour', 'ent-meridian');
+    const { answers } = await converse(gateway.url, headOf(`content-length: ${MAX_BYTES}`, path));
+    expect(answers.map(({ status, body }) => [status, body['code']])).toEqual([[503, 'overloaded']]);
+    await letGo(rules);
+    await ended(answer);
   });
 
   it('a file of 100 MB is refused by its length, and without one when the limit is passed', async () => {

@@ -20,7 +20,7 @@ import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
 import { useDatabase } from '../support/use-database.ts';
 
-const MAX_BYTES = 1_000_000;
+const ROOM = { unfinished: 1_000_000, all: 1_500_000 };
 const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
 
 describe.each(engines)('the contract of jobs: %s', (engine) => {
@@ -31,8 +31,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
   let made = 0;
 
   beforeAll(() => {
-    const storeOn = (on: Database) =>
-      new JobStore(on, new SealedTexts(encryptionKeys, 'platform'), MAX_BYTES);
+    const storeOn = (on: Database) => new JobStore(on, new SealedTexts(encryptionKeys, 'platform'), ROOM);
     [store, other] = [storeOn(database()), storeOn(otherDatabase())];
   });
 
@@ -114,13 +113,16 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     for (const each of own.slice(0, -1)) expect(await store.reserve(each)).toEqual({ kind: 'reserved' });
     const last = own.at(-1) as (typeof own)[number];
     expect(await store.reserve(last)).toEqual({ kind: 'full', limit: 'caller' });
-    const large = wanted({ bytes: MAX_BYTES - 400 });
-    expect(await store.reserve(large)).toEqual({ kind: 'full', limit: 'store' });
+    // One file reserves half of the room at most, however long it may be.
+    const large = wanted({ bytes: 10 * ROOM.all });
+    expect(await store.reserve(large)).toEqual({ kind: 'reserved' });
+    const rest = wanted({ bytes: ROOM.unfinished / 2 - 400 });
+    expect(await store.reserve(rest)).toEqual({ kind: 'full', limit: 'store' });
     for (const { jobId, owner } of own.slice(0, 2)) await store.release(jobId, owner);
     expect(await store.reserve(last)).toEqual({ kind: 'reserved' });
     for (const { jobId, owner } of own) await store.release(jobId, owner);
-    expect(await store.reserve(large)).toEqual({ kind: 'reserved' });
-    await store.release(large.jobId, large.owner);
+    expect(await store.reserve(rest)).toEqual({ kind: 'reserved' });
+    await store.release(rest.jobId, rest.owner);
     // Room whose request died is free after its time.
     expect(await store.reserve(large)).toEqual({ kind: 'reserved' });
     await change(
@@ -135,6 +137,22 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
       body: { code: 'dependency-unavailable' },
     });
     await store.release(large.jobId, 'another');
+  });
+
+  it('J7 Imports that have ended take no room of those that wait, and have room of their own', async () => {
+    const jobId = await created();
+    const takesBytes = (bytes: number) =>
+      change(
+        sql`UPDATE jobs SET state = 'succeeded', finished_at = created_at, bytes = :bytes
+          WHERE platform = :platform AND job_id = :job_id`.with({ job_id: jobId, bytes }),
+      );
+    await takesBytes(1_000_000);
+    const [first, second] = [wanted({ bytes: 400_000 }), wanted({ bytes: 400_000 })];
+    expect(await store.reserve(first)).toEqual({ kind: 'reserved' });
+    expect(await store.reserve(second)).toEqual({ kind: 'full', limit: 'store' });
+    await takesBytes(0);
+    expect(await store.reserve(second)).toEqual({ kind: 'reserved' });
+    for (const each of [first, second]) await store.release(each.jobId, each.owner);
   });
 
   it('A job is read as it was made, and its rows and users are sealed', async () => {
@@ -165,7 +183,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     const stranger = new JobStore(
       database(),
       new SealedTexts(settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys, 'platform'),
-      MAX_BYTES,
+      ROOM,
     );
     expect([await stranger.read(jobId), await stranger.chunk(jobId, 0)]).toEqual([undefined, undefined]);
     const rows = await inRows(jobId);

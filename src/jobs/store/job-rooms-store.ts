@@ -4,7 +4,14 @@ import { locked, type Step } from '../../database/step.ts';
 import { addTasks } from '../../tasks/task-store.ts';
 import type { JobDefinition } from './job-record.ts';
 import { JOB_FIELDS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
-import { KEPT_MS, MAX_OF_CALLER, type Reservation, type Reserved, RESERVED_MS } from './stored-job.ts';
+import {
+  type JobRoom,
+  KEPT_MS,
+  MAX_OF_CALLER,
+  type Reservation,
+  type Reserved,
+  RESERVED_MS,
+} from './stored-job.ts';
 
 /** The kind of the tasks of imports. The name of such a task is the id of its job. */
 export const IMPORT = 'import';
@@ -26,9 +33,8 @@ const RESERVE = sql`
 const DROP_CHUNKS = sql`DELETE FROM job_chunks WHERE ${OF_JOB}`;
 const DROP_JOB = sql`DELETE FROM jobs WHERE ${OF_JOB}`;
 
-/** A reservation with its limit: the most bytes of all jobs, including ended jobs that are kept. */
 export interface Wanted extends Reservation {
-  readonly limit: number;
+  readonly limit: JobRoom;
 }
 
 /** Reserves space, one request at a time. If two requests ask for the last space, or for one enterprise, only one gets it. */
@@ -72,7 +78,9 @@ function refusalOf(
   if (others.filter((each) => each.caller === caller).length >= MAX_OF_CALLER)
     return { kind: 'full', limit: 'caller' };
   const own = there && !isOver ? there.bytes : 0;
-  return used - own + bytes > limit ? { kind: 'full', limit: 'store' } : undefined;
+  const unfinished = others.reduce((sum, each) => sum + each.bytes, 0);
+  const isFull = unfinished + bytes > limit.unfinished || used - own + bytes > limit.all;
+  return isFull ? { kind: 'full', limit: 'store' } : undefined;
 }
 
 interface OfOwner {

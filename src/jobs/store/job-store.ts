@@ -13,6 +13,7 @@ import {
   type ChunkChange,
   type JobList,
   type JobQuery,
+  type JobRoom,
   KEPT_MS,
   type Reservation,
   type Reserved,
@@ -61,15 +62,18 @@ export class JobStore {
   constructor(
     private readonly database: Database,
     texts: SealedTexts,
-    /** The most bytes of all jobs. */
-    private readonly maxBytes: number,
+    private readonly room: JobRoom,
   ) {
     this.#seal = new JobSeal(texts);
   }
 
-  /** Reserves space. The same owner may reserve again, to keep its space for longer. */
+  /**
+   * Reserves space. The same owner may reserve again, to keep its space for longer. One file reserves half of the space at most, because a
+   * file of unknown length reserves as much as the longest one, and could not be accepted otherwise.
+   */
   reserve(wanted: Reservation): Promise<Reserved> {
-    return this.database.step(rooms.reserve, { ...wanted, limit: this.maxBytes });
+    const bytes = Math.min(wanted.bytes, this.room.unfinished / 2);
+    return this.database.step(rooms.reserve, { ...wanted, bytes, limit: this.room });
   }
 
   /** Frees the space of a file that was refused. It has no effect on a job, because the creation may have succeeded without a reply. */
