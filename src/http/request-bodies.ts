@@ -23,6 +23,8 @@ const READ_AHEAD = 64 * 1024;
 
 /** The part of a file's length that counts. A file is read as it arrives, and its rows are kept compressed. */
 const PART_OF_FILE = 4;
+/** No file counts for more than this part of the budget, which is half of its caller's. Otherwise long files could never be accepted. */
+const MAX_PART_OF_BUDGET = 4;
 
 const FILE_TYPES: Readonly<Record<string, RequestFile['kind']>> = {
   'text/csv': 'csv',
@@ -66,7 +68,8 @@ export class RequestBodies {
     const length = Number(request.headers['content-length'] ?? (isFile ? maxBytes : READ_AHEAD));
     if (length > (isFile ? maxBytes : MAX_BODY_BYTES)) return new ProblemException('payload-too-large');
     const share = { caller: name, bytes: 0, isHandedOver: false };
-    if (!this.#grow(share, isFile ? Math.ceil(length / PART_OF_FILE) : length)) return this.#tooMany();
+    const ofFile = Math.ceil(Math.min(length / PART_OF_FILE, this.#budget / MAX_PART_OF_BUDGET));
+    if (!this.#grow(share, isFile ? ofFile : length)) return this.#tooMany();
     this.#shares.set(request, share);
     return undefined;
   }

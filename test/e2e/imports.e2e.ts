@@ -544,6 +544,16 @@ describe('J7 imports take all the room that they may have', () => {
     await ended(answer);
   });
 
+  it('a small file without a length is taken, however long a file may be', async () => {
+    const own = stopped(await TestGateway.start(sandbox, { IMPORT_MAX_BYTES: String(256 * MIB) }));
+    const { status } = await fetch(own.url + IMPORTS, {
+      ...{ method: 'POST', headers: { ...CSV, 'x-api-key': own.key }, duplex: 'half' },
+      body: new Blob([file(newRows('chunked', 1))]).stream(),
+    } as RequestInit);
+    expect(status).toBe(202);
+    await isCalled('addMembers', 1);
+  });
+
   it('a file of 100 MB is refused by its length, and without one when the limit is passed', async () => {
     const { total } = (await gateway.get('/v1/jobs')).body;
     const { answers } = await converse(gateway.url, headOf(`content-length: ${100 * MIB}`));
