@@ -63,9 +63,6 @@ const VERSION = sql`SELECT version FROM estate_turns WHERE platform = :platform`
 const MINUTE_MS = 60_000;
 const MAX_KEPT = 1_000;
 const MAX_KEPT_SUMS = 50;
-const MAX_GROUPS = 100_000;
-const MAX_PRODUCTS = 1_000;
-const MAX_ENTERPRISES = 100_000;
 const MAX_FOUND = 100_000;
 
 /** Lists and sums of the copy. Rejects with `DatabaseUnavailable` while the database cannot do it. */
@@ -166,12 +163,9 @@ export class EstateListStore {
   /** Returns the enterprises that the reader may see, or the one that is wanted. */
   async enterprises({ granted, enterprise }: Scope): Promise<readonly EstateEnterprise[]> {
     const { where, parameters, names } = conditionOf({ granted, enterprise });
-    const all = statement(
-      `states ${names}`,
-      () => sql`${OF_STATES} AND ${where} ORDER BY enterprise LIMIT :most`,
-    );
+    const all = statement(`states ${names}`, () => sql`${OF_STATES} AND ${where} ORDER BY enterprise`);
     type Row = { enterprise: string; state: EstateState; reason: string | null; seen_at: number | null };
-    const found = await this.#read<Row>(all, { ...parameters, most: MAX_ENTERPRISES });
+    const found = await this.#read<Row>(all, parameters);
     return found.map((row) => ({
       enterpriseGlobalId: row.enterprise,
       state: row.state,
@@ -185,13 +179,13 @@ export class EstateListStore {
     const groups = statement(
       `groups ${names}`,
       () => sql`
-      SELECT ${GROUPS} FROM ${source} WHERE ${granted || enterprise !== undefined ? where : EVERYTHING} GROUP BY product_uri, month ORDER BY product_uri, month LIMIT :most`,
+      SELECT ${GROUPS} FROM ${source} WHERE ${granted || enterprise !== undefined ? where : EVERYTHING} GROUP BY product_uri, month ORDER BY product_uri, month`,
     );
     // The sums are kept for a minute at most: once the next end of a product has passed, another end is the next.
     const now = Date.now();
     const key = `${await this.#version()} ${Math.floor(now / MINUTE_MS)} ${JSON.stringify(parameters)}`;
     const found = await this.#once(key, this.#groups, () =>
-      this.#read<Group>(groups, { ...parameters, most: MAX_GROUPS, now }),
+      this.#read<Group>(groups, { ...parameters, now }),
     );
     const sum = (of: readonly Group[], name: Sum) => of.reduce((all, each) => all + each[name], 0);
     const products = found.filter(({ productUri }) => productUri !== '');
@@ -219,7 +213,7 @@ export class EstateListStore {
         }))
         .filter(({ products: count }) => count > 0)
         .toSorted((one, other) => (one.month < other.month ? -1 : 1)),
-      byProduct: byProduct.toSorted((one, other) => other.licences - one.licences).slice(0, MAX_PRODUCTS),
+      byProduct: byProduct.toSorted((one, other) => other.licences - one.licences),
     };
   }
 

@@ -191,6 +191,12 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     expect(byProduct.map(({ productName, assets }) => [productName, assets])).toEqual([['VIEW', 2]]);
   });
 
+  it('E6 sums every product, however many there are', async () => {
+    const products = Array.from({ length: 1_001 }, (_, at) => ({ uri: `p${at}` }));
+    await rows.change(await begun('ent-s'), { kept: [made('s1', { products })] });
+    expect((await lists.sums({ enterprise: 'ent-s' })).byProduct).toHaveLength(1_001);
+  });
+
   it('reads what placed orders named, and nothing of an order that was not placed', async () => {
     const placed = { channel: 'crm', enterpriseGroup: groupOf(['ent-o']), state: 'succeeded', amount: 1 };
     const rejected = { channel: 'typo', enterpriseGroup: groupOf(['ent-p']), state: 'rejected', amount: 1 };
