@@ -103,8 +103,9 @@ const DUE = sql`
   SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
     WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details
   FROM (SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.in_use = 1
+/** What was told of an asset without products counts for the products that take the place of its row. */
     AND NOT EXISTS (SELECT 1 FROM estate_told AS told WHERE told.platform = :platform AND told.enterprise = own.enterprise
-      AND told.asset_id = own.asset_id AND told.row_key = own.row_key AND told.ends_at = own.ends_at AND told.days = distances.days)
+      AND told.asset_id = own.asset_id AND told.row_key IN (own.row_key, '') AND told.ends_at = own.ends_at AND told.days = distances.days)
     AND EXISTS (SELECT 1 FROM estate_enterprises AS one
       WHERE one.platform = :platform AND one.enterprise = own.enterprise AND one.seen_at IS NOT NULL)
     LIMIT :most) AS due`;

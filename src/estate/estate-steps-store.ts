@@ -224,7 +224,8 @@ function columnsOf(texts: SealedTexts, enterprise: string, held: HeldAsset) {
     seenAt,
     licences: licencesOf(product),
     unassigned: Number(asset.isUnassigned),
-    inUse: Number(asset.memberGlobalId !== null || asset.lent === true),
+    // No event tells the end of an asset whose products are still to be read, since it would lack them.
+    inUse: Number(!held.isNew && (asset.memberGlobalId !== null || asset.lent === true)),
     isFirst: Number(at === 0),
     isFirstOfProduct: Number(products.findIndex((each) => each.productUri === product?.productUri) === at),
   }));

@@ -337,6 +337,22 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       expect(await told(after)).toEqual(['estate.removed ent-j j2-p0', 'estate.removed ent-j j4-p0']);
     });
 
+    it('E4 The end of an asset that comes is told once, with its products', async () => {
+      const hold = await begun('ent-l');
+      const end = Date.now() + 7 * 86_400_000 - 60_000;
+      await rows.change(hold, { state, isFirst: true });
+      const after = await feed.newest();
+      const of = (id: string) => made(id, { ends: end, member: 'mem-l', products: [{ uri: 'a' }] });
+      const fresh = { ...of('l1'), products: [], read: null, isNew: true };
+      // Of this one the platform showed no products for a while.
+      const alone = { ...of('l2'), products: [] };
+      await rows.change(hold, { kept: [fresh, alone] });
+      await events.tellEndings();
+      await rows.change(hold, { kept: [of('l1'), of('l2')] });
+      await events.tellEndings();
+      expect(await told(after)).toEqual(['estate.ending ent-l l2', 'estate.ending ent-l l1-p0']);
+    });
+
     it('E4 Each end is told once for each distance, by whichever process, and not of what nobody has', async () => {
       const hold = await begun('ent-k');
       const day = 86_400_000;
