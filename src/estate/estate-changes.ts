@@ -6,7 +6,7 @@ export interface EstateChange {
   readonly row: EstateRow;
   /** The ids by which a write that made this change may have named the row. */
   readonly ids: readonly string[];
-  /** When the row was last seen unchanged, in ms since the epoch. */
+  /** When what has changed of the row was last seen unchanged, in ms since the epoch. */
   readonly since: number;
 }
 
@@ -21,11 +21,13 @@ export function changesOf(
   since: number,
 ): EstateChange[] {
   const [old, now] = [knownRows(enterprise, before), knownRows(enterprise, after)];
-  const told = (what: EstateChange['what'], row: EstateRow, was = row): EstateChange => ({
+  const assetSince = before && !before.isNew ? before.seenAt : since;
+  const productsSince = before?.read?.at ?? assetSince;
+  const told = (what: EstateChange['what'], row: EstateRow, was = row, from = assetSince): EstateChange => ({
     what,
     row,
     ids: [...new Set([...idsOf(was), ...idsOf(row)])],
-    since: before && !before.isNew ? before.seenAt : since,
+    since: from,
   });
   if (!before) return after?.isNew === true ? [] : [...now.values()].map((row) => told('added', row));
   if (!after) return [...old.values()].map((row) => told('removed', row));
@@ -34,11 +36,18 @@ export function changesOf(
   const changed = [...now].flatMap(([key, row]) => {
     const was = old.get(key);
     // The row of an asset without products is no product.
-    if (!was) return key === '' ? [] : [told('added', row)];
-    return isSame(was, row) ? [] : [told('changed', row, was)];
+    if (!was) return key === '' ? [] : [told('added', row, row, productsSince)];
+    if (JSON.stringify(was.product) !== JSON.stringify(row.product))
+      return [told('changed', row, was, productsSince)];
+    return isSameAsset(was, row) ? [] : [told('changed', row, was)];
   });
   const removed = [...old].filter(([key]) => key !== '' && !now.has(key));
-  return [...changed, ...removed.map(([, row]) => told('removed', row))];
+  return [...changed, ...removed.map(([, row]) => told('removed', row, row, productsSince))];
+}
+
+/** Returns the ids by which a write may have named the asset, or one of its products. */
+export function idsOfHeld(held: HeldAsset): string[] {
+  return [...new Set(estateRows('', held).flatMap(idsOf))];
 }
 
 function knownRows(enterprise: string, held: HeldAsset | undefined): ReadonlyMap<string, EstateRow> {
@@ -46,8 +55,8 @@ function knownRows(enterprise: string, held: HeldAsset | undefined): ReadonlyMap
   return new Map(estateRows(enterprise, held).map((row) => [row.rowKey, row]));
 }
 
-/** Compares rows. Who has the asset, which not every user is shown, counts only where both rows know it. Whether it is in use never counts. */
-function isSame({ asset: one, ...was }: EstateRow, { asset: other, ...now }: EstateRow): boolean {
+/** Compares assets. Who has the asset, which not every user is shown, counts only where both rows know it. Whether it is in use never counts. */
+function isSameAsset({ asset: one }: EstateRow, { asset: other }: EstateRow): boolean {
   const isShown = one.lent !== null && other.lent !== null;
   const compared = ({ memberGlobalId, lent, ...asset }: EstateRow['asset']) => ({
     ...asset,
@@ -58,13 +67,18 @@ function isSame({ asset: one, ...was }: EstateRow, { asset: other, ...now }: Est
     isUnassigned: null,
     customerId: null,
   });
-  const text = (asset: EstateRow['asset'], { product }: typeof was) =>
-    JSON.stringify([compared(asset), product]);
-  return text(one, was) === text(other, now);
+  return JSON.stringify(compared(one)) === JSON.stringify(compared(other));
+}
+
+/** Stands for all assets of a customer in a deletion from all orders, which may change assets that it does not name. */
+export function allAssetsOf(customerId: string): string {
+  return `all assets of ${customerId}`;
 }
 
 function idsOf({ asset, product }: EstateRow): string[] {
-  const { assetId, assetNum, memberGlobalId } = asset;
+  const { assetId, assetNum, memberGlobalId, customerId } = asset;
   const { licenseOrderId = null, channelOrderId = null } = product ?? {};
-  return [assetId, assetNum, memberGlobalId, licenseOrderId, channelOrderId].filter((id) => id !== null);
+  const ofCustomer = customerId === null ? null : allAssetsOf(customerId);
+  const all = [assetId, assetNum, memberGlobalId, licenseOrderId, channelOrderId, ofCustomer];
+  return all.filter((id) => id !== null);
 }

@@ -29,7 +29,7 @@ const DISTANCES = [60, 30, 7, 1];
 const LATE_MS = DAY_MS;
 const MAX_TOLD = 100;
 /** The clocks of the database and of a gateway differ by less than this. */
-const CLOCKS_MS = 5_000;
+export const CLOCKS_MS = 5_000;
 
 const LATER = either(
   sql`GREATEST(estate_written.until_at, excluded.until_at)`,
@@ -54,22 +54,26 @@ export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
   }),
 };
 
-/** Reads the noted writes, in the `look` of the step that keeps the changes. {@link eventsOf} reads the result. */
-export function writtenOf(texts: SealedTexts, changes: readonly EstateChange[]): Query {
-  const keys = new Set(changes.flatMap(({ ids }) => ids.map((id) => keysOf(texts, id)[0])));
+export interface NotedWrite {
+  readonly key: string;
+  /** The time until which the write may be carried out, in ms since the epoch. */
+  readonly until: number;
+}
+
+/** Reads the noted writes that named one of these ids. */
+export function writtenOf(texts: SealedTexts, ids: readonly string[]): Query {
+  const keys = new Set(ids.map((id) => keysOf(texts, id)[0]));
   return WRITTEN.with({ keys: [...keys].map((key) => ({ key })) });
 }
 
-/** Returns the events of these changes, without the changes that a write through the gateway made. */
+/** Returns the events of these changes, without the changes that a write through the gateway made. `found` has the noted writes. */
 export function eventsOf(
   texts: SealedTexts,
   changes: readonly EstateChange[],
   found: readonly object[] | undefined,
   now: number,
 ): NewEvent[] {
-  const written = new Map(
-    rowsAs<{ key: string; until: number }>(found).map(({ key, until }) => [key, until]),
-  );
+  const written = new Map(rowsAs<NotedWrite>(found).map(({ key, until }) => [key, until]));
   return changes
     .filter(({ ids, since }) =>
       ids.every((id) => (written.get(keysOf(texts, id)[0]) ?? -Infinity) < since - CLOCKS_MS),
@@ -99,11 +103,11 @@ const TOLD: Columns = {
 const ENDING = sql`
   FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform
     AND own.ends_at > ${NOW} + distances.from_ms AND own.ends_at <= ${NOW} + distances.until_ms`;
+/** What was told of an asset without products counts for the products that take the place of its row. */
 const DUE = sql`
   SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
     WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details
   FROM (SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.in_use = 1
-/** What was told of an asset without products counts for the products that take the place of its row. */
     AND NOT EXISTS (SELECT 1 FROM estate_told AS told WHERE told.platform = :platform AND told.enterprise = own.enterprise
       AND told.asset_id = own.asset_id AND told.row_key IN (own.row_key, '') AND told.ends_at = own.ends_at AND told.days = distances.days)
     AND EXISTS (SELECT 1 FROM estate_enterprises AS one

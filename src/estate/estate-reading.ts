@@ -7,6 +7,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
+import { CLOCKS_MS } from './estate-events-store.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
@@ -97,17 +98,18 @@ export class EstateReading {
     const startedAt = Date.now();
     const call = this.lists.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
-    const read = await this.lists.read(hold.name, call);
-    const isWhole = read.assetsOnly === undefined;
-    const assets = read.assets.map((asset) => {
-      const old = before.get(asset.assetId);
-      const now = this.#heldOf(asset, old, startedAt, read);
-      const isOpen = isWhole && needsProducts(now, startedAt, known.askedAt);
+    const lists = await this.lists.read(hold.name, call);
+    const isWhole = lists.assetsOnly === undefined;
+    const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
+    const written = isWhole ? await this.store.written(now) : undefined;
+    const assets = now.map((each) => {
+      const old = before.get(each.asset.assetId);
+      const writtenAt = written?.get(each.asset.assetId) ?? -Infinity;
+      const askedAt = Math.max(known.askedAt, writtenAt + CLOCKS_MS);
+      const isOpen = isWhole && needsProducts(each, startedAt, askedAt);
       // A new asset makes events when its products have been read.
       const isNew = isOpen && (old ? old.isNew : known.seenAt !== null);
-      // The age of a row is the age of its oldest part.
-      const isOld = old?.read && (isOpen || !isWhole);
-      return { isOpen, held: { ...now, isNew, ...(isOld && { seenAt: old.seenAt }) } };
+      return { isOpen, held: { ...each, isNew } };
     });
     const since = known.seenAt;
     await this.#keepLists(
@@ -117,18 +119,20 @@ export class EstateReading {
       since,
     );
     let missing = 0;
-    for (const [index, { held }] of assets.filter(({ isOpen }) => isOpen).entries()) {
+    const open = assets.filter(({ isOpen }) => isOpen).map(({ held }) => held);
+    for (const [index, held] of open.toSorted(byAge).entries()) {
       if (index >= MIN_ASSETS && (await this.store.isAsked())) return false;
+      const read = { at: Date.now(), updatedAt: held.asset.updatedAt };
       const products = await this.lists.products(held.asset.assetId, call);
       if (!products) missing++;
-      else await this.#keep(hold, held, { ...held, products, seenAt: startedAt, isNew: false }, since);
+      else await this.#keep(hold, held, { ...held, products, read, isNew: false }, since);
     }
     const { length } = assets;
     if (missing > 0)
       await this.#end(hold, known, `getAssetProducts: ${missing} of ${length} assets did not come whole`);
     else {
       const state = isWhole ? 'whole' : 'assets-only';
-      const ended = { state, reason: read.assetsOnly ?? null, seenAt: startedAt } as const;
+      const ended = { state, reason: lists.assetsOnly ?? null, seenAt: startedAt } as const;
       await this.#change(hold, { state: ended, isFirst: since === null });
     }
     return true;
@@ -153,8 +157,7 @@ export class EstateReading {
     }
   }
 
-  async #keep(hold: TaskHold, old: HeldAsset, now: HeldAsset, since: number | null): Promise<void> {
-    const held = { ...now, read: { at: Date.now(), updatedAt: now.asset.updatedAt } };
+  async #keep(hold: TaskHold, old: HeldAsset, held: HeldAsset, since: number | null): Promise<void> {
     const changes = since === null ? [] : changesOf(hold.name, old, held, since);
     await this.#change(hold, { kept: [held], changes });
   }
@@ -204,7 +207,15 @@ function isMaintenance(error: unknown): boolean {
   return error instanceof ProblemException && error.slug === 'maintenance';
 }
 
-/** Products change with their asset, so they are read again when its `updatedAt` has changed or is not shown, and once a day. */
+/** The asset whose products were read first, or never, comes first, so that a reading that gave way goes on where it was. */
+function byAge({ read: one }: HeldAsset, { read: other }: HeldAsset): number {
+  return (one?.at ?? 0) - (other?.at ?? 0);
+}
+
+/**
+ * Products are read again when the `updatedAt` of their asset has changed or is not shown, once a day, and after `askedAt`: when a caller
+ * asked for it, or a write through the gateway named the asset. A product may change without a change of its asset.
+ */
 function needsProducts({ asset, read }: HeldAsset, now: number, askedAt: number): boolean {
   if (!read || asset.updatedAt === null || asset.updatedAt !== read.updatedAt) return true;
   return now - read.at >= DAY_MS || read.at < askedAt;

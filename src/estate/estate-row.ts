@@ -56,7 +56,7 @@ export interface HeldAsset {
   readonly products: readonly EstateProduct[];
   /** When the products were read, and what the asset's `updatedAt` was then; null: they never were. */
   readonly read: { readonly at: number; readonly updatedAt: string | null } | null;
-  /** When the platform last showed what is here, in ms since the epoch. */
+  /** When the platform last showed the asset itself, in ms since the epoch. */
   readonly seenAt: number;
   /** Keyed hashes of the accounts of the member who has the asset. */
   readonly accounts: readonly string[];
@@ -65,14 +65,18 @@ export interface HeldAsset {
 }
 
 /** One row of the copy: a product on an asset, or an asset without products. */
-export interface EstateRow extends Pick<HeldAsset, 'asset' | 'seenAt'> {
+export interface EstateRow extends Pick<HeldAsset, 'asset'> {
   readonly enterpriseGlobalId: string;
   /** Names the row among those of its asset. */
   readonly rowKey: string;
   readonly product: EstateProduct | null;
+  /** When the platform showed the oldest part of the row, in ms since the epoch. Products may be read less often than their asset. */
+  readonly seenAt: number;
 }
 
-export function estateRows(enterpriseGlobalId: string, { asset, products, seenAt }: HeldAsset): EstateRow[] {
+export function estateRows(enterpriseGlobalId: string, held: HeldAsset): EstateRow[] {
+  const { asset, products, read } = held;
+  const seenAt = Math.min(held.seenAt, read?.at ?? Infinity);
   if (products.length === 0) return [{ enterpriseGlobalId, rowKey: '', asset, product: null, seenAt }];
   const times = new Map<string, number>();
   return products.map((product) => {

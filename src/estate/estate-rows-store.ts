@@ -5,7 +5,8 @@ import { sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { isDue } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
-import { noteWrites } from './estate-events-store.ts';
+import { idsOfHeld } from './estate-changes.ts';
+import { type NotedWrite, noteWrites, writtenOf } from './estate-events-store.ts';
 import type { EstateEnterprise, EstateState, HeldAsset } from './estate-row.ts';
 import {
   type Change,
@@ -21,6 +22,8 @@ import {
 import { keysOf, openAsset } from './sealed-assets.ts';
 
 const MAX_READ = 1_000;
+/** The number of assets for which noted writes are looked up at once. */
+const ASSETS_PER_LOOK = 100;
 
 const ONE = sql`SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", added_at AS "addedAt" FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
 const ASSETS = sql`
@@ -69,6 +72,32 @@ export class EstateRowsStore {
       noted.set(key, Math.max(forMs, noted.get(key) ?? 0));
     }
     if (noted.size > 0) await this.database.step(noteWrites, noted);
+  }
+
+  /**
+   * Returns the assets that writes through the gateway named, by their own ids or those of their products. Each has the time until which the
+   * last of these writes may be carried out.
+   */
+  async written(assets: readonly HeldAsset[]): Promise<ReadonlyMap<string, number>> {
+    const found = new Map<string, number>();
+    for (let at = 0; at < assets.length; at += ASSETS_PER_LOOK) {
+      const ids = assets
+        .slice(at, at + ASSETS_PER_LOOK)
+        .map((held) => [held.asset.assetId, idsOfHeld(held)] as const);
+      const noted = await this.database.read<NotedWrite>(
+        writtenOf(
+          this.texts,
+          ids.flatMap(([, own]) => own),
+        ),
+      );
+      if (noted.length === 0) continue;
+      const until = new Map(noted.map((each) => [each.key, each.until]));
+      for (const [assetId, own] of ids) {
+        const last = Math.max(...own.map((id) => until.get(this.keyOf(id)) ?? -Infinity));
+        if (last > -Infinity) found.set(assetId, last);
+      }
+    }
+    return found;
   }
 
   keyOf(text: string): string {

@@ -172,7 +172,7 @@ export const changeWith = (texts: SealedTexts): Step<Work, boolean> => ({
     ),
     writtenOf(
       texts,
-      works.flatMap(({ changes = [] }) => changes),
+      works.flatMap(({ changes = [] }) => changes.flatMap(({ ids }) => ids)),
     ),
   ],
   decide: (works, [found, written], now) => {
@@ -210,7 +210,7 @@ function writesOf(texts: SealedTexts, work: Work): Query[] {
 }
 
 function columnsOf(texts: SealedTexts, enterprise: string, held: HeldAsset) {
-  const { asset, products, seenAt } = held;
+  const { asset, products } = held;
   return estateRows(enterprise, held).map(({ product, rowKey, ...row }, at) => ({
     crmProduct: product?.crmProductId == null ? '' : keysOf(texts, product.crmProductId)[0],
     productName: storable(product?.productName ?? ''),
@@ -221,7 +221,7 @@ function columnsOf(texts: SealedTexts, enterprise: string, held: HeldAsset) {
     licenseType: storable(asset.licenseType ?? ''),
     member: storable(asset.memberGlobalId ?? ''),
     endsAt: earliestEnd({ ...row, product }),
-    seenAt,
+    seenAt: row.seenAt,
     licences: licencesOf(product),
     unassigned: Number(asset.isUnassigned),
     // No event tells the end of an asset whose products are still to be read, since it would lack them.

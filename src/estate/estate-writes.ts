@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { EstateConfig } from '../config/app-config.ts';
 import { Generations } from '../read-cache/read-keys.ts';
 import { inBackground } from '../shared/edge.ts';
+import { allAssetsOf } from './estate-changes.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const DAY_MS = 86_400_000;
@@ -67,9 +68,12 @@ function idsIn(named: readonly unknown[]): { readonly ids: readonly string[]; re
   let isLater = false;
   const look = (value: unknown, field = '') => {
     if (Array.isArray(value)) for (const each of value) look(each, field);
-    else if (typeof value === 'object' && value !== null)
+    else if (typeof value === 'object' && value !== null) {
+      const { allOrders, customer } = value as { allOrders?: unknown; customer?: { customerId?: unknown } };
+      const customerId = customer?.customerId;
+      if (allOrders === true && typeof customerId === 'string') ids.add(allAssetsOf(customerId));
       for (const [name, each] of Object.entries(value)) look(each, name);
-    else if (field === 'syncMode') isLater ||= value === 'async';
+    } else if (field === 'syncMode') isLater ||= value === 'async';
     else if (typeof value === 'string' && value !== '' && IDS.test(field)) ids.add(value);
   };
   look(named);

@@ -4,7 +4,7 @@ import type { Database } from '../../src/database/database.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
 import { EventStore } from '../../src/events/log/event-store.ts';
-import { changesOf } from '../../src/estate/estate-changes.ts';
+import { allAssetsOf, changesOf } from '../../src/estate/estate-changes.ts';
 import { EstateEvents } from '../../src/estate/estate-events-store.ts';
 import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-store.ts';
 import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
@@ -34,6 +34,8 @@ interface Made {
     readonly name?: string | null;
   }[];
   readonly seenAt?: number;
+  /** When the products were read, if it is not `seenAt`. */
+  readonly readAt?: number;
   readonly accounts?: readonly string[];
 }
 
@@ -60,7 +62,7 @@ function made(assetId: string, more: Made = {}): HeldAsset {
       },
       ...{ licenseOrderId: `Lic-${assetId}`, channelOrderId: `SO-${assetId}`, crmProductId: null },
     })),
-    read: { at: SEEN, updatedAt: null },
+    read: { at: more.readAt ?? more.seenAt ?? SEEN, updatedAt: null },
     seenAt: more.seenAt ?? SEEN,
     accounts: more.accounts ?? [],
     isNew: false,
@@ -195,6 +197,13 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     const products = Array.from({ length: 1_001 }, (_, at) => ({ uri: `p${at}` }));
     await rows.change(await begun('ent-s'), { kept: [made('s1', { products })] });
     expect((await lists.sums({ enterprise: 'ent-s' })).byProduct).toHaveLength(1_001);
+  });
+
+  it('shows the age of the products where it is that of the oldest part', async () => {
+    const kept = [made('t1', { seenAt: SEEN, readAt: SEEN - 1_000, products: [{ uri: 'draft' }] })];
+    await rows.change(await begun('ent-t'), { kept });
+    const { found } = await lists.page({ enterprise: 'ent-t' }, 'seenAt', 0, 100);
+    expect(found.map(({ seenAt }) => seenAt)).toEqual([SEEN - 1_000]);
   });
 
   it('reads what placed orders named, and nothing of an order that was not placed', async () => {
@@ -335,6 +344,31 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       ]);
       for (const asset of assets) await rows.change(hold, change('ent-j', asset, { ...asset, products: [] }));
       expect(await told(after)).toEqual(['estate.removed ent-j j2-p0', 'estate.removed ent-j j4-p0']);
+    });
+
+    it('E5 tells nothing of products that a write changed after they were read, and what the platform changed after the asset was read', async () => {
+      const hold = await begun('ent-m');
+      const now = Date.now();
+      const old = { seenAt: now + 60_000, readAt: now - 60_000, products: [{ uri: 'a' }, { uri: 'b' }] };
+      const assets = [made('m1', old), made('m2', old)];
+      await rows.change(hold, { kept: assets, state });
+      const after = await feed.newest();
+      await rows.note([
+        ['N-m1', 0],
+        ['N-m2', 0],
+      ]);
+      expect([...(await rows.written(assets)).keys()]).toEqual(['m1', 'm2']);
+      const [one, two] = assets as [HeldAsset, HeldAsset];
+      await rows.change(hold, change('ent-m', one, made('m1', { ...old, products: [{ uri: 'a' }] })));
+      await rows.change(hold, change('ent-m', two, made('m2', { ...old, member: 'mem-m' })));
+      expect(await told(after)).toEqual(['estate.changed ent-m m2-p0', 'estate.changed ent-m m2-p1']);
+    });
+
+    it('E5 finds the assets of a customer for a deletion from all orders', async () => {
+      const asset = made('m3');
+      expect((await rows.written([asset])).size).toBe(0);
+      await rows.note([[allAssetsOf('Cus-m3'), 0]]);
+      expect([...(await rows.written([asset])).keys()]).toEqual(['m3']);
     });
 
     it('E4 The end of an asset that comes is told once, with its products', async () => {

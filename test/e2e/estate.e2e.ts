@@ -146,15 +146,16 @@ describe('the estate', () => {
     expect(JSON.stringify(body['errors'])).toContain(name);
   });
 
+  const told = async () => {
+    const { body } = await gateway.get('/v1/events?type=estate.added,estate.removed,estate.changed', {
+      key: harbour(),
+    });
+    return (body['items'] as { type: string; subject: string; data: Row }[]).map(
+      ({ type, subject, data }) => [type, subject, data.assetId, data['memberGlobalId']],
+    );
+  };
+
   it('shows what a caller has changed at once, and tells only what the platform has changed by itself', async () => {
-    const told = async () => {
-      const { body } = await gateway.get('/v1/events?type=estate.added,estate.removed,estate.changed', {
-        key: harbour(),
-      });
-      return (body['items'] as { type: string; subject: string; data: Row }[]).map(
-        ({ type, subject, data }) => [type, subject, data.assetId, data['memberGlobalId']],
-      );
-    };
     expect(await told()).toEqual([]);
     const path = '/v1/enterprises/ent-harbour/members/mem-harbour-anna/asset-nums';
     const { status } = await gateway.request('PATCH', path, { body: { assign: ['8000001009'] } });
@@ -166,12 +167,36 @@ describe('the estate', () => {
     // Somebody takes one away at the platform, and gives another to a member.
     await sandbox.control('PATCH', '/state/assets/ast-1007', { revoked: true });
     await sandbox.control('PATCH', '/state/assets/ast-1001', { memberGlobalId: 'mem-harbour-bo' });
+    const askedAt = new Date().toISOString();
     await refresh(gateway, 'ent-harbour');
     await until('the copy lacks it', async () => (await rowsOf(gateway, '&find=8000001007')).length === 0);
     await until('all is told', async () => (await told()).length >= 3);
     const lost = ['estate.removed', 'ent-harbour/ast-1007', 'ast-1007', 'mem-harbour-chen'];
     const given = ['estate.changed', 'ent-harbour/ast-1001', 'ast-1001', 'mem-harbour-bo'];
     expect(new Set((await told()).map(String))).toEqual(new Set([lost, given].map(String)));
+    await isState(gateway, 'ent-harbour', 'whole', askedAt);
+  });
+
+  it('E5 shows a product that an order has deleted as gone, and does not tell it, though its asset has not changed', async () => {
+    const before = await told();
+    const item = {
+      ...{ orderType: 'delete_product', licenseType: 'softkey', srcLicenseOrderId: 'lic-5001' },
+      customer: { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' },
+      assets: [{ assetNums: ['8000001001'], products: [{ productUri: 'draft.view' }] }],
+    };
+    const order = { channelCode: 'crm', channelOrderId: 'SO-E5', items: [item] };
+    expect((await gateway.post('/v1/license-orders', order)).status).toBe(201);
+    const urisOf = async (find: string) =>
+      (await rowsOf(gateway, `&find=${find}`)).map(({ productUri }) => productUri);
+    expect(await urisOf('8000001001')).toContain('draft.pro');
+    await until('it is gone', async () => !(await urisOf('8000001001')).includes('draft.view'));
+    expect(await told()).toEqual(before);
+    // Products that were not read again are as old as they were.
+    await until('the products of another asset are older than the last reading', async () => {
+      const { seenAt } = (await enterpriseOf(gateway, 'ent-harbour')) ?? {};
+      const [other] = await rowsOf(gateway, '&find=8000001005');
+      return String(other?.['seenAt']) < String(seenAt);
+    });
   });
 
   it('E2 keeps what was there after a list that is null, lacks an id, or is refused, and says why', async () => {

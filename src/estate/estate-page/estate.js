@@ -77,7 +77,7 @@ function showOverview(now) {
   element('age').textContent =
     seenAt === null
       ? 'Some of it was not read yet.'
-      : `Everything seen ${ago(Date.parse(seenAt), Date.now())} or later.`;
+      : `Every enterprise read ${ago(Date.parse(seenAt), Date.now())} or later.`;
 }
 
 /** What the list lacks, so that a part is never taken for the whole. */
