@@ -12,6 +12,7 @@ import { EstateListStore } from './estate-list-store.ts';
 import { EstateLists } from './estate-lists.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateReading } from './estate-reading.ts';
+import { EstateReads } from './estate-reads.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 import { EstateService } from './estate.service.ts';
 import { EstateWatch } from './estate-watch.ts';
@@ -29,6 +30,7 @@ import { EstateWrites } from './estate-writes.ts';
     EstateLists,
     EstatePlatform,
     EstateReading,
+    EstateReads,
     EstateRowsStore,
     EstateService,
     EstateWatch,

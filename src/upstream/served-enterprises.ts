@@ -9,10 +9,18 @@ export class ServedEnterprises {
   readonly #ids = new LRUCache<string, true>({ max: MAX_IDS, ttl: KEPT_MS });
   /** The latest enterprise. Undefined before the first. */
   last: string | undefined;
+  readonly #watches: ((id: string, assets: readonly unknown[]) => void)[] = [];
 
-  add(id: string): void {
+  /** `watch` is called with all assets of an enterprise, as the platform has sent them for a caller. It must neither throw nor wait. */
+  onAssets(watch: (id: string, assets: readonly unknown[]) => void): void {
+    this.#watches.push(watch);
+  }
+
+  /** `all` is absent if the list may lack assets, or no caller wanted it. */
+  add(id: string, all?: readonly unknown[]): void {
     this.last = id;
     this.#ids.set(id, true);
+    if (all) for (const watch of this.#watches) watch(id, all);
   }
 
   has(id: string): boolean {

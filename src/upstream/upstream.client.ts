@@ -103,9 +103,9 @@ export class UpstreamClient {
   async #persist(attempt: Attempt): Promise<Result> {
     const { operation, group, user } = attempt;
     let allowed: Set<Reason> | undefined;
-    if (operation.effect === 'read') group.called();
     /** The kinds of tokens that stayed in use after a refusal. A second refusal of the same token says nothing new. */
     const stayed: Reason[] = [];
+    if (operation.effect === 'read') group.called();
     const principal = this.exchange.principals[operation.module];
     for (;;) {
       const { result, token, userToken } = await this.#attempt(attempt, principal);
@@ -164,7 +164,8 @@ export class UpstreamClient {
   }
 
   /** Returns the decoded data of a result, or throws its failure. */
-  #outcome<T>({ operation, request, user }: Attempt, result: Result, decode: Decode<T>): T {
+  #outcome<T>(attempt: Attempt, result: Result, decode: Decode<T>): T {
+    const { operation, request, user } = attempt;
     if (result.known) {
       this.gaps.add(operation, result.known.notes);
       return result.known.result as T;
@@ -172,7 +173,7 @@ export class UpstreamClient {
     if (result.kind === 'success' || isPartial(result, operation)) {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
-      this.#noteServed(operation, request, result.data);
+      this.#noteServed(attempt, result.data);
       if (request.last && result.kind === 'success' && result.text !== undefined)
         request.last.known = { text: result.text, result: decoded, notes };
       return decoded;
@@ -182,9 +183,12 @@ export class UpstreamClient {
     throw new UpstreamFailure(operation, result.kind, result.sent, details);
   }
 
-  #noteServed(operation: UpstreamOperation, { ids }: UpstreamRequest, data: unknown): void {
+  #noteServed({ operation, request: { ids, query }, context }: Attempt, data: unknown): void {
     const id = operation === operations.listAssets ? ids?.['enterpriseGlobalId'] : undefined;
-    if (id !== undefined && Array.isArray(data) && data.length > 0) this.served.add(id);
+    if (id === undefined || !Array.isArray(data) || data.length === 0) return;
+    // The gateway's own calls have no scopes.
+    const isForCaller = context.caller.scopes !== undefined;
+    this.served.add(id, isForCaller && query?.['extendCode'] === undefined ? data : undefined);
   }
 
   #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>, notes: ContractNotes): T {

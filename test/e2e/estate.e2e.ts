@@ -199,6 +199,14 @@ describe('the estate', () => {
     });
   });
 
+  it('E7 reads an enterprise next whose assets the platform shows to a caller otherwise than the copy', async () => {
+    await sandbox.control('PATCH', '/state/assets/ast-1005', { locked: true });
+    const path = '/v1/enterprises/ent-harbour/assets';
+    expect((await gateway.get(path, { headers: { 'cache-control': 'no-cache' } })).status).toBe(200);
+    const isLocked = async () => (await rowsOf(gateway, '&find=8000001005'))[0]?.['locked'] === true;
+    await until('the copy shows that it is locked', isLocked);
+  });
+
   it('E2 keeps what was there after a list that is null, lacks an id, or is refused, and says why', async () => {
     const before = await rowsOf(gateway, '&enterpriseGlobalId=ent-meridian');
     const seenAt = (await enterpriseOf(gateway, 'ent-meridian'))?.seenAt ?? '';

@@ -1,0 +1,90 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { EstateConfig, UpstreamConfig } from '../config/app-config.ts';
+import { poll } from '../kit/poll/poll.ts';
+import type { AssetDto } from '../order/dto/asset.dto.ts';
+import { toWholeAssets } from '../order/order.mapper.ts';
+import { PlatformReadings } from '../upstream/platform-readings.ts';
+import { UpstreamClient } from '../upstream/upstream.client.ts';
+import { EstateRowsStore } from './estate-rows-store.ts';
+
+const LOOK_MS = 20_000;
+/** The most assets in all lists that wait, so that they take little memory. The oldest list is dropped first. */
+const MAX_ASSETS = 5_000;
+
+interface Shown {
+  readonly at: number;
+  readonly data: readonly unknown[];
+}
+
+/**
+ * Lets an enterprise be read next if the platform has shown its assets to a caller otherwise than the copy has them. The comparison runs
+ * after the response, so no caller waits for it.
+ */
+@Injectable()
+export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdown {
+  /** The latest list of each enterprise that was not compared yet. */
+  readonly #shown = new LRUCache<string, Shown>({
+    maxSize: MAX_ASSETS,
+    sizeCalculation: ({ data }) => data.length,
+  });
+  #endPoll: (() => void) | undefined;
+
+  constructor(
+    private readonly config: EstateConfig,
+    private readonly upstream: UpstreamClient,
+    private readonly store: EstateRowsStore,
+    private readonly platform: UpstreamConfig,
+    private readonly readings: PlatformReadings,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.refreshMs === undefined) return;
+    this.upstream.served.onAssets((enterprise, data) =>
+      this.#shown.set(enterprise, { at: Date.now(), data }),
+    );
+    this.#endPoll = poll('reads of the estate', LOOK_MS, () => this.#look());
+  }
+
+  onApplicationShutdown(): void {
+    this.#endPoll?.();
+  }
+
+  async #look(): Promise<void> {
+    const shown = [...this.#shown.entries()];
+    this.#shown.clear();
+    for (const [enterprise, each] of shown)
+      // While the database is away, and where a list is not whole, the next regular reading has to see the change.
+      if (await this.#isOther(enterprise, each).catch(() => false))
+        await this.store.want([enterprise], 'written').catch(() => undefined);
+  }
+
+  async #isOther(enterprise: string, { at, data }: Shown): Promise<boolean> {
+    const known = await this.store.enterprise(enterprise);
+    // A reading that has failed is tried again in its own time.
+    const isRead = known?.state === 'whole' || known?.state === 'assets-only';
+    if (!isRead || (known.seenAt ?? 0) >= at) return false;
+    const deciding = this.readings.deciding('id', 'assetNum');
+    const listed = toWholeAssets(data, this.platform.timestampUnit, deciding);
+    const assets = new Map(listed.map((asset) => [asset.assetId, asset]));
+    for (const [id, { asset, seenAt }] of await this.store.assets(enterprise)) {
+      const now = assets.get(id);
+      assets.delete(id);
+      // The list has each asset that has an `updatedAt`. Some platforms show others elsewhere.
+      const isOther = now ? textOf(now) !== textOf(asset) : asset.updatedAt !== null;
+      if (seenAt < at && isOther) return true;
+    }
+    return assets.size > 0;
+  }
+}
+
+/** Returns what the list of assets says of an asset, as far as the copy has it. */
+function textOf(
+  asset: Pick<
+    AssetDto,
+    'assetNum' | 'licenseType' | 'updatedAt' | 'startsAt' | 'endsAt' | 'locked' | 'frozen'
+  >,
+) {
+  const { assetNum, licenseType, updatedAt, startsAt, endsAt, locked, frozen } = asset;
+  return JSON.stringify([assetNum, licenseType, updatedAt, startsAt, endsAt, locked, frozen]);
+}
