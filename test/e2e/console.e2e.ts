@@ -445,7 +445,7 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
     return status === 401;
   });
   await page.getByRole('button', { name: 'Yes, end it' }).click();
-  await page.getByRole('alert').filter({ hasText: 'Unauthenticated' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'No valid credentials' }).waitFor();
   await page.getByLabel('with the scope operate').fill(fleet.key);
   await goOn();
   await page.getByRole('button', { name: 'Yes, end it' }).click();
