@@ -2163,7 +2163,7 @@ interface components {
              */
             readonly name?: string;
         };
-        /** @description The customer of an item of an order. Any of the ids is enough */
+        /** @description The customer of an item of an order. Any of the ids is enough, unless the caller is bound to enterprises: then `customerId` and `enterpriseGlobalId` are required, and `crmCustomerId` is 403 `forbidden` */
         readonly OrderCustomer: {
             /**
              * Format: text
@@ -2358,7 +2358,7 @@ interface components {
             readonly channelCode: string;
             /** @description The order's number in the channel. With `channelCode` it identifies an order for good */
             readonly channelOrderId: string;
-            /** @description Every item of the order, with its licence order where it is known. */
+            /** @description Every item of the order, with its licence order where it is known; empty where the state is `rejected`, `not_sent` or `cancelled`. */
             readonly items: readonly components["schemas"]["OrderRecordItem"][];
             /**
              * Format: date-time
@@ -2917,7 +2917,7 @@ interface components {
             /** @description Whether the asset number is transferred from another asset */
             readonly transferred?: boolean;
         };
-        /** @description A package whose products are to be revoked */
+        /** @description A package whose products are to be revoked. A deletion with packages is 400 unless the operator knows that the platform takes them */
         readonly RevokedMerchandise: {
             /**
              * @description Lower-level packages.

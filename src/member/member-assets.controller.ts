@@ -38,7 +38,8 @@ const RIGHTS_CHANGE = {
   effect: 'write',
   scope: 'members:write',
   upstream: 'changePrivileges',
-  problems: ['precondition-failed'],
+  // The member's numbers are read first.
+  problems: ['precondition-failed', 'account-not-bound'],
   success: [{ status: 200, description: 'What changed', type: RightsChangeDto }],
 } satisfies Partial<OperationSpec>;
 
@@ -151,6 +152,8 @@ export class MemberAssetsController {
     idempotency: 'key',
     keyExample: 'example-of-lend-assets-1',
     dryRun: true,
+    // A caller that is bound to enterprises names assets and lent locks that are looked up.
+    problems: ['asset-not-found', 'account-not-bound'],
     success: [{ status: 204, description: 'Lent' }],
     body: LendAssetsDto,
   })

@@ -97,7 +97,7 @@ export function reasonOf({ body, message }: ProblemException): string {
 /** What to do about an order in doubt. For other writes the problem's own text says it. */
 const IN_DOUBT =
   'The order was sent, and whether it was placed is not known. Do not send it under another number, since it may be placed already: ' +
-  'the record at `Location` says what became of it, and the same number is never placed twice.';
+  'the record at `Location` says what became of it, and the same number is not placed twice.';
 
 /** A record without a response: its lease ended, and the replica that sent the write has not recorded its outcome. */
 const LEASE_ENDED = { code: 'outcome-unknown', status: 502 } as const;

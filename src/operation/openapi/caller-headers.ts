@@ -4,6 +4,11 @@ const text = { type: 'string' } as const;
 
 /** The headers: draft-ietf-httpapi-ratelimit-headers-11 for the first two, and RFC 9110 for the others. */
 const headers = {
+  RequestId: {
+    description:
+      'The id of the request: the one that the request had, or a new one. Each log line and each problem has it',
+    schema: text,
+  },
   RateLimitPolicy: {
     description:
       "The caller's limit, where it has one: `q` requests in a window of `w` seconds, which begins with the first. On errors, too",
@@ -26,9 +31,10 @@ const headers = {
 
 const ref = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
 const LIMITS = { 'RateLimit-Policy': ref('RateLimitPolicy'), RateLimit: ref('RateLimit') };
+const ID = { 'X-Request-Id': ref('RequestId') };
+const OF_REFUSALS = { ...ID, ...LIMITS, 'Retry-After': ref('RetryAfter') };
 const OF_PROBLEMS = {
-  ...LIMITS,
-  'Retry-After': ref('RetryAfter'),
+  ...OF_REFUSALS,
   'Accept-Patch': ref('AcceptPatch'),
   'WWW-Authenticate': ref('WwwAuthenticate'),
 };
@@ -66,7 +72,8 @@ export function addCallerHeaders(document: OpenAPIObject): void {
     if (security.length === 0) continue;
     for (const [status, response] of Object.entries(responses)) {
       if (deprecated && !response.$ref) add(response, DEPRECATION);
-      if (status.startsWith('2')) add(response, LIMITS);
+      if (status.startsWith('2')) add(response, { ...ID, ...LIMITS });
+      else if (!response.$ref) add(response, OF_REFUSALS);
       if (status === '401') add(response, { 'WWW-Authenticate': ref('WwwAuthenticate') });
     }
   }

@@ -29,7 +29,9 @@ import { BoughtAssetDto, MAX_ASSETS, ReducedAssetDto, RevokedAssetDto } from './
 const CLOUD_TYPES: readonly string[] = ['cloud_account', 'cloud_customer', 'cloud_personal'];
 
 @ApiSchema({
-  description: 'The customer of an item of an order. Any of the ids is enough',
+  description:
+    'The customer of an item of an order. Any of the ids is enough, unless the caller is bound to enterprises: then `customerId` and ' +
+    '`enterpriseGlobalId` are required, and `crmCustomerId` is 403 `forbidden`',
 })
 class OrderCustomerDto {
   @Optional()

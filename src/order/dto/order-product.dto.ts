@@ -192,7 +192,10 @@ export class MerchandiseDto extends MerchandiseTerms {
   products?: OrderProductDto[];
 }
 
-@ApiSchema({ description: 'A package whose products are to be revoked' })
+@ApiSchema({
+  description:
+    'A package whose products are to be revoked. A deletion with packages is 400 unless the operator knows that the platform takes them',
+})
 export class RevokedMerchandiseDto extends MerchandiseTerms {
   /** Lower-level packages. */
   @Optional()

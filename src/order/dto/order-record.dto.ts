@@ -45,7 +45,7 @@ export class OrderRecordDto {
   @OpenWord(syncModes)
   syncMode!: SyncMode;
 
-  /** Every item of the order, with its licence order where it is known. */
+  /** Every item of the order, with its licence order where it is known; empty where the state is `rejected`, `not_sent` or `cancelled`. */
   items!: OrderRecordItemDto[];
 
   @Time(undefined, 'The time before which the order is not sent; null where it was placed at once')

@@ -97,7 +97,7 @@ public final class Main {
     for (int page = 1; page <= pages; page++) {
       AssetPage one =
           enterprises.listAssets(ENTERPRISE, page, 5, null, null, null, null, null, null, null, null);
-      pages = one.getTotalPages();
+      pages = Math.toIntExact(one.getTotalPages());
       for (Asset asset : one.getItems()) assetIds.add(asset.getAssetId());
     }
     found.put("assetIds", assetIds);
