@@ -27,7 +27,10 @@ const well: ReplicaState = {
   issuerKeys: [],
   notRecorded: [],
 };
-const serving: PlatformState = { tokens: [], heldOff: [], openCircuits: [], failing: [] };
+const serving: PlatformState = {
+  ...{ tokens: [], isEndpointFailing: false },
+  ...{ heldOff: [], openCircuits: [], failing: [] },
+};
 const no = { count: 0, oldestMs: 0 };
 const stored: StoredState = {
   orders: { inDoubt: no, accepted: no, scheduled: { count: 0, overdueMs: 0 }, placedTwice: 0 },
@@ -105,6 +108,12 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
     platform({ tokens: trouble('unavailable', 'no_answer') }),
     'TokenEndpointFailing',
     /does not serve app:auth_order: no_answer\. The first call after 12:01:06 UTC tries again$/,
+  ],
+  [
+    'a token endpoint that serves no login',
+    platform({ isEndpointFailing: true }),
+    'TokenEndpointFailing',
+    /^Users cannot log in: /,
   ],
   [
     'an open circuit',

@@ -78,7 +78,7 @@ export class ConsoleData {
     return {
       at,
       replica: `Replica ${hostname()}, version ${version}.`,
-      attention: attentionFor(await this.replica.state(at), this.platform.state, stored, at),
+      attention: attentionFor(await this.replica.state(at), await this.platform.state(), stored, at),
       waiting: orders.inDoubt.count + orders.accepted.count,
       scheduled: orders.scheduled.count,
       gaps: gaps.length,

@@ -12,6 +12,8 @@ const REFUSED_MS = 600_000;
 /** What this process knows about the platform. */
 export interface PlatformState {
   readonly tokens: readonly TokenTrouble[];
+  /** Whether the last request to the token endpoint failed, for whomever it was. */
+  readonly isEndpointFailing: boolean;
   /** The kinds of principals whose new tokens the platform refuses too. */
   readonly heldOff: readonly string[];
   readonly openCircuits: readonly string[];
@@ -26,10 +28,12 @@ export class PlatformWatch {
     private readonly metrics: Metrics,
   ) {}
 
-  get state(): PlatformState {
+  async state(): Promise<PlatformState> {
+    const breakers = await this.metrics.samples('gateway_upstream_breaker_state');
     const events = this.metrics.recent('gateway_token_events_total', REFUSED_MS);
     return {
       tokens: this.tokens.troubles,
+      isEndpointFailing: breakers.some(({ labels, value }) => labels['group'] === 'tokens' && value > 0),
       heldOff: events.flatMap(({ event, principal = '' }) => (event === 'held_off' ? [principal] : [])),
       openCircuits: this.groups.open,
       failing: this.groups.failing,
@@ -38,12 +42,12 @@ export class PlatformWatch {
 }
 
 export const platformTrouble = (state: PlatformState, now: number): MaybeAttention[] => [
-  ...withoutToken(state.tokens, now),
+  ...withoutToken(state, now),
   ...heldOff(state),
   ...calls(state, now),
 ];
 
-function withoutToken(troubles: readonly TokenTrouble[], now: number): MaybeAttention[] {
+function withoutToken({ tokens: troubles, isEndpointFailing }: PlatformState, now: number): MaybeAttention[] {
   const rejected = (kind: TokenTrouble['of']) =>
     troubles.filter((each) => each.kind === 'rejected' && each.of === kind);
   const [applications, users] = [rejected('application'), rejected('user')];
@@ -67,6 +71,14 @@ function withoutToken(troubles: readonly TokenTrouble[], now: number): MaybeAtte
       detail: `The token endpoint (UPSTREAM_TOKEN_URL) does not serve ${reasons(silent)}. ${nextTry(silent, now)}`,
       alert: 'TokenEndpointFailing',
     },
+    silent.length === 0 &&
+      isEndpointFailing && {
+        level: 'act',
+        title: 'Users cannot log in',
+        detail:
+          'The token endpoint (UPSTREAM_TOKEN_URL) did not serve a login or a session. The gateway has its own tokens still. The next login tries again',
+        alert: 'TokenEndpointFailing',
+      },
   ];
 }
 

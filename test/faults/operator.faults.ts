@@ -79,6 +79,21 @@ describe('G16 the platform hangs while there are few calls', () => {
   });
 });
 
+it('G16 a token endpoint that serves no login is shown, while the gateway has its own tokens', async () => {
+  await served();
+  const login = { username: 'anna@harbour', password: sandbox.seedPassword };
+  const logIn = async () => (await gateway.post('/v1/sessions', login)).status;
+  await sandbox.fault({ operation: 'token', action: { httpStatus: 503 } });
+  expect(await logIn()).toBe(503);
+  await served();
+  expect(await rowsOf('TokenEndpointFailing')).toMatchObject([
+    { level: 'act', title: 'Users cannot log in' },
+  ]);
+  await sandbox.reset();
+  await until('a user can log in', async () => (await logIn()) === 201);
+  expect(await rowsOf('TokenEndpointFailing')).toEqual([]);
+});
+
 describe('G17 the new content of a file is refused while the gateway runs', () => {
   it.each([
     ['CALLERS_FILE', 'callers-rejected', gateway.callersFile, () => gateway.writeCallers(), /no JSON/],
