@@ -45,7 +45,7 @@ function show(title, content, go, submit, back, wrongBefore = '') {
 
 /** Goes on with `then` once there is a credential with this scope. */
 export function asCaller(title, scope, then) {
-  task = { title, scope, then };
+  task = { title, scope, goOn: then };
   if (caller(scope)) then();
   else askCredential();
 }
@@ -53,7 +53,7 @@ export function asCaller(title, scope, then) {
 const CREDENTIAL = 'credential';
 
 function askCredential(wrongBefore) {
-  const { title, scope, then } = task;
+  const { title, scope, goOn } = task;
   const id = CREDENTIAL;
   const field = { id, name: id, type: 'password', autocomplete: 'off', spellcheck: 'false' };
   const content = [
@@ -66,7 +66,7 @@ function askCredential(wrongBefore) {
   ];
   const submit = async (form) => {
     const wrong = await use(form[id], scope);
-    if (!wrong) then();
+    if (!wrong) goOn();
     return wrong;
   };
   show(title, content, button('Go on', null, '.main'), submit, null, wrongBefore);
