@@ -38,8 +38,8 @@ export class ComingOrders {
     };
   }
 
-  #why({ name }: LedgerRecord): string {
+  #why(record: LedgerRecord): string {
     const stopped = this.maintenance.refusal('orders')?.body.detail;
-    return stopped ?? this.due.hindranceOf(name) ?? 'It is on its way, or another replica tries it.';
+    return stopped ?? this.due.hindranceOf(record) ?? 'It is on its way, or another replica tries it.';
   }
 }

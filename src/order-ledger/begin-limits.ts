@@ -44,14 +44,20 @@ export class BeginLimits {
   }
 
   /** Returns why the order must not be recorded; undefined where it may be. */
-  refusal({ details: { caller }, budgets, notBefore, isDue, sealed }: NewRow): ProblemException | undefined {
+  refusal({
+    details: { caller },
+    budgets,
+    notBefore,
+    scheduledAt,
+    sealed,
+  }: NewRow): ProblemException | undefined {
     const bytes = sealed.length;
     const window = this.#window;
     if (window && window.from <= this.now && this.now < window.until) return stoppedProblem(window, this.now);
     const spent = budgets && exhausted(budgets, this.#usedBy(caller));
     if (spent) return exhaustedProblem(spent, this.now);
     // A scheduled order has its record already.
-    if (isDue) return undefined;
+    if (scheduledAt !== undefined) return undefined;
     if (notBefore !== undefined && this.#boundedOf(caller).scheduled >= MAX_SCHEDULED)
       return new ProblemException('too-many-requests', {
         detail: `This caller has ${MAX_SCHEDULED} orders for a later day: no more are kept.`,

@@ -80,7 +80,7 @@ export const beginWrites: Step<NewRow, BeginResult> = {
 };
 
 function hasDue(begins: readonly NewRow[]): boolean {
-  return begins.some(({ isDue }) => isDue);
+  return begins.some(({ scheduledAt }) => scheduledAt !== undefined);
 }
 
 /** The decision of one transaction. What one write takes is not there for the next. */
@@ -120,11 +120,11 @@ class Beginning {
       return { kind: 'begun', submittedAt: row.submittedAt };
     if (row?.state === 'scheduled' && row.owner === owner)
       return { kind: 'scheduled', submittedAt: row.submittedAt };
-    const notDue = begin.isDue && this.#notDue(row);
+    const isDue = begin.scheduledAt !== undefined;
+    const notDue = isDue && this.#notDue(row, begin.scheduledAt);
     if (notDue) return notDue;
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
-    const isFree = begin.isDue || !row || released.includes(row.state) || (row.state === 'rejected' && !same);
-    if (!isFree) return { kind: 'there', same, row };
+    if (row && !isDue && !mayReplace(row.state, same)) return { kind: 'there', same, row };
     if (begin.refusal) return { kind: 'not_admitted', problem: begin.refusal };
     const problem = details.order && this.#limits.refusal(begin);
     if (problem) return { kind: 'not_admitted', problem };
@@ -135,11 +135,12 @@ class Beginning {
   }
 
   /** Returns why a scheduled order may not begin; undefined where its time has come. */
-  #notDue(row: WriteRow | undefined): BeginResult | undefined {
+  #notDue(row: WriteRow | undefined, scheduledAt: number): BeginResult | undefined {
     if (!row) return { kind: 'taken' };
     if (row.state !== 'scheduled') return { kind: 'there', same: true, row };
     const notBefore = row.notBefore ?? 0;
-    if (notBefore > this.now) return { kind: 'early', leftMs: notBefore - this.now };
+    const leftMs = Math.max(0, notBefore - this.now);
+    if (leftMs > 0 || row.submittedAt !== scheduledAt) return { kind: 'early', leftMs };
     return Math.max(notBefore, row.submittedAt) < this.confirmedAt ? { kind: 'doubtful' } : undefined;
   }
 
@@ -209,6 +210,11 @@ class Beginning {
       details: sealed,
     };
   }
+}
+
+/** Whether a write may replace a record in that state; `same`: with the same payload. */
+export function mayReplace(state: State, same: boolean): boolean {
+  return released.includes(state) || (state === 'rejected' && !same);
 }
 
 function stateOf({ notBefore }: Begin): State {

@@ -83,7 +83,9 @@ export const moveWrites = moveStep(true);
 /** Returns why the move is not made; undefined where it is. */
 function verdictOf(move: MoveOfRow, row: WriteRow, now: number): MovedRow | undefined {
   const { by, to, from, owner, minAgeMs = 0, gatewayNow } = move;
-  const isAllowed = (from ?? row.state) === row.state && transitions[by][row.state]?.includes(to);
+  const isKnown =
+    (from ?? row.state) === row.state && (move.submittedAt ?? row.submittedAt) === row.submittedAt;
+  const isAllowed = isKnown && transitions[by][row.state]?.includes(to);
   const isItsOwn = owner === undefined || owner === row.owner;
   const isOver = by !== 'lease' || row.leaseUntil <= now;
   if (!isAllowed || !isItsOwn || !isOver) return { kind: 'refused' };

@@ -78,7 +78,7 @@ export class OrderLedger {
       }
       const isRefused = state === 'not_sent' || state === 'rejected';
       // Nobody waits for the response of a scheduled order, so its record keeps the reason.
-      const reason = write.isDue && isRefused ? reasonOf(problem) : null;
+      const reason = write.scheduledAt !== undefined && isRefused ? reasonOf(problem) : null;
       const record = await this.#ended(begun, state, { ...placed(items, reason), answer });
       throw isRefused ? problem : problemFor(record, false, error);
     }

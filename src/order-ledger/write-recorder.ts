@@ -38,7 +38,7 @@ export interface NewWrite {
   readonly details: Details;
   readonly budgets?: readonly BudgetUse[] | undefined;
   readonly notBefore?: number | undefined;
-  readonly isDue?: true;
+  readonly scheduledAt?: number | undefined;
   readonly refusal?: ProblemException | undefined;
 }
 
@@ -51,7 +51,10 @@ export interface OwnWrite {
   readonly askedAt: number;
 }
 
-/** A scheduled order is not begun: its time has not come by the clock of the database, or it may have been sent already (`doubtful`). */
+/**
+ * A scheduled order is not begun: its time has not come by the clock of the database, another one has its number, or it may have been sent
+ * already (`doubtful`).
+ */
 export class NotDue extends Error {
   constructor(readonly left: number | 'doubtful') {
     super('the order is not due');
@@ -89,7 +92,7 @@ export class WriteRecorder implements OnApplicationShutdown {
       budgets: write.budgets,
       alias: idempotencyKey === undefined ? undefined : keyName(details.caller, idempotencyKey),
       notBefore: write.notBefore,
-      ...(write.isDue && { isDue: write.isDue }),
+      scheduledAt: write.scheduledAt,
       refusal: write.refusal,
     });
     switch (begun.kind) {
@@ -149,7 +152,7 @@ export class WriteRecorder implements OnApplicationShutdown {
       if (begin.notBefore !== undefined)
         throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
       // This frees the number soon, and not only at the end of the lease.
-      const to = begin.isDue ? 'scheduled' : 'not_sent';
+      const to = begin.scheduledAt === undefined ? 'not_sent' : 'scheduled';
       inBackground('write not sent', () =>
         this.#recordInBackground({ name, by: 'owner', owner, to, details }),
       );

@@ -17,15 +17,15 @@ export interface Begin {
   readonly budgets?: readonly BudgetUse[] | undefined;
   /** The time, in ms, before which the order is kept and not sent. */
   readonly notBefore?: number | undefined;
-  /** The write is a scheduled order whose time has come. Only such a write may send a scheduled order. */
-  readonly isDue?: true;
+  /** The write is a scheduled order whose time has come: the `submittedAt` of its record. Only such a write may send a scheduled order. */
+  readonly scheduledAt?: number | undefined;
   /** Why the write may not begin. It can still get the record of an earlier request with the same payload. */
   readonly refusal?: ProblemException | undefined;
 }
 
 export type Begun =
   | { readonly kind: 'begun' | 'scheduled'; readonly submittedAt: number }
-  /** The time of a scheduled order has not come yet, by the clock of the database. */
+  /** The time of a scheduled order has not come yet, by the clock of the database, or another scheduled order has its number. */
   | { readonly kind: 'early'; readonly leftMs: number }
   /** A scheduled order was due before an operator confirmed a database that lacks commits: it may have been sent. */
   | { readonly kind: 'doubtful' }
@@ -52,6 +52,8 @@ export interface Move {
   readonly to: State;
   /** The state that the record must have; absent: any from which the mover may move it. */
   readonly from?: State;
+  /** The `submittedAt` that the record must have. Another one means that the number was used again, or the order tried again. */
+  readonly submittedAt?: number;
   /** Details that replace the stored ones; absent: the stored ones stay. */
   readonly details?: Details;
   /** While the write is younger than this, the move is refused (`early`). */

@@ -30,7 +30,7 @@ const FORGET_MS = 60_000;
 /** A database that stopped orders for one of these reasons may lack records, so a missing record proves nothing. */
 const LACKING: ReadonlySet<string> = new Set(['unready', 'identity', 'numbers']);
 
-const ONE = sql`SELECT ${WRITE_FIELDS} FROM writes WHERE platform = :platform AND name = :name`;
+const ONE = sql`SELECT ${WRITE_FIELDS}, ${NOW} AS now FROM writes WHERE platform = :platform AND name = :name`;
 const HELD = sql`
   SELECT 1 AS held FROM writes
   WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > ${NOW}`;
@@ -108,6 +108,13 @@ export class WriteStore implements OnModuleInit {
     if (moved.kind !== 'refused') return moved;
     const record = await this.read(move.name);
     return record ? { kind: 'refused', record } : { kind: 'missing' };
+  }
+
+  /** Returns an order with the time, in ms, until it is due by the clock of the database; 0: its time has come, or it was never scheduled. */
+  async readDue(name: string): Promise<(LedgerRecord & { readonly leftMs: number }) | undefined> {
+    this.#assertWhole();
+    const [row] = await this.database.read<WriteRow & { now: number }>(ONE.with({ name }));
+    return row && { ...this.records.opened(row), leftMs: Math.max(0, (row.notBefore ?? 0) - row.now) };
   }
 
   /** With `within`, returns only an order whose items all name enterprises in that set. Any other record is treated as missing. */

@@ -29,6 +29,8 @@ const DOUBTFUL =
   'The database was restored after the time of the order, and lacks what became of it: it may have been sent.';
 
 interface Hindrance {
+  /** The time of the hindered order. Another order that has its number since has a later time. */
+  readonly notBefore: number | undefined;
   /** A time of `performance.now()`. */
   readonly since: number;
   readonly why: string;
@@ -62,8 +64,8 @@ export class DueOrders {
   }
 
   /** Returns why this process's last attempt did not send the order; undefined where nothing hindered it, or another process tries it. */
-  hindranceOf(name: string): string | undefined {
-    return this.#hindered.get(name)?.why;
+  hindranceOf(record: LedgerRecord): string | undefined {
+    return this.#hindranceOf(record)?.why;
   }
 
   /** Restarts the wait of every order, because the time during which orders are stopped does not count. */
@@ -72,11 +74,13 @@ export class DueOrders {
   }
 
   async #place(name: string): Promise<number | undefined> {
-    const record = await this.ledger.read(name);
-    const { scheduled } = record?.details.order ?? {};
+    const record = await this.ledger.readDue(name);
+    const { scheduled, notBefore } = record?.details.order ?? {};
     // The process that sends the order may schedule it again, so the task stays.
     if (record?.state === 'sending') return LOOK_AGAIN_MS;
     if (record?.state !== 'scheduled' || !scheduled) return undefined;
+    // The task may be that of an earlier order of the number, which was cancelled.
+    if (record.leftMs > 0) return record.leftMs;
     try {
       await this.#send(record, scheduled);
       return undefined;
@@ -89,6 +93,8 @@ export class DueOrders {
       if (!(problem instanceof ProblemException)) throw error;
       const now = await this.ledger.read(name);
       if (now?.state !== 'scheduled') return now?.state === 'sending' ? LOOK_AGAIN_MS : undefined;
+      // Meanwhile the order was cancelled, and another one has its number.
+      if (now.details.order?.notBefore !== notBefore) return 0;
       return this.#wait(now, problem);
     }
   }
@@ -99,33 +105,42 @@ export class DueOrders {
     const order = validBody(scheduled.order, PlaceOrderDto);
     const call = await this.callers.callOf(record, order, scheduled);
     await this.later.assertSameEffects(call, order, scheduled);
-    const { name, details } = record;
+    const { name, submittedAt, details } = record;
     // The audit of the order, as a request has one: whose order it is, and under which request id the platform sees it.
     this.log.info(
       { event: 'order-due', write: name, caller: details.caller, requestId: call.requestId },
       'A scheduled order is placed at its time',
     );
-    await this.orders.placeDue(call, order, scheduled, this.#mayWait(name));
+    await this.orders.placeDue(call, order, { scheduled, submittedAt, waitsAgain: this.#mayWait(record) });
   }
 
   async #wait(record: LedgerRecord, problem: ProblemException): Promise<number | undefined> {
-    const { name } = record;
     if (problem.slug === 'outcome-unknown') return this.#end(record, 'in_doubt', problem);
     if (!mayEnd(problem)) return this.#end(record, 'rejected', problem);
-    const { since } = this.#hindered.get(name) ?? { since: performance.now() };
+    const { since } = this.#hindranceOf(record) ?? { since: performance.now() };
     const isStopped = problem.slug === 'maintenance';
-    if (!isStopped && !this.#mayWait(name)) return this.#end(record, 'not_sent', problem);
+    if (!isStopped && !this.#mayWait(record)) return this.#end(record, 'not_sent', problem);
     // The time of a maintenance does not count towards the wait.
-    this.#hindered.set(name, { since: isStopped ? performance.now() : since, why: reasonOf(problem) });
+    this.#hindered.set(record.name, {
+      notBefore: record.details.order?.notBefore,
+      since: isStopped ? performance.now() : since,
+      why: reasonOf(problem),
+    });
     return Math.min(Math.max(MIN_PAUSE_MS, performance.now() - since), MAX_PAUSE_MS);
   }
 
-  #mayWait(name: string): boolean {
-    const { since = performance.now() } = this.#hindered.get(name) ?? {};
+  #mayWait(record: LedgerRecord): boolean {
+    const { since = performance.now() } = this.#hindranceOf(record) ?? {};
     return performance.now() - since < MAX_WAIT_MS;
   }
 
-  async #end({ name, details }: LedgerRecord, to: State, problem: ProblemException): Promise<undefined> {
+  #hindranceOf({ name, details }: LedgerRecord): Hindrance | undefined {
+    const known = this.#hindered.get(name);
+    return known?.notBefore === details.order?.notBefore ? known : undefined;
+  }
+
+  async #end(record: LedgerRecord, to: State, problem: ProblemException): Promise<number | undefined> {
+    const { name, submittedAt, details } = record;
     const reason = reasonOf(problem);
     const answer = { status: problem.getStatus(), body: problem.body };
     const order = details.order && { ...details.order, reason };
@@ -135,12 +150,15 @@ export class DueOrders {
       by: 'schedule',
       from: 'scheduled',
       to,
+      submittedAt,
       details: changed,
     });
-    if (kind !== 'moved') return;
+    // Its caller cancelled the order, or another process tries it.
+    if (kind !== 'moved') return 0;
     this.log.warn(
       { event: 'order-due-ended', write: name, caller: details.caller, state: to, reason: problem.slug },
       'A scheduled order was not placed at its time',
     );
+    return undefined;
   }
 }

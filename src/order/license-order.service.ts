@@ -36,6 +36,13 @@ const MAX_HELD_MS = 100;
 const NO_PACKAGES =
   'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
 
+/** A scheduled order whose time has come, as its record was read. With `waitsAgain`, it is scheduled again if it was not sent. */
+interface DueOrder {
+  readonly scheduled: ScheduledOrder;
+  readonly submittedAt: number;
+  readonly waitsAgain: boolean;
+}
+
 /** Places licence orders: one call to the platform for each batch, never split or merged, and sent at most once under its number. */
 @Injectable()
 export class LicenseOrderService {
@@ -88,22 +95,18 @@ export class LicenseOrderService {
     if (refusal) throw refusal;
   }
 
-  /**
-   * Places a scheduled order whose time has come, by the same steps as any other. With `waitsAgain`, an order that was not sent is scheduled
-   * again. Throws the problem of an order that is not placed.
-   */
+  /** Places a scheduled order whose time has come, by the same steps as any other. Throws the problem of an order that is not placed. */
   async placeDue(
     call: CallContext,
     order: PlaceOrderDto,
-    scheduled: ScheduledOrder,
-    waitsAgain: boolean,
+    { scheduled, submittedAt, waitsAgain }: DueOrder,
   ): Promise<void> {
     const refusal = this.#notTaken(order) ?? call.authorisedIds?.refusal;
     if (refusal) throw refusal;
     const isMarked = order.syncMode === 'async' && deletes(order);
     const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
-    const due = { ...write, isDue: true, waitsAgain, order: { ...write.order, scheduled } } as const;
-    await this.ledger.order(due, send);
+    const due = { scheduledAt: submittedAt, waitsAgain, order: { ...write.order, scheduled } };
+    await this.ledger.order({ ...write, ...due }, send);
   }
 
   #recordOf({ channelCode, channelOrderId }: PlaceOrderDto): Promise<LedgerRecord | undefined> {

@@ -91,15 +91,20 @@ export class OrderRecordsService {
     return { items, page, pageSize, total: orders.length, totalPages: orders.length };
   }
 
-  async cancelOrder({ caller: { grants, scopes } }: CallContext, path: OrderPath): Promise<void> {
-    const { name, details } = await this.find(path, grants);
+  async cancelOrder(call: CallContext, path: OrderPath): Promise<void> {
+    const { grants, scopes } = call.caller;
+    const { name, submittedAt, details } = await this.find(path, grants);
     const deletes = details.order?.ordered.some(({ orderType }) => orderType !== 'new_buy') === true;
     if (deletes && !scopes?.has('orders:revoke'))
       throw new ProblemException('forbidden', {
         detail: 'The order deletes something, so the scope `orders:revoke` is needed too.',
       });
-    const moved = await this.ledger.move({ name, by: 'caller', from: 'scheduled', to: 'cancelled', details });
+    const to = { by: 'caller', from: 'scheduled', to: 'cancelled' } as const;
+    const moved = await this.ledger.move({ name, ...to, submittedAt, details });
     if (moved.kind === 'missing') throw new ProblemException('order-not-found');
+    // Meanwhile the number was used again, or the order tried again: its caller and its items are checked anew.
+    if (moved.kind === 'refused' && moved.record.submittedAt !== submittedAt)
+      return this.cancelOrder(call, path);
     if (moved.kind === 'refused' && moved.record.state !== 'cancelled')
       throw new ProblemException('order-not-cancellable', {
         detail: `The order is \`${moved.record.state}\`.`,
@@ -107,14 +112,10 @@ export class OrderRecordsService {
       });
   }
 
-  async settleOrder(
-    { caller: { grants } }: CallContext,
-    path: OrderPath,
-    request: SettleOrderDto,
-  ): Promise<OrderRecordDto> {
+  async settleOrder(call: CallContext, path: OrderPath, request: SettleOrderDto): Promise<OrderRecordDto> {
     const settlement = settlementOf(request);
-    const record = await this.find(path, grants);
-    const { name, state, details } = record;
+    const record = await this.find(path, call.caller.grants);
+    const { name, state, submittedAt, details } = record;
     const minAgeMs = this.#leastAge(state, settlement);
     if (minAgeMs === undefined) return settledAlready(record, settlement);
     assertOrdered(record, request);
@@ -125,6 +126,7 @@ export class OrderRecordsService {
       by: 'operator',
       from: state,
       to: as,
+      submittedAt,
       details: { ...details, order },
       minAgeMs,
     });
@@ -132,6 +134,8 @@ export class OrderRecordsService {
       case 'moved':
         return toOrderRecord(moved.record);
       case 'refused':
+        // The number was used again meanwhile, and the caller may not see the new order.
+        if (moved.record.submittedAt !== submittedAt) return this.settleOrder(call, path, request);
         return settledAlready(moved.record, settlement);
       case 'missing':
         throw new ProblemException('order-not-found');

@@ -114,6 +114,7 @@ export class OrderReconciler {
       name: write,
       by: 'reconciliation',
       to: 'succeeded',
+      submittedAt: now.submittedAt,
       details: { caller, order: { ...order, items: placed, reason: reasonOf(placed, places) } },
     });
     if (moved.kind !== 'moved') return NOT_NEEDED;

@@ -75,6 +75,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
       by: 'reconciliation',
       from: 'in_doubt',
       to: state,
+      submittedAt,
       details,
     });
     if (moved.kind === 'moved')

@@ -234,8 +234,17 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
   });
 
   describe('keeps orders for a later day', () => {
-    const due = (write: Begin, given: Partial<Begin> = {}) =>
-      store.begin({ ...write, owner: randomUUID(), notBefore: undefined, isDue: true, ...given });
+    /** When each was scheduled. */
+    const times = new Map<string, number>();
+    const schedule = async (write: Begin) => {
+      const begun = await store.begin(write);
+      if (begun.kind === 'scheduled') times.set(write.name, begun.submittedAt);
+      return begun;
+    };
+    const due = (write: Begin, given: Partial<Begin> = {}) => {
+      const scheduledAt = times.get(write.name);
+      return store.begin({ ...write, owner: randomUUID(), notBefore: undefined, scheduledAt, ...given });
+    };
     const stateOf = async ({ name }: Begin) => (await store.read(name))?.state;
     const task = async ({ name }: Begin) =>
       (
@@ -248,7 +257,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
     it('with a task that is due at their time, and begins none before it', async () => {
       const write = newOrder(later(DAY_MS));
-      const first = await store.begin(write);
+      const first = await schedule(write);
       expect(first).toMatchObject({ kind: 'scheduled' });
       expect(await store.begin(write)).toEqual(first);
       expect(await task(write)).toEqual({ dueAt: write.notBefore });
@@ -262,7 +271,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     it('and begins each once when its time has come, of fifty at once, or cancels it', async () => {
       for (let round = 0; round < 5; round++) {
         const write = newOrder(later(-MINUTE_MS));
-        await store.begin(write);
+        await schedule(write);
         expect((await store.waiting()).scheduled.overdueMs).toBeGreaterThanOrEqual(MINUTE_MS);
         const cancel = () => store.move({ name: write.name, by: 'caller', to: 'cancelled' });
         const [cancelled, ...begun] = await Promise.all([
@@ -281,7 +290,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       const orders = async () => (await new UseStore(database).used('billing', [month]))[0]?.used.orders;
       const budgets: BudgetUse[] = [{ budget: 'orders', amount: 1, limit: 1 }];
       const [one, other] = [newOrder(later(-1)), newOrder(later(-1))];
-      for (const write of [one, other]) await store.begin(write);
+      for (const write of [one, other]) await schedule(write);
       expect(await orders()).toBe(0);
       const owner = randomUUID();
       expect(await due(one, { budgets, owner })).toMatchObject({ kind: 'begun' });
@@ -295,6 +304,25 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       expect(await due(other, { budgets })).toMatchObject({ kind: 'begun' });
     });
 
+    it('and begins, rejects or cancels none that has taken the number of another since', async () => {
+      const write = newOrder(later(-MINUTE_MS));
+      await schedule(write);
+      const scheduledAt = times.get(write.name) ?? 0;
+      await store.move({ name: write.name, by: 'caller', to: 'cancelled' });
+      await until('a millisecond has passed', () => Date.now() > scheduledAt + 1);
+      await schedule({ ...write, owner: randomUUID(), fingerprints: ['k1:other'] });
+      expect(await due(write, { scheduledAt })).toEqual({ kind: 'early', leftMs: 0 });
+      for (const [by, to] of [
+        ['schedule', 'rejected'],
+        ['caller', 'cancelled'],
+      ] as const)
+        expect(await store.move({ name: write.name, by, to, submittedAt: scheduledAt })).toMatchObject({
+          kind: 'refused',
+          record: { state: 'scheduled', submittedAt: times.get(write.name) },
+        });
+      expect(await due(write)).toMatchObject({ kind: 'begun' });
+    });
+
     it('forgets what they would send once it is sent, or not', async () => {
       const order = { order: { items: ['a secret'] }, byToken: [], effects: [] };
       for (const to of ['succeeded', 'in_doubt', 'rejected', 'scheduled'] as const) {
@@ -302,7 +330,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
         const kept = details?.order && { ...details, order: { ...details.order, scheduled: order } };
         if (!kept) throw new Error('no order');
         const write = newOrder({ ...given, details: kept });
-        await store.begin(write);
+        await schedule(write);
         const owner = randomUUID();
         await due(write, { owner });
         await store.move({ ...byOwner(write, to, kept), owner });
@@ -315,7 +343,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
     it('and begins none that was due before an operator confirmed a database that lacks commits', async () => {
       const [before, after] = [newOrder(later(-MINUTE_MS)), newOrder(later(MINUTE_MS))];
-      for (const write of [before, after]) await store.begin(write);
+      for (const write of [before, after]) await schedule(write);
       const at = ((await store.read(before.name))?.submittedAt ?? 0) + 1;
       await database.step(
         change,
@@ -327,7 +355,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       expect(moved.kind).toBe('moved');
       const fresh = newOrder(later(-MINUTE_MS));
       await until('the moment after', () => Date.now() > at);
-      await store.begin(fresh);
+      await schedule(fresh);
       // It was accepted since.
       expect(await due(fresh)).toMatchObject({ kind: 'begun' });
     });

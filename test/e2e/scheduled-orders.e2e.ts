@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { orderOf } from '../support/order-body.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -11,7 +12,7 @@ const DAY_MS = 24 * 3_600_000;
 const SOON_MS = 1_500;
 const all = { enterprises: ['*'], channels: ['*'], users: ['*'] };
 const bound = { enterprises: ['ent-harbour'], channels: ['crm'], users: ['default'] };
-const { sandbox, gateway } = useStack({
+const stack = useStack({
   database: 'postgres',
   callers: [
     { name: 'buyer', scopes: ['orders:read', 'orders:write'], ...all },
@@ -20,6 +21,7 @@ const { sandbox, gateway } = useStack({
     { name: 'saver', scopes: ['orders:read', 'orders:write'], ...all, budgets: { orders: 1, licences: 5 } },
   ],
 });
+const { sandbox, gateway } = stack;
 
 let last = 0;
 const number = () => `LATER-${++last}`;
@@ -43,6 +45,12 @@ const typesOf = async (of: string) => {
   const { body } = await gateway.get('/v1/events?limit=1000');
   const items = body['items'] as { subject: string; type: string }[];
   return items.filter(({ subject }) => subject === `crm/${of}`).map(({ type }) => type);
+};
+/** Whether the gateway looks at the order again only in some hours. */
+const waits = async (of: string) => {
+  const later = "SELECT FROM tasks WHERE name = $1 AND attempt = '' AND due_at > $2";
+  const tasks = await askDatabase(stack.databaseUrl(), later, `order/crm/${of}`, Date.now() + DAY_MS / 2);
+  return tasks.length > 0;
 };
 /** Orders are stopped meanwhile, however long it takes. */
 async function held(work: () => Promise<unknown>): Promise<void> {
@@ -155,6 +163,57 @@ describe('an order for a later time', () => {
     await gateway.post(ORDERS, { ...orderOf(foreign), notBefore: at(DAY_MS) });
     expect((await cancel(foreign, gateway.keys['mover'])).body['code']).toBe('order-not-found');
     await cancel(foreign);
+  });
+
+  describe('of a number that is cancelled and used again while the gateway looks up what the first order names:', () => {
+    const mover = () => ({ key: String(gateway.keys['mover']) });
+    /** Resolves once the gateway looks up what a due order deletes, which takes a second. */
+    const lookedUp = async (of: string) => {
+      expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }), mover())).status).toBe(202);
+      await sandbox.fault({ operation: 'listAssets', times: 1, phase: 'before', action: { delayMs: 1_000 } });
+      return () => sandbox.untilSpoiled(1);
+    };
+
+    it('the next order is not rejected for the first', async () => {
+      const of = number();
+      const inLookup = await lookedUp(of);
+      expect((await gateway.post(ORDERS, orderOf(number(), { items: [deletion] }))).status).toBe(201);
+      await inLookup();
+      expect((await cancel(of)).status).toBe(204);
+      expect((await gateway.post(ORDERS, orderOf(of, { notBefore: at(DAY_MS) }))).status).toBe(202);
+      await until(
+        'the gateway waits for the next order',
+        async () => (await waits(of)) || (await stateOf(of)) === 'rejected',
+      );
+      expect([await stateOf(of), (await read(of))['reason'], await sent(of)]).toEqual(['scheduled', null, 0]);
+      await cancel(of);
+    });
+
+    it('the first order, which was cancelled, is not sent in place of the next', async () => {
+      const of = number();
+      const inLookup = await lookedUp(of);
+      await inLookup();
+      expect((await cancel(of)).status).toBe(204);
+      expect((await gateway.post(ORDERS, orderOf(of, { notBefore: at(300) }))).status).toBe(202);
+      await becomes(of, 'succeeded');
+      const bodies = (await sandbox.journal('batchOrder')).map(({ body }) => body);
+      expect(bodies).toEqual([
+        expect.objectContaining({ orderList: [expect.objectContaining({ orderType: 'new_buy' })] }),
+      ]);
+    });
+  });
+
+  it('is not looked up before its time where an earlier order of its number had a nearer time', async () => {
+    const of = number();
+    const first = soon(of);
+    await gateway.post(ORDERS, first);
+    await cancel(of);
+    const order = { ...orderOf(of, { items: [deletion] }), notBefore: at(DAY_MS) };
+    expect((await gateway.post(ORDERS, order)).status).toBe(202);
+    const before = (await sandbox.journal('listAssets')).length;
+    await until('the time of the first order has passed', () => waits(of));
+    expect([await stateOf(of), (await sandbox.journal('listAssets')).length]).toEqual(['scheduled', before]);
+    await cancel(of);
   });
 
   it('is listed by its time where asked, and refused for a time that it cannot have', async () => {
