@@ -158,7 +158,10 @@ class Beginning {
       const placeBefore = before && placeOf(before);
       if (placeBefore) counts.push({ ...placeBefore, state: before.state, amount: -1 });
       if (before?.state === 'scheduled')
-        uses.push({ caller: before.caller, period: '', kind: 'scheduled', amount: -1 });
+        uses.push(
+          { caller: before.caller, period: '', kind: 'scheduled', amount: -1 },
+          { caller: before.caller, period: before.countedOn, kind: 'bytes', amount: -before.size },
+        );
       if (!place || !order) {
         if (!before) uses.push({ caller, period: '', kind: 'writes', amount: 1 });
         continue;

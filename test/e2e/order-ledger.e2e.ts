@@ -359,6 +359,21 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       // It was accepted since.
       expect(await due(fresh)).toMatchObject({ kind: 'begun' });
     });
+
+    it('and counts the bytes of one that waits again only once', async () => {
+      const write = newOrder(later(-MINUTE_MS));
+      await schedule(write);
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const owner = randomUUID();
+        const begun = await due(write, { owner, scheduledAt: (await store.read(write.name))?.submittedAt });
+        expect(begun).toMatchObject({ kind: 'begun' });
+        await store.move({ ...byOwner(write, 'scheduled'), owner });
+      }
+      const counted = sql`SELECT size, (SELECT sum(used) FROM uses WHERE platform = :platform AND kind = 'bytes') AS used
+        FROM writes WHERE platform = :platform`;
+      const [row] = await database.read<Record<'size' | 'used', number>>(counted.with());
+      expect(Number(row?.used)).toBe(Number(row?.size));
+    });
   });
 
   describe('moves', () => {
