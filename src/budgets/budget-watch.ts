@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { CallerRegistry } from '../caller/caller.registry.ts';
 import { type Budget, type Budgets, keptMonths, limitsOf, type MonthlyUse } from './state/budgets.ts';
 import { poll } from '../kit/poll/poll.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { UseStore } from './state/use-store.ts';
 
@@ -36,6 +37,7 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
     private readonly callers: CallerRegistry,
     private readonly uses: UseStore,
     private readonly metrics: Metrics,
+    private readonly maintenance: Maintenance,
   ) {}
 
   onModuleInit(): void {
@@ -68,7 +70,7 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
 
   /** Reads the use of all callers with budgets, for this number of months. */
   async read(months?: number): Promise<readonly CallerUse[]> {
-    const wanted = keptMonths(Date.now()).slice(0, months);
+    const wanted = keptMonths(this.maintenance.now).slice(0, months);
     const limited = this.callers.all.flatMap(({ name, budgets }) =>
       budgets ? [{ caller: name, budgets }] : [],
     );

@@ -2,7 +2,7 @@ import { type Budget, exhausted, exhaustedProblem, monthOf } from '../budgets/st
 import { type MaintenanceWindow, stoppedProblem } from '../maintenance/state/maintenance.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { MAX_ORDER_BYTES, type UseRow } from '../budgets/state/use-store.ts';
+import { firstDay, MAX_ORDER_BYTES, type UseRow } from '../budgets/state/use-store.ts';
 import { type Begin, MAX_SCHEDULED, MAX_WRITES } from './write-steps.ts';
 
 /** The `Retry-After` for a caller with too many bytes of orders, of which each day frees one day's bytes, or with too many scheduled orders. */
@@ -13,7 +13,6 @@ export interface NewRow extends Begin {
 }
 
 interface Bounded {
-  readonly caller: string;
   bytes: number;
   writes: number;
   scheduled: number;
@@ -21,25 +20,23 @@ interface Bounded {
 
 interface Found {
   readonly window: Rows | undefined;
-  readonly bounded: Rows | undefined;
-  readonly budgets: Rows | undefined;
+  readonly counters: Rows | undefined;
 }
 
 /** Decides which writes of one transaction may begin, by the maintenance, the budgets and the bounds. Each write leaves less for the next. */
 export class BeginLimits {
-  readonly #bounded: Map<string, Bounded>;
-  readonly #budgets: readonly UseRow[];
+  readonly #counters: ReadonlyMap<string, readonly UseRow[]>;
+  readonly #bounded = new Map<string, Bounded>();
   readonly #used = new Map<string, Record<Budget, number>>();
   readonly #window: MaintenanceWindow | undefined;
   readonly #month: string;
 
   constructor(
-    { window, bounded, budgets }: Found,
+    { window, counters }: Found,
     private readonly now: number,
   ) {
     [this.#window] = rowsAs<MaintenanceWindow>(window);
-    this.#bounded = new Map(rowsAs<Bounded>(bounded).map((row) => [row.caller, { ...row }]));
-    this.#budgets = rowsAs<UseRow>(budgets);
+    this.#counters = Map.groupBy(rowsAs<UseRow>(counters), ({ caller }) => caller);
     this.#month = monthOf(now);
   }
 
@@ -83,17 +80,23 @@ export class BeginLimits {
   }
 
   #boundedOf(caller: string): Bounded {
-    const known = this.#bounded.get(caller) ?? { caller, bytes: 0, writes: 0, scheduled: 0 };
-    this.#bounded.set(caller, known);
-    return known;
+    let bounded = this.#bounded.get(caller);
+    if (!bounded) {
+      bounded = { bytes: 0, writes: 0, scheduled: 0 };
+      for (const { kind, period, used } of this.#counters.get(caller) ?? [])
+        if (kind === 'writes' || kind === 'scheduled') bounded[kind] += used;
+        else if (kind === 'bytes' && period >= firstDay(this.now)) bounded.bytes += used;
+      this.#bounded.set(caller, bounded);
+    }
+    return bounded;
   }
 
   #usedBy(caller: string): Record<Budget, number> {
     let used = this.#used.get(caller);
     if (!used) {
       used = { orders: 0, licences: 0, deletions: 0 };
-      for (const row of this.#budgets)
-        if (row.caller === caller && row.period === this.#month) used[row.kind as Budget] = row.used;
+      for (const row of this.#counters.get(caller) ?? [])
+        if (row.period === this.#month) used[row.kind as Budget] = row.used;
       this.#used.set(caller, used);
     }
     return used;

@@ -10,7 +10,7 @@ import { type Details, enterprisesOf, released, type State } from './ledger-reco
 import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
 import { countWrites, groupOf, groupWrites, type OrderCount, type Place } from './order-counts-store.ts';
 import { SCHEDULE } from './search-store.ts';
-import { boundedUses, budgetsOf, dayOf, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
+import { countersOf, dayOf, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { MAINTENANCE, WINDOW } from '../maintenance/state/window-store.ts';
 import { placeOf, type WriteRow } from './write-rows.ts';
 import type { Begin, Begun } from './write-steps.ts';
@@ -55,20 +55,14 @@ export const beginWrites: Step<NewRow, BeginResult> = {
   repeatable: true,
   withinMs: WITHIN_MS,
   look: (begins) => {
-    const now = Date.now();
-    const callers = [...new Set(begins.map(({ details: { caller } }) => caller))];
-    const limited = begins.filter(({ budgets }) => budgets?.length).map(({ details: { caller } }) => caller);
+    const callersOf = (some: readonly NewRow[]) => new Set(some.map(({ details: { caller } }) => caller));
     return [
       ...(hasDue(begins) ? [CONFIRMED.with()] : []),
       locked(MAINTENANCE, 'shared'),
       WINDOW.with(),
       KNOWN.with(wanted(begins.map(({ name }) => name))),
       ROWS_OF_ALIASES.with(wanted(begins.flatMap(({ alias }) => alias ?? []))),
-      boundedUses(callers, now),
-      // By the clock of the database, it may be another month.
-      ...(limited.length === 0
-        ? []
-        : budgetsOf([...new Set(limited)], [now - 60_000, now + 60_000].map(monthOf))),
+      ...countersOf(callersOf(begins), callersOf(begins.filter(({ budgets }) => budgets?.length))),
     ];
   },
   decide: (begins, found, now) => {
@@ -93,7 +87,7 @@ class Beginning {
   readonly #fresh: NewRow[] = [];
 
   constructor(
-    [, window, known, aliases = [], bounded, ...locksAndBudgets]: readonly Rows[],
+    [, window, known, aliases = [], ...locksAndCounters]: readonly Rows[],
     private readonly now: number,
     /** When an operator last confirmed the database; see {@link CONFIRMED}. */
     private readonly confirmedAt: number,
@@ -101,7 +95,7 @@ class Beginning {
     this.#known = new Map(rowsAs<WriteRow>(known).map((row) => [row.name, row]));
     this.#aliases = new Map(aliases.map(({ alias, name }) => [String(alias), String(name)]));
     this.#month = monthOf(now);
-    this.#limits = new BeginLimits({ window, bounded, budgets: locksAndBudgets.at(-1) }, now);
+    this.#limits = new BeginLimits({ window, counters: locksAndCounters.at(-1) }, now);
   }
 
   decide(begins: readonly NewRow[]): Decision<BeginResult> {

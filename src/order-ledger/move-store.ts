@@ -16,7 +16,7 @@ import { countWrites, type OrderCount } from './order-counts-store.ts';
 import type { Move } from './write-steps.ts';
 import { SEARCH } from './search-store.ts';
 import { addTasks } from '../tasks/task-store.ts';
-import { type Taken, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
+import { forgottenUses, type Taken, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
 
 /** The most leases that one sweep ends, and the most records that one transaction deletes. */
@@ -201,12 +201,12 @@ const OLD = sql`
   WHERE platform = :platform AND ends_at IS NOT NULL AND ends_at <= :gatewayNow AND ends_at <= ${NOW}
   ORDER BY ends_at LIMIT :most ${SKIP_LOCKED}`;
 
-/** Deletes records whose time is over by both clocks, and returns how many. */
+/** Deletes records and counters whose time is over by both clocks, and returns how many records. */
 export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
   name: 'forget writes',
   guarded: true,
   look: ([input]) => [OLD.with({ most: MAX_FORGOTTEN, gatewayNow: input.gatewayNow })],
-  decide: (_, [found]) => {
+  decide: ([{ gatewayNow }], [found], now) => {
     const over = rowsAs<WriteRow>(found);
     const counts: OrderCount[] = [];
     const uses: Use[] = [];
@@ -217,7 +217,10 @@ export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
     }
     const deletion = DELETE_NAMED.with(wanted(over.map(({ name }) => name)));
     return {
-      writes: over.length > 0 ? [deletion, ...useWrites(uses), ...countWrites(counts)] : [],
+      writes: [
+        forgottenUses(Math.min(gatewayNow, now)),
+        ...(over.length > 0 ? [deletion, ...useWrites(uses), ...countWrites(counts)] : []),
+      ],
       results: () => [over.length],
     };
   },

@@ -1,10 +1,8 @@
-import { keptMonths } from '../budgets/state/budgets.ts';
 import type { OnModuleInit } from '@nestjs/common';
 import { ConfigError } from '../config/config-error.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
-import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites } from './begin-store.ts';
 import { keptDetails, type LedgerRecord, unsettled } from './ledger-record.ts';
@@ -22,7 +20,6 @@ import {
 import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { enterpriseRows, OrderListStore } from './order-list-store.ts';
 import { WRITE_FIELDS } from './named-row-store.ts';
-import { forgottenUses } from '../budgets/state/use-store.ts';
 import { WriteRecords, type WriteRow } from './write-rows.ts';
 
 /** Records are kept for days, so a minute more does not matter. */
@@ -49,13 +46,6 @@ const MEMBERS = sql`
   SELECT count(*) AS granted, min(members) AS members FROM order_groups
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
     AND enterprise IN (SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })})`;
-
-const forgetUses: Step<number, undefined> = {
-  name: 'forget uses',
-  decide: ([now]) => ({
-    writes: [forgottenUses(now, keptMonths(now).at(-1) ?? '')],
-  }),
-};
 
 /** Orders and keyed writes in the database, whose clock counts. Where a call rejects with {@link DatabaseUnavailable}, nothing may be sent. */
 export class WriteStore implements OnModuleInit {
@@ -197,6 +187,5 @@ export class WriteStore implements OnModuleInit {
     const gatewayNow = Date.now();
     const forget = () => this.database.step(forgetWrites, { gatewayNow });
     while ((await forget()) === MAX_FORGOTTEN);
-    await this.database.step(forgetUses, gatewayNow);
   }
 }

@@ -177,6 +177,29 @@ describe('a server of PostgreSQL', () => {
     expect(await commitsOf(number)).toBe(1);
   });
 
+  it.each([40, -400])(
+    'D51 Its clock is %d days ahead of those of the gateways: budgets are those of its month, and no counter of a gateway is lost',
+    async (days) => {
+      clock.step(days * DAY_MS);
+      const url = await server.newUrl();
+      const rights = { scopes: ['orders:write'], enterprises: ['*'], channels: ['*'] };
+      const callers = [{ name: 'two', ...rights, budgets: { orders: 2 } }];
+      const gateway = await gatewayOn(url, {}, callers);
+      const buy = (at: TestGateway) =>
+        onceServed(() =>
+          at.post('/v1/license-orders', orderOf(newNumber()), { key: String(at.keys['two']) }),
+        );
+      for (const _ of 'ab') expect((await buy(gateway)).status).toBe(201);
+      // One that starts looks at once for counters that are no longer kept.
+      const late = await gatewayOn(url, {}, callers);
+      await until('it is swept', async () => (await late.metrics()).includes('\ngateway_orders_in_doubt '));
+      for (const each of [gateway, late]) expect((await buy(each)).body['code']).toBe('budget-exhausted');
+      const { body } = await late.get('/v1/callers/me', { key: String(late.keys['two']) });
+      expect(body['budgets']).toMatchObject({ orders: { used: 2 } });
+      clock.step(0);
+    },
+  );
+
   it('D4 It only reads for a while: callers are refused before anything is sent, also at a gateway without orders, and orders go on', async () => {
     const url = await server.newUrl();
     const gateways = [await gatewayOn(url), await gatewayOn(url)];

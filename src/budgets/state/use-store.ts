@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.ts';
-import type { BudgetUse, MonthlyUse } from './budgets.ts';
+import { type BudgetUse, keptMonths, type MonthlyUse } from './budgets.ts';
 import { type Columns, among, columnNames, type Query, rows, sql } from '../../database/sql.ts';
 import { locked } from '../../database/step.ts';
 import { summed } from '../../shared/summed.ts';
@@ -38,7 +38,7 @@ export function dayOf(ms: number): string {
 }
 
 /** Returns the first day whose bytes count for a caller. */
-function firstDay(now: number): string {
+export function firstDay(now: number): string {
   return dayOf(now - (DAYS - 1) * DAY_MS);
 }
 
@@ -46,33 +46,20 @@ export function usesOf(caller: string, { month, uses }: Taken, sign: 1 | -1): Us
   return uses.map(({ budget, amount }) => ({ caller, period: month, kind: budget, amount: sign * amount }));
 }
 
-const CALLERS = rows('callers', { caller: 'text', period: 'text' });
-const BUDGETS = sql`
+const COUNTERS = sql`
   SELECT caller, period, kind, used FROM uses
-  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${CALLERS}`)}
-    AND ${among(sql`period`, sql`SELECT period FROM ${CALLERS}`)}`;
-/** Reads the counters of a caller's bounds without a lock, because a bound need not be exact. */
-const BOUNDED = sql`
-  SELECT caller, CAST(sum(CASE WHEN kind = 'bytes' THEN used ELSE 0 END) AS bigint) AS bytes,
-    CAST(sum(CASE WHEN kind = 'writes' THEN used ELSE 0 END) AS bigint) AS writes,
-    CAST(sum(CASE WHEN kind = 'scheduled' THEN used ELSE 0 END) AS bigint) AS scheduled
-  FROM uses WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${CALLERS}`)}
-    AND (kind IN ('writes', 'scheduled') OR kind = 'bytes' AND period >= :since)
-  GROUP BY caller`;
+  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}`;
 
 /**
- * Returns statements of which the last one finds the budgets. A transaction that changes a caller's budgets locks them until the commit.
+ * Returns statements of which the last one finds all counters of the callers, at most about fifty rows each: only the database knows which month
+ * and which day it is. A transaction that changes the budgets of `limited` locks them until the commit. Bounds need no lock, because they need not
+ * be exact.
  */
-export function budgetsOf(callers: readonly string[], months: readonly string[]): Query[] {
-  const wanted = callers.flatMap((caller) => months.map((period) => ({ caller, period })));
+export function countersOf(callers: ReadonlySet<string>, limited: ReadonlySet<string>): Query[] {
   return [
-    ...callers.toSorted().map((caller) => locked(`budgets of ${caller}`, 'alone')),
-    BUDGETS.with({ callers: wanted }),
+    ...[...limited].toSorted().map((caller) => locked(`budgets of ${caller}`, 'alone')),
+    COUNTERS.with({ callers: [...callers].map((caller) => ({ caller })) }),
   ];
-}
-
-export function boundedUses(callers: readonly string[], now: number): Query {
-  return BOUNDED.with({ callers: callers.map((caller) => ({ caller })), since: firstDay(now) });
 }
 
 const CHANGE: Columns = { caller: 'text', period: 'text', kind: 'text', amount: 'bigint' };
@@ -95,8 +82,8 @@ const FORGET = sql`
     AND (length(period) = 7 AND period < :month OR length(period) = 10 AND period < :day)`;
 
 /** Deletes months and days that no longer count. */
-export function forgottenUses(now: number, oldestMonth: string): Query {
-  return FORGET.with({ month: oldestMonth, day: firstDay(now) });
+export function forgottenUses(now: number): Query {
+  return FORGET.with({ month: keptMonths(now).at(-1) ?? '', day: firstDay(now) });
 }
 
 /** Reads the use that callers have made of their budgets. Orders change it in their own steps. */

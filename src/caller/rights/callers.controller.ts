@@ -40,7 +40,7 @@ export class CallersController {
   }
 
   async #budgets(caller: string, budgets: Budgets): Promise<Record<string, BudgetDto>> {
-    const [use] = await this.uses.used(caller, [monthOf(Date.now())]);
+    const [use] = await this.uses.used(caller, [monthOf(this.maintenance.now)]);
     return use ? toBudgets(budgets, use) : {};
   }
 }
