@@ -11,6 +11,8 @@ interface Found {
   readonly pointer: string;
 }
 
+type Content = Pick<MerchandiseDto, 'products'> & { merchandises?: MerchandiseDto[] | undefined };
+
 /**
  * Returns what the order takes from each budget of its caller: one order; the licences that it buys; the assets and products that it deletes.
  * Throws `forbidden` for a number of licences that means "no limit", where the caller's licences are limited.
@@ -27,30 +29,43 @@ export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUs
 function licencesOf(items: readonly OrderItemDto[]): number {
   const bought = items.flatMap((item, index) =>
     item.orderType === 'new_buy'
-      ? item.assets.flatMap((asset, at) => productsIn(asset, `/items/${index}/assets/${at}`))
+      ? item.assets.map((asset, at) => ({ asset, pointer: `/items/${index}/assets/${at}` }))
       : [],
   );
   const errors: RequestFault[] = bought
+    .flatMap(({ asset, pointer }) => productsIn(asset, pointer))
     .filter(({ product: { limitConcurrent } }) => isUnlimited(limitConcurrent))
     .map(({ pointer }) => ({
       pointer: `${pointer}/limitConcurrent`,
       detail: 'must be a number of licences, since those of this caller are counted',
     }));
   if (errors.length > 0) throw new ProblemException('forbidden', { errors });
-  return bought.reduce((sum, { product }) => sum + (product.limitConcurrent ?? 1), 0);
+  return bought.reduce(
+    (sum, { asset }) =>
+      sum +
+      Math.max(1, asset.assetNums?.length ?? 0) * countIn(asset, (product) => product.limitConcurrent ?? 1),
+    0,
+  );
+}
+
+/** Counts the products. What lists no product counts 1, because only the platform knows what is in a package. */
+function countIn(
+  { products = [], merchandises = [] }: Content,
+  of: (product: OrderProductDto) => number,
+): number {
+  const own = products.reduce((sum, product) => sum + of(product), 0);
+  const packaged = merchandises.reduce(
+    (sum, { products: listed, children }) => sum + countIn({ products: listed, merchandises: children }, of),
+    0,
+  );
+  return Math.max(1, own + packaged);
 }
 
 function isUnlimited(limit: number | undefined): boolean {
   return limit !== undefined && (limit < 1 || limit === LARGEST);
 }
 
-function productsIn(
-  {
-    products = [],
-    merchandises = [],
-  }: Pick<MerchandiseDto, 'products'> & { merchandises?: MerchandiseDto[] | undefined },
-  pointer: string,
-): Found[] {
+function productsIn({ products = [], merchandises = [] }: Content, pointer: string): Found[] {
   return [
     ...products.map((product, at) => ({ product, pointer: `${pointer}/products/${at}` })),
     ...merchandises.flatMap((one, at) => ofMerchandise(one, `${pointer}/merchandises/${at}`)),
@@ -70,6 +85,6 @@ function deletionsOf(item: OrderItemDto): number {
   return item.assets.reduce((sum, asset) => {
     const assets = asset.assetNums.length;
     if (item.orderType === 'delete_asset') return sum + assets;
-    return sum + assets * Math.max(1, productsIn(asset, '').length);
+    return sum + assets * countIn(asset, () => 1);
   }, 0);
 }

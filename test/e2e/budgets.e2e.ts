@@ -28,6 +28,7 @@ describe('budgets', () => {
     { name: 'careful', ...rights, budgets: { deletions: 2 } },
     { name: 'doubtful', ...rights, budgets: { orders: 1 } },
     { name: 'none', ...rights, budgets: { orders: 0 } },
+    { name: 'packer', ...rights, budgets: { licences: 5 } },
   ];
   const { sandbox, gateway } = useStack({ callers });
   const key = (name: string) => ({ key: gateway.keys[name] as string });
@@ -78,6 +79,25 @@ describe('budgets', () => {
     expect((await place('ten', withLicences(rest + 1))).body).toMatchObject(EXHAUSTED);
     expect((await place('ten', withLicences(rest))).status).toBe(201);
     expect(await used('ten', 'licences')).toBe(10);
+  });
+
+  it('licences are counted for each asset that they are bought for, and a package without products counts 1', async () => {
+    const [item] = newOrder().items;
+    const statusOf = async (...assets: object[]) => {
+      const order = newOrder({ items: [{ ...item, assets }] });
+      return (await gateway.post(`${ORDERS}/dry-run`, order, key('packer'))).status;
+    };
+    const products = [{ productUri: 'draft.pro', limitConcurrent: 3 }];
+    const pack = { merchandiseNum: 'PKG-SUITE' };
+    const assetNums = ['8000001001', '8000001002'];
+    expect(await statusOf({ products })).toBe(200);
+    expect(await statusOf({ products, assetNums })).toBe(403);
+    expect(await statusOf({ products, merchandises: [pack, pack] })).toBe(200);
+    expect(await statusOf({ products, merchandises: [pack, { ...pack, children: [pack, pack] }] })).toBe(403);
+    expect(await statusOf(...Array.from({ length: 6 }, () => ({ merchandises: [pack] })))).toBe(403);
+    const order = newOrder({ items: [{ ...item, assets: [{ merchandises: [pack] }] }] });
+    expect((await place('packer', order)).status).toBe(201);
+    expect(await used('packer', 'licences')).toBe(1);
   });
 
   it.each([0, -1, 2_147_483_647])(
