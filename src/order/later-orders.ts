@@ -49,10 +49,11 @@ export class LaterOrders {
     { effects }: ScheduledOrder,
   ): Promise<void> {
     if (order.ifEffectsChanged === 'send' || !deletes(order)) return;
-    const [before, now] = [textOf(effects), textOf(await this.#effectsOf(call, order))];
-    if (before === now) return;
-    // The effects also differ where the platform's answer could not be read, which proves nothing. This second read throws that problem.
-    await this.#effectsOf(call, order, mayEnd);
+    const before = textOf(effects);
+    if (textOf(await this.#effectsOf(call, order)) === before) return;
+    // The effects also differ where an answer of the platform could not be read, which proves nothing. This second read throws that problem.
+    const now = textOf(await this.#effectsOf(call, order, mayEnd));
+    if (now === before) return;
     throw new ProblemException('effects-changed', {
       detail: `effects-changed: it would have taken away ${before}, and would take away ${now} now`,
     });

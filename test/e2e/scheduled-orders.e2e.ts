@@ -381,6 +381,18 @@ describe('a deletion is looked at again before it is sent:', () => {
     expect(await sent(of)).toBe(1);
   });
 
+  it('sent also where the platform answers once with something that cannot be read', async () => {
+    const of = number();
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { raw: { text: '{"code":0}' } } });
+    await until('it has ended', async () => !['scheduled', 'sending'].includes(String(await stateOf(of))));
+    expect([await stateOf(of), (await read(of))['reason'], await sandbox.spoiled()]).toEqual([
+      'succeeded',
+      null,
+      1,
+    ]);
+  });
+
   it('where its effects have changed, it is rejected with both lists, or sent all the same if the order says so', async () => {
     const [of, anyway] = [number(), number()];
     const notBefore = at(2 * SOON_MS);
