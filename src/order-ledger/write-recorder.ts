@@ -26,6 +26,9 @@ const LEASE_REST_MS = 5_000;
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
+/** The reason of a due order that was not sent, and that became in doubt all the same. */
+const NOT_RECORDED =
+  'The order was not sent at its time, and the gateway could not record this before the lease of the order ended.';
 /** The results of the platform, which must not be lost. "Not sent" and "in doubt" may be lost, because the end of the lease says as much. */
 const RESULTS: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete', 'rejected']);
 
@@ -195,6 +198,8 @@ export class WriteRecorder implements OnApplicationShutdown {
   async #move(move: Move): Promise<LedgerRecord | undefined> {
     const moved = await this.store.move(move);
     if (moved.kind === 'moved') return moved.record;
+    if (moved.kind === 'refused' && move.to === 'scheduled' && moved.record.state === 'in_doubt')
+      return this.#move(notSent(move));
     if (moved.kind === 'refused') this.#compare(move, moved.record);
     // The store lost the record while the write was running.
     else if (RESULTS.has(move.to)) this.#notRecorded(move, moved.kind);
@@ -228,6 +233,12 @@ export class WriteRecorder implements OnApplicationShutdown {
 function hasItems(record: LedgerRecord, details: Details | undefined): boolean {
   const known = itemsOf(record.details);
   return known.length === 0 || itemsOf(details).every((item) => known.includes(item));
+}
+
+/** An order in doubt does not wait again: its lease ended before the gateway could record that the order was not sent. */
+function notSent({ details, ...move }: Move): Move {
+  const order = details?.order && { ...details.order, reason: NOT_RECORDED };
+  return { ...move, to: 'not_sent', ...(details && { details: { ...details, order } }) };
 }
 
 function itemsOf(details: Details | undefined): string[] {

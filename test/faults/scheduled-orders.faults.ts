@@ -200,3 +200,18 @@ it('D49 the platform is away for a day after the time of an order: it is not sen
   await until('it is placed anew', async () => (await fleet.post(0, ORDERS, orderOf(of))).status === 201);
   expect(await sandbox.commits()).toHaveLength(1);
 });
+
+it('D50 the lease of a due order ends before its refusal arrives: the order is not sent, its record says why, and its number is free', async () => {
+  const refusal = { operation: 'batchOrder', phase: 'before', action: { delayMs: 2_000, code: '60000' } };
+  const rules = await sandbox.fault(refusal);
+  const [of] = (await scheduled(1, HOUR_MS)) as [string];
+  stepDatabase(aheadMs + HOUR_MS);
+  await until('it is sent', async () => (await sends()).includes(of));
+  stepDatabase(aheadMs + HOUR_MS);
+  await become([of], 'not_sent');
+  const { body } = await onceServed(() => fleet.get(1, `${ORDERS}/crm/${of}`));
+  expect(body['reason']).toContain('not sent');
+  await sandbox.heal(rules);
+  await until('it is placed anew', async () => (await fleet.post(0, ORDERS, orderOf(of))).status === 201);
+  expect(await sandbox.commits()).toHaveLength(1);
+});
