@@ -17,6 +17,9 @@ import { type NewWrite, type OwnWrite, WriteRecorder } from './write-recorder.ts
 /** For this time after the store was asked to begin, no second check is needed. The exchange sends within 100 ms of that moment, or not at all. */
 const FRESH_MS = 50;
 
+/** In these states a repeat gets the record, and not a problem. */
+const SHOWN: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'scheduled']);
+
 export interface OrderWrite extends Omit<NewWrite, 'name' | 'details'> {
   readonly caller: string;
   readonly order: Omit<OrderDetails, 'items' | 'reason' | 'settlement'>;
@@ -51,8 +54,7 @@ export class OrderLedger {
     const begun = await this.recorder.begin({ ...write, name, details: placed([]) });
     if ('record' in begun) {
       const { record, isNew = false } = begun;
-      if (record.state === 'succeeded' || record.state === 'accepted' || record.state === 'scheduled')
-        return { result: record, replayed: !isNew };
+      if (SHOWN.has(record.state)) return { result: record, replayed: !isNew };
       throw problemFor(record);
     }
     const done: State = sent.syncMode === 'sync' ? 'succeeded' : 'accepted';
@@ -82,6 +84,21 @@ export class OrderLedger {
       const record = await this.#ended(begun, state, { ...placed(items, reason), answer });
       throw isRefused ? problem : problemFor(record, false, error);
     }
+  }
+
+  /**
+   * Whether the order would get the record of an earlier request with the same payload, so that nothing would be sent. Throws the problem that it
+   * would get instead.
+   */
+  async isRepeat(
+    order: Pick<OrderDetails, 'channelCode' | 'channelOrderId'>,
+    payloadText: string,
+  ): Promise<boolean> {
+    const name = orderName(order.channelCode, order.channelOrderId);
+    const record = await this.recorder.known({ name, payloadText });
+    if (!record) return false;
+    if (!SHOWN.has(record.state)) throw problemFor(record);
+    return true;
   }
 
   /**

@@ -18,7 +18,7 @@ import {
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
-import type { Begin, Begun, Move } from './write-steps.ts';
+import type { Begin, Begun, Known, Move } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
@@ -110,8 +110,7 @@ export class WriteRecorder implements OnApplicationShutdown {
       case 'begun':
         return { name, owner, submittedAt: begun.submittedAt, askedAt: begun.askedAt };
       case 'there':
-        if (begun.same) return { record: begun.record };
-        throw new ProblemException('idempotency-key-reused', { location: locationOf(begun.record) });
+        return { record: repeated(begun) };
       case 'taken':
         throw new ProblemException('idempotency-key-reused');
       case 'not_admitted':
@@ -122,6 +121,15 @@ export class WriteRecorder implements OnApplicationShutdown {
           retryAfter: FULL_S,
         });
     }
+  }
+
+  /** Returns the record that {@link begin} would return, without beginning the write; undefined where it would begin. */
+  async known({
+    name,
+    payloadText,
+  }: Pick<NewWrite, 'name' | 'payloadText'>): Promise<LedgerRecord | undefined> {
+    const known = await this.store.known(name, this.#fingerprintsOf(payloadText));
+    return known && repeated(known);
   }
 
   /** Waits for the first attempt only. If it fails, others run in the background, and the returned record is what this process knows. */
@@ -227,6 +235,11 @@ export class WriteRecorder implements OnApplicationShutdown {
     );
     this.metrics.count('gateway_order_results_not_recorded_total', { reason });
   }
+}
+
+function repeated({ same, record }: Known): LedgerRecord {
+  if (same) return record;
+  throw new ProblemException('idempotency-key-reused', { location: locationOf(record) });
 }
 
 /** Whether the record has all items of these details, or knows none: a number that was freed may belong to another order now. */

@@ -23,14 +23,19 @@ export interface Begin {
   readonly refusal?: ProblemException | undefined;
 }
 
+/** A write that has begun before; `same`: with the same payload. */
+export interface Known {
+  readonly same: boolean;
+  readonly record: LedgerRecord;
+}
+
 export type Begun =
   | { readonly kind: 'begun' | 'scheduled'; readonly submittedAt: number }
   /** The time of a scheduled order has not come yet, by the clock of the database, or another scheduled order has its number. */
   | { readonly kind: 'early'; readonly leftMs: number }
   /** A scheduled order was due before an operator confirmed a database that lacks commits: it may have been sent. */
   | { readonly kind: 'doubtful' }
-  /** The write has begun before; `same`: with the same payload. */
-  | { readonly kind: 'there'; readonly same: boolean; readonly record: LedgerRecord }
+  | ({ readonly kind: 'there' } & Known)
   /** The alias belongs to another write. */
   | { readonly kind: 'taken' }
   /** The caller has {@link MAX_WRITES} records of writes that are no orders. */

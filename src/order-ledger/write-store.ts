@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
-import { beginWrites } from './begin-store.ts';
+import { beginWrites, mayReplace } from './begin-store.ts';
 import { keptDetails, type LedgerRecord, unsettled } from './ledger-record.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
 import {
@@ -17,7 +17,7 @@ import {
   moveWrites,
   recordOfEvent,
 } from './move-store.ts';
-import type { Begin, Begun, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
+import type { Begin, Begun, Known, Listing, Move, Moved, OrderQuery, WaitingOrders } from './write-steps.ts';
 import { enterpriseRows, OrderListStore } from './order-list-store.ts';
 import { WRITE_FIELDS } from './named-row-store.ts';
 import { WriteRecords, type WriteRow } from './write-rows.ts';
@@ -82,6 +82,14 @@ export class WriteStore implements OnModuleInit {
       if (result.kind !== 'ended') return result;
       await this.#moved({ name: write.name, by: 'lease', to: 'in_doubt' });
     }
+  }
+
+  /** Returns the record that a write of this name would find; undefined where it would begin. Unlike `begin`, it records nothing. */
+  async known(name: string, fingerprints: readonly string[]): Promise<Known | undefined> {
+    this.#assertWhole();
+    const [row] = await this.database.read<WriteRow>(ONE.with({ name }));
+    const same = row !== undefined && fingerprints.includes(row.fingerprint);
+    return row && !mayReplace(row.state, same) ? { same, record: this.records.opened(row) } : undefined;
   }
 
   /** Whether this owner is sending the write, and its lease has not ended. */

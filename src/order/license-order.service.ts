@@ -135,20 +135,16 @@ export class LicenseOrderService {
     isMarked: boolean,
   ) {
     const body = this.#bodyOf(order);
-    // One text serves the platform and the fingerprint: the mapper writes fields in alphabetical order, as the fingerprint needs them.
     const bodyText = JSON.stringify(body);
     const query = { appKey: call.caller.appKey ?? this.config.appKey.reveal() };
-    const { channelCode, channelOrderId, syncMode, ifEffectsChanged } = order;
+    const { channelCode, channelOrderId, syncMode } = order;
     const notBefore = timeOf(order);
     const sought = searchOf(order, call.user?.alias);
     const search = isMarked ? await this.effects.marked(order, sought) : sought;
-    // The fingerprint leaves out the application's key and the platform's form of a date, because neither makes it another order.
-    const plain = this.#isPlain ? bodyText : JSON.stringify(this.#bodyOf(order, {}));
-    const later = notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, ifEffectsChanged])}`;
     const write: OrderWrite = {
       caller: call.caller.name,
       order: { channelCode, channelOrderId, syncMode, ordered: orderedItems(order), search, notBefore },
-      payloadText: `{"body":${plain}${later}}`,
+      payloadText: this.#payloadText(order, bodyText),
       idempotencyKey,
       budgets: call.caller.budgets && budgetUses(order, call.caller.budgets),
       deadlineMs: this.config.orderDeadlineMs,
@@ -186,6 +182,7 @@ export class LicenseOrderService {
   }
 
   async #dryRun(dryRun: DryRun, call: CallContext, order: PlaceOrderDto): Promise<never> {
+    if (await this.ledger.isRepeat(order, this.#payloadText(order))) return dryRun.stop();
     const { now } = this.maintenance;
     const refusal =
       timeProblem(timeOf(order) ?? now, now) ??
@@ -206,6 +203,18 @@ export class LicenseOrderService {
     const [use] = await this.uses.used(name, [monthOf(at)]);
     const spent = use && exhausted(budgetUses(order, budgets), use.used);
     if (spent) throw exhaustedProblem(spent, at);
+  }
+
+  /**
+   * Returns the text of the fingerprint. It leaves out the application's key and the platform's form of a date, because neither makes it another
+   * order. The text of the body serves it too, where it has no such date: the mapper writes fields in alphabetical order, as the fingerprint needs.
+   */
+  #payloadText(order: PlaceOrderDto, bodyText?: string): string {
+    const plain = (this.#isPlain && bodyText) || JSON.stringify(this.#bodyOf(order, {}));
+    const notBefore = timeOf(order);
+    const later =
+      notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, order.ifEffectsChanged])}`;
+    return `{"body":${plain}${later}}`;
   }
 
   get #isPlain(): boolean {

@@ -187,6 +187,34 @@ describe('a dry run', () => {
     expect(await writes()).toBe(before + 1);
   });
 
+  it('of an order whose number is taken says what the order would get, and sends nothing', async () => {
+    const order = orderOf('SO-DRY-TAKEN');
+    const orders = '/v1/license-orders';
+    const other = { ...order, syncMode: 'async' };
+    const tried = async (body: object) => {
+      const [run, write] = [await dry(orders, { body }), await gateway.post(orders, body)];
+      return [run.body['code'] ?? run.body['wouldSend'], write.body['code'] ?? write.body['state']];
+    };
+    expect((await gateway.post(orders, order)).status).toBe(201);
+    const before = await writes();
+    expect(await tried(order)).toEqual([[], 'succeeded']);
+    expect(await tried(other)).toEqual(['idempotency-key-reused', 'idempotency-key-reused']);
+    const later = { ...orderOf('SO-DRY-LATER'), notBefore: new Date(Date.now() + 86_400_000).toISOString() };
+    expect((await gateway.post(orders, later)).status).toBe(202);
+    expect(await tried(later)).toEqual([[], 'scheduled']);
+    const now = { ...later, notBefore: undefined };
+    expect(await tried(now)).toEqual(['idempotency-key-reused', 'idempotency-key-reused']);
+    expect(await writes()).toBe(before);
+    await gateway.request('DELETE', `${orders}/crm/SO-DRY-LATER`);
+    expect((await dry(orders, { body: now })).body['wouldSend']).toHaveLength(1);
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
+    const refused = orderOf('SO-DRY-REFUSED');
+    expect((await gateway.post(orders, refused)).status).toBe(422);
+    expect(await tried(refused)).toEqual(['upstream-rejected', 'upstream-rejected']);
+    const corrected = await dry(orders, { body: { ...refused, syncMode: 'async' } });
+    expect(corrected.body['wouldSend']).toHaveLength(1);
+  });
+
   it('answers as the write would: form, rules, scope, grants, lookups, and what a service knows', async () => {
     const codeOf = async (answer: ReturnType<typeof dry>) => {
       const { status, body } = await answer;
