@@ -2348,7 +2348,7 @@ interface components {
             readonly trial?: boolean;
             /**
              * Format: date-time
-             * @description End of the trial, where it has one
+             * @description End of the trial, later than `startsAt` where both are there
              */
             readonly trialEndsAt?: string;
         };
@@ -3060,7 +3060,7 @@ interface components {
             readonly trial?: boolean;
             /**
              * Format: date-time
-             * @description End of the trial, where it has one
+             * @description End of the trial, later than `startsAt` where both are there
              */
             readonly trialEndsAt?: string;
         };

@@ -70,10 +70,16 @@ function inMilliseconds(value: unknown): unknown {
 
 const TIME_RULE = 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z';
 
+/** Other languages write "no time" as a time of 1970 or earlier, and the platform would take the first of 1970 for "none". */
+const FIRST = Date.UTC(1971, 0);
+const isFrom1971 = (value: unknown) => !isTimestamp(value) || Date.parse(value) >= FIRST;
+
+/** Declares a time of a body, from 1971 on. */
 export function Timestamp(doc: FieldDoc = {}): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }) => inMilliseconds(value)),
     rule('timestamp', isTimestamp, TIME_RULE),
+    rule('from1971', isFrom1971, 'must not be before 1971: leave the field out where there is no time'),
     ApiProperty({ type: String, format: 'date-time', ...doc }),
   );
 }

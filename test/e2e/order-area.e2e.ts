@@ -299,6 +299,30 @@ describe('licence orders', () => {
     expect(shown.body['products']).toEqual([expect.objectContaining({ limitTimeDuration })]);
   });
 
+  it('are refused for what ends before it begins, and for times that other languages write for "none"', async () => {
+    const startsAt = '2027-01-01T00:00:00.000Z';
+    const none = '1970-01-01T00:00:00Z';
+    const features = [{ code: 'export', trialEndsAt: none }];
+    const products = [
+      { productUri: 'draft.pro', startsAt, endsAt: startsAt, trialEndsAt: '2026-12-31T00:00:00Z' },
+      { productUri: 'draft.pro', endsAt: none, features },
+    ];
+    const { status, body } = await gateway.post(
+      '/v1/license-orders',
+      order('SO-34', purchase({ endsAt: none, products })),
+    );
+    const late = 'must be later than startsAt';
+    const old = 'must not be before 1971: leave the field out where there is no time';
+    const of = (pointer: string, detail: string) => ({ pointer: `/items/0/assets/0${pointer}`, detail });
+    const errors = [
+      ...[of('/endsAt', old), of('/products/0/endsAt', late), of('/products/0/trialEndsAt', late)],
+      ...[of('/products/1/endsAt', old), of('/products/1/features/0/trialEndsAt', old)],
+    ];
+    expect([status, body['errors']]).toEqual([400, expect.arrayContaining(errors)]);
+    expect(body['errors']).toHaveLength(errors.length);
+    expect(await sandbox.journal('batchOrder')).toEqual([]);
+  });
+
   it('pass on quantities that platforms take for "no limit", and refuse those beyond 32 or 64 bits', async () => {
     const terms = { limitConcurrent: -1, timeUnitQuantity: 2_147_483_647, limitTimeDuration: '-1' };
     const products = [{ productUri: 'draft.pro', ...terms }];

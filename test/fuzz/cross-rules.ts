@@ -42,10 +42,11 @@ function unmasked(value: Members): Members {
   return isMasked ? { ...value, passwordMobile: '13800000001' } : value;
 }
 
-/** What ends has begun before. */
+/** What ends, or whose trial ends, has begun before. */
 function inOrder(value: Members): Members {
-  const [from, to] = [value['startsAt'], value['endsAt']].map((time) => Date.parse(String(time)));
-  return Number(from) >= Number(to) ? without(value, 'startsAt') : value;
+  const from = Date.parse(String(value['startsAt']));
+  const ends = [value['endsAt'], value['trialEndsAt']].map((time) => Date.parse(String(time)));
+  return ends.some((end) => from >= end) ? without(value, 'startsAt') : value;
 }
 
 /** An asset of an order has something in it: what is bought, or what is deleted. */
@@ -78,7 +79,7 @@ export const mends: Readonly<Record<string, (value: Members) => Members>> = {
   ReducedAsset: (value) => inOrder(notEmpty(value)),
   OrderProduct: inOrder,
   RevokedProduct: (value) =>
-    value['strictMatchWhenDelete'] === true ? { ...value, ...TERMS } : inOrder(value),
+    value['strictMatchWhenDelete'] === true ? { ...without(value, 'trialEndsAt'), ...TERMS } : inOrder(value),
   DeleteAsset: deletion,
   DeleteProduct: (value) => ({ ...deletion(value), assets: listOf(value['assets']).map(productsOnly) }),
   PlaceOrder: (value) => ({

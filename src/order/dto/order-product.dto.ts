@@ -102,7 +102,11 @@ abstract class ProductTerms {
   trial?: boolean;
 
   @Optional()
-  @Timestamp({ 'x-upstream': 'trialEndDate' })
+  @Timestamp({
+    'x-upstream': 'trialEndDate',
+    description: 'End of the trial, later than `startsAt` where both are there',
+  })
+  @LaterThan('startsAt')
   trialEndsAt?: string;
 
   @Optional()
