@@ -61,7 +61,7 @@ function openOrders({
     inDoubt.count > 0 && {
       level: 'act',
       title: `${counted(inDoubt.count, 'order')} in doubt`,
-      detail: `Sent with an unknown outcome, the oldest ${duration(inDoubt.oldestMs)} ago`,
+      detail: `Sent, and the outcome is not known in full, the oldest ${duration(inDoubt.oldestMs)} ago`,
       section: 'orders',
       alert: 'OrdersInDoubt',
     },

@@ -155,7 +155,10 @@ export const GAUGES = {
     labels: {},
   },
   gateway_requests_in_flight: { help: 'Requests that have no response yet', labels: {} },
-  gateway_orders_in_doubt: { help: 'Orders that were sent and whose outcome is unknown', labels: {} },
+  gateway_orders_in_doubt: {
+    help: 'Orders that were sent and whose outcome is unknown, or of which the platform did not confirm every item',
+    labels: {},
+  },
   gateway_orders_in_doubt_oldest_seconds: { help: 'Age of the oldest order in doubt', labels: {} },
   gateway_orders_overdue_seconds: {
     help: 'How long ago the time of the first scheduled order came that is not sent; 0: none is late',

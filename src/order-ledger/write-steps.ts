@@ -99,6 +99,7 @@ interface OrderCount {
 
 /** The orders that wait for their end, while nothing is being sent. */
 export interface WaitingOrders {
+  /** Also those of which the platform did not confirm every item. */
   readonly inDoubt: OrderCount;
   readonly accepted: OrderCount;
   /** `overdueMs` is how long the earliest scheduled order has been due; 0 where none is due. */

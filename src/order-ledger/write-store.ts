@@ -36,7 +36,7 @@ const WAITING = sql`
     SELECT min(submitted_at) FROM writes
     WHERE writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = order_counts.state) AS oldest,
     (SELECT min(not_before) FROM writes WHERE writes.platform = :platform AND writes.state = 'scheduled') AS next
-  FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'accepted', 'scheduled')`;
+  FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'incomplete', 'accepted', 'scheduled')`;
 const SEALED = sql`
   SELECT count(*) AS orders FROM writes, ${rows('heads', { head: 'text' })}
   WHERE platform = :platform AND channel IS NOT NULL
@@ -162,14 +162,15 @@ export class WriteStore implements OnModuleInit {
   async waiting(): Promise<WaitingOrders> {
     type Row = { state: string; orders: number; oldest: number | null; next: number | null; now: number };
     const found = await this.database.read<Row>(WAITING.with());
-    const ordersIn = (wanted: string) => {
-      const { orders: count = 0, oldest, now = 0 } = found.find(({ state }) => state === wanted) ?? {};
-      return { count, oldestMs: count === 0 || oldest == null ? 0 : Math.max(0, now - oldest) };
+    const ordersIn = (...wanted: readonly string[]) => {
+      const rows = found.filter(({ state, orders }) => wanted.includes(state) && orders > 0);
+      const count = rows.reduce((sum, { orders }) => sum + orders, 0);
+      return { count, oldestMs: Math.max(0, ...rows.map(({ oldest, now }) => now - (oldest ?? now))) };
     };
     const [row] = found;
     const overdueMs = row?.next == null ? 0 : Math.max(0, row.now - row.next);
     const scheduled = { count: ordersIn('scheduled').count, overdueMs };
-    return { inDoubt: ordersIn('in_doubt'), accepted: ordersIn('accepted'), scheduled };
+    return { inDoubt: ordersIn('in_doubt', 'incomplete'), accepted: ordersIn('accepted'), scheduled };
   }
 
   #moved({ details, ...move }: Move) {

@@ -631,11 +631,11 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     });
   });
 
-  it('knows how many orders are in doubt, how many accepted, and for how long', async () => {
+  it('knows how many orders are in doubt or incomplete, how many accepted, and for how long', async () => {
     const none = { count: 0, oldestMs: 0 };
     const scheduled = { count: 0, overdueMs: 0 };
     expect(await store.waiting()).toEqual({ inDoubt: none, accepted: none, scheduled });
-    await inState('in_doubt');
+    await inState('incomplete');
     await new Promise((resolve) => setTimeout(resolve, 20));
     for (const state of ['in_doubt', 'accepted', 'accepted', 'accepted'] as const) await inState(state);
     const { inDoubt, accepted } = await store.waiting();

@@ -13,9 +13,10 @@ export const scheduled = {
   render: ({ at }, { total, unread, items }) => {
     if (total === 0) return panel('None', 'No order waits for a later day.');
     const isSoon = ({ notBefore }) => notBefore < at + DAYS * DAY_MS;
-    const late = items.filter(({ notBefore }) => notBefore <= at);
+    // By the clock of the database, which sends them.
+    const late = items.filter(({ waits }) => waits !== null);
     const soon = items.filter((order) => isSoon(order) && !late.includes(order));
-    const others = items.filter((order) => !isSoon(order));
+    const others = items.filter((order) => !isSoon(order) && !late.includes(order));
     return [
       h(
         'p.quiet',
@@ -37,7 +38,7 @@ export const scheduled = {
 function list(label, at, orders, isLate = false) {
   const why = [
     'Why it waits',
-    ({ waits, notBefore }) => [word('watch', `${duration(at - notBefore)} late`), ` ${waits}`],
+    ({ waits, notBefore }) => [word('watch', `${duration(Math.max(0, at - notBefore))} late`), ` ${waits}`],
   ];
   return table(
     label,
