@@ -15,12 +15,20 @@ const LOOK_AT_CLOCK = sql`SELECT ${NOW} AS now`.with();
 export interface Guard {
   /** The fault with which a step is rejected before it begins. */
   readonly refusal: DatabaseFault | undefined;
-  /** Returns the query that a new transaction adds to its reads, and a function that returns the fault that the rows of the query show. */
-  watch(): { readonly query: Query; readonly check: (found: Rows) => DatabaseFault | undefined };
+  /** Returns the query that a new transaction adds to its reads, and what the rows of the query show. */
+  watch(): Watched;
   /** Tells the watch that a commit has raised these numbers. */
   raised(found: Rows): void;
   /** Tells the watch that a write has failed, or succeeded. */
   wrote(fault: DatabaseFault | undefined): void;
+}
+
+export interface Watched {
+  readonly query: Query;
+  /** Returns the fault for which nothing may be written. */
+  readonly check: (found: Rows) => DatabaseFault | undefined;
+  /** Returns the writes that record a loss before the step writes anything. */
+  readonly lossWrites: (found: Rows) => readonly Query[];
 }
 
 interface Waiting {
@@ -155,24 +163,29 @@ export class GroupCommit {
     if (step.guarded && this.guard.refusal) throw this.guard.refusal;
     const look = step.look?.(inputs) ?? [];
     // The watch starts before the transaction: the database must have everything that the gateway has seen by then.
-    const watched = step.guarded ? this.guard.watch() : undefined;
+    const watched = step.guarded || step.pastLoss ? this.guard.watch() : undefined;
     // The clock is read after the look, which may have waited for a lock. Otherwise changes during the wait would lie in the future.
     const looks = look.length === 0 ? [] : [...look, LOOK_AT_CLOCK, ...(watched ? [watched.query] : [])];
     let decision: Decision<unknown> | undefined;
     let wakes: readonly string[] = [];
     let doubt: DatabaseFault | undefined;
+    let first: readonly Query[] = [];
     const decide = (found: readonly Rows[]) => {
-      doubt = watched?.check(found.at(-1) ?? []);
+      const state = found.at(-1) ?? [];
+      if (step.guarded) doubt = watched?.check(state);
       if (doubt) return undefined;
       const now = Number(found[look.length]?.[0]?.['now'] ?? 0);
       decision = step.decide(inputs, found.slice(0, look.length), now);
       const { writes = [] } = decision;
+      if (!watched && writes.some(({ statement }) => statement === RAISE))
+        throw new Error(`${step.name} raises a number, so it has to be guarded or pastLoss`);
+      first = step.pastLoss && watched ? watched.lossWrites(state) : [];
       wakes = [...new Set(writes.flatMap((write) => write.wakes ?? []))];
-      return [...writes, ...wakes.flatMap((channel) => this.engine.notice(channel) ?? [])];
+      return [...first, ...writes, ...wakes.flatMap((channel) => this.engine.notice(channel) ?? [])];
     };
     let written: readonly Rows[];
     try {
-      written = await this.engine.transact(looks, decide);
+      written = (await this.engine.transact(looks, decide)).slice(first.length);
     } catch (error) {
       if (error instanceof DatabaseFault) this.guard.wrote(error);
       throw error;

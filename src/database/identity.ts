@@ -6,12 +6,16 @@ import { either, FOR_UPDATE, NOW, type Query, rows, sql } from './sql.ts';
 export interface Identity extends Seen {
   /** When a gateway noticed that commits are missing. Null if no gateway noticed a loss. */
   readonly lostAt: number | null;
-  /** The highest numbers that the gateway which noticed the loss had seen. */
-  readonly lostSeen: Readonly<Record<string, number>>;
+  /** The highest numbers that the gateways which noticed the loss had seen. */
+  readonly lostSeen: Seen['numbers'];
+  /** The numbers that the database had when the loss was noticed. */
+  readonly lostHad: Seen['numbers'];
 }
 
 /** The names of the numbers that {@link raise} raises. */
 const NAMES = ['begun', 'feed'];
+/** How many numbers the feed skips after a loss. Another gateway may have seen some of them. */
+const SKIPPED = 1_000;
 
 export const LOOK = sql`
   SELECT identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value
@@ -26,7 +30,7 @@ const MAKE = sql`
 const MAKE_NUMBERS = sql`
   INSERT INTO numbers (platform, name, value) SELECT CAST(:platform AS text), numbered.name, 0
   FROM ${rows('numbered', { name: 'text' })} WHERE true ON CONFLICT DO NOTHING`;
-const LOST = sql`SELECT lost_seen FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
+const LOCK = sql`SELECT 1 AS one FROM identities WHERE platform = :platform ${FOR_UPDATE}`;
 const SET_LOST = sql`
   UPDATE identities SET lost_at = coalesce(lost_at, ${NOW}), lost_seen = :seen WHERE platform = :platform`;
 /** By the clock of the database, and always later than before. */
@@ -41,12 +45,15 @@ export function identityIn(found: Rows): Identity | undefined {
   const [first] = found;
   if (!first) return undefined;
   const named = found.filter(({ name }) => name !== null);
+  const numbers = Object.fromEntries(named.map(({ name, value }) => [String(name), Number(value)]));
+  const { had, ...lostSeen } = notedIn(first['lost_seen']);
   return {
     identity: String(first['identity']),
     confirmedAt: Number(first['confirmed_at']),
     lostAt: first['lost_at'] === null ? null : Number(first['lost_at']),
-    lostSeen: numbersIn(first['lost_seen']),
-    numbers: Object.fromEntries(named.map(({ name, value }) => [String(name), Number(value)])),
+    lostSeen,
+    lostHad: had ?? numbers,
+    numbers,
   };
 }
 
@@ -59,12 +66,35 @@ function makes(identity: string): Query[] {
   return [MAKE.with({ identity }), MAKE_NUMBERS.with({ numbered: NAMES.map((name) => ({ name })) })];
 }
 
-/** Records the highest numbers that a gateway has seen, in a database that has lower ones. */
-export async function loss(engine: Engine, seen: Seen['numbers']): Promise<void> {
-  await engine.transact([LOST.with()], ([found]) => {
-    const noted = highest(numbersIn(found?.[0]?.['lost_seen']), seen);
-    return [SET_LOST.with({ seen: JSON.stringify(noted) })];
-  });
+/** Tells whether the database has another identity than a gateway has seen, or lower numbers, and no loss that covers them is recorded. */
+export function lossIn(state: Identity, seen: Seen): 'identity' | 'numbers' | undefined {
+  if (state.identity !== seen.identity && state.confirmedAt > seen.confirmedAt) return undefined;
+  if (state.identity !== seen.identity && state.lostAt === null) return 'identity';
+  const known = highest(state.numbers, state.lostSeen);
+  const isLower = Object.entries(seen.numbers).some(([name, value]) => (known[name] ?? 0) < value);
+  return isLower ? 'numbers' : undefined;
+}
+
+/**
+ * Returns the writes that record a loss, if `found` shows one. The feed then goes on from numbers that nobody has seen, because they are
+ * the cursors of its readers.
+ */
+export function lossWrites(found: Rows, seen: Seen): readonly Query[] {
+  const state = identityIn(found);
+  if (!state || !lossIn(state, seen)) return [];
+  const noted = { ...highest(state.lostSeen, seen.numbers), had: state.lostHad };
+  const { feed = 0 } = seen.numbers;
+  return [
+    SET_LOST.with({ seen: JSON.stringify(noted) }),
+    ...((state.numbers['feed'] ?? 0) < feed
+      ? [SET_NUMBER.with({ name: 'feed', value: feed + SKIPPED })]
+      : []),
+  ];
+}
+
+/** Records a loss in a transaction of its own. */
+export async function recordLoss(engine: Engine, seen: Seen): Promise<void> {
+  await engine.transact([LOCK.with(), LOOK.with()], ([, found = []]) => lossWrites(found, seen));
 }
 
 /** An operator trusts the database with what it has. The numbers go on from the highest that is known, so that no cursor is given out twice. */
@@ -74,6 +104,7 @@ export async function confirm(engine: Engine, identity: string, seen: Seen['numb
   await engine.transact([], () => [...makes(identity), confirmed, ...numbers]);
 }
 
-function numbersIn(text: unknown): Seen['numbers'] {
-  return typeof text === 'string' ? (JSON.parse(text) as Record<string, number>) : {};
+/** Returns the numbers of `lost_seen`: the highest that were seen, by their names, and in `had` those of the database. */
+function notedIn(text: unknown): { readonly had?: Seen['numbers'] } {
+  return typeof text === 'string' ? (JSON.parse(text) as object) : {};
 }

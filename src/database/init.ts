@@ -54,7 +54,11 @@ async function makeReady(
   const seen = await memory?.recall();
   const found = version === 0 ? undefined : identityIn(await engine.read(LOOK.with()));
   const numbers = highest(found?.numbers, highest(found?.lostSeen, seen?.numbers));
-  const missing = Object.keys(numbers).filter((name) => (numbers[name] ?? 0) > (found?.numbers[name] ?? 0));
+  // After a loss that is recorded the feed may have gone on.
+  const known = found?.lostAt == null ? numbers : found.lostSeen;
+  const missing = Object.entries(known)
+    .map(([name, value]) => ({ name, value, had: found?.lostHad[name] ?? 0 }))
+    .filter(({ value, had }) => value > had);
   const isDoubted =
     missing.length > 0 || (found?.lostAt ?? null) !== null || (seen && seen.identity !== found?.identity);
 
@@ -78,19 +82,17 @@ async function trust(
   engine: Engine,
   found: Identity | undefined,
   numbers: Readonly<Record<string, number>>,
-  missing: readonly string[],
+  missing: readonly { readonly name: string; readonly value: number; readonly had: number }[],
   isConfirmed: boolean,
 ): Promise<void> {
   const WORDS: Readonly<Record<string, string>> = {
     begun: 'writes that began',
     feed: 'moves of orders and jobs',
   };
-  for (const name of missing) {
-    const there = found?.numbers[name] ?? 0;
+  for (const { name, value, had } of missing)
     say(
-      `Gateways have seen ${numbers[name]} ${WORDS[name] ?? name}, and the database knows of ${there}: ${(numbers[name] ?? 0) - there} are missing.`,
+      `Gateways have seen ${value} ${WORDS[name] ?? name}, and the database knows of ${had}: ${value - had} are missing.`,
     );
-  }
   if (found?.lostAt) say(`A gateway noticed it at ${new Date(found.lostAt).toISOString()}.`);
   say(
     'From now on orders are sent. One that was sent before and is not in this database is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first. A scheduled order whose time has come may have been sent: it becomes an order in doubt.',

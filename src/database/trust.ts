@@ -4,8 +4,8 @@ import type { EncryptionKey } from '../kit/sealed-store/sealed-store.ts';
 import type { Log } from '../observability/log.ts';
 import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
-import type { Guard } from './group-commit.ts';
-import { identityIn, LOOK, loss, make, TRY } from './identity.ts';
+import type { Guard, Watched } from './group-commit.ts';
+import { identityIn, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { checkKeys } from './key-checks.ts';
 import { highest, type Seen, type SeenMemory } from './seen-memory.ts';
@@ -82,10 +82,14 @@ export class Trust implements Guard {
     return this.#stopped === 'none' ? undefined : new DatabaseFault('stopped', this.#message);
   }
 
-  watch(): ReturnType<Guard['watch']> {
+  watch(): Watched {
     // The check uses the numbers of this moment, because other transactions commit while it runs.
     const expected = this.#seen;
-    return { query: LOOK.with(), check: (found) => this.#compare(expected, found) };
+    return {
+      query: LOOK.with(),
+      check: (found) => this.#compare(expected, found),
+      lossWrites: (found) => (expected ? lossWrites(found, expected) : []),
+    };
   }
 
   raised(found: Rows): void {
@@ -166,10 +170,8 @@ export class Trust implements Guard {
 
   #compare(expected: Seen | undefined, found: Rows): DatabaseFault | undefined {
     const state = identityIn(found);
-    const lower = Object.entries(expected?.numbers ?? {}).some(
-      ([name, seen]) => (state?.numbers[name] ?? 0) < seen,
-    );
-    const isConfirmed = state && expected && state.confirmedAt > expected.confirmedAt;
+    const lost = state && expected && lossIn(state, expected);
+    if (lost) this.#record(expected);
     if (!state) {
       this.#isPrepared = false;
       this.#stop(
@@ -178,12 +180,10 @@ export class Trust implements Guard {
       );
     } else if (state.lostAt !== null)
       this.#stop('numbers', `The database has lost commits: ${CONFIRM}, which says how many are missing`);
-    else if (expected && state.identity !== expected.identity && !isConfirmed)
-      this.#lost(expected, 'identity', `The database is not the one it was: ${CONFIRM}`);
-    else if (expected && state.identity === expected.identity && lower)
-      this.#lost(
-        expected,
-        'numbers',
+    else if (lost === 'identity') this.#stop(lost, `The database is not the one it was: ${CONFIRM}`);
+    else if (lost)
+      this.#stop(
+        lost,
         `The database went back and lost commits: ${CONFIRM}, which says how many are missing`,
       );
     else {
@@ -194,10 +194,9 @@ export class Trust implements Guard {
   }
 
   /** Records in the database what this gateway has seen of it. Every gateway then stops, and `database-init` can say what is missing. */
-  #lost(seen: Seen, reason: TrustReason, message: string): void {
-    this.#stop(reason, message);
-    const note = edge('loss in the database', () => loss(this.engine, seen.numbers).catch(() => undefined));
-    note();
+  #record(seen: Seen): void {
+    const record = edge('loss in the database', () => recordLoss(this.engine, seen).catch(() => undefined));
+    record();
   }
 
   #remember(state: Seen): void {

@@ -130,6 +130,7 @@ export function tellNobody(enterprise: string): Query {
 /** Resolves to the number of rows that were told. */
 const tellEndings = (texts: SealedTexts): Step<undefined, number> => ({
   name: 'tell endings of the estate',
+  pastLoss: true,
   look: () => [DUE.with({ distances, most: MAX_TOLD })],
   decide: (_, [found], now) => {
     type Due = { enterprise: string; assetId: string; rowKey: string; endsAt: number; details: string };

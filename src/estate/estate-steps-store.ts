@@ -163,6 +163,7 @@ interface Work extends Change {
 export const changeWith = (texts: SealedTexts): Step<Work, boolean> => ({
   name: 'change the estate',
   key: ({ hold }) => hold.name,
+  pastLoss: true,
   bytes: ({ kept = [] }) =>
     kept.reduce((sum, { products }) => sum + 1_000 + 1_000 * Math.max(1, products.length), 0),
   look: (works) => [

@@ -53,7 +53,7 @@ function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
     name: 'move writes',
     key: ({ name }) => name,
     bytes: ({ sealed }) => 2 * (sealed?.length ?? 0),
-    ...(isGuarded && { guarded: true }),
+    ...(isGuarded ? { guarded: true } : { pastLoss: true }),
     look: (moves) => {
       const unknown = moves.filter(({ sealed }) => sealed === undefined);
       return [

@@ -141,6 +141,7 @@ describe.each(engines)('the contract of the database: %s', (engine) => {
     const broken: Step<SampleOrder, undefined> = {
       name: 'broken',
       key: ({ name }) => name,
+      guarded: true,
       look: (all) => begin.look?.(all) ?? [],
       decide: (all, found, now) => ({
         writes: [

@@ -329,4 +329,18 @@ describe('events', () => {
     expect((await all(next)).map(({ subject }) => subject)).toEqual([`crm/${placed.number}`]);
     await until('the stream has it', () => seen.length === 1);
   });
+
+  it('D7 that the database has lost are 410 for a page, and the end of a stream', async () => {
+    const next = await now();
+    const { ended, seen } = await watched();
+    await inDatabase("UPDATE numbers SET value = value + 1000 WHERE name = 'feed'");
+    await ended;
+    const lost = await gateway.get(`${EVENTS}?after=${next}`);
+    const oldest = String(Number(next) + 1_000).padStart(15, '0');
+    expect([lost.status, lost.body['code'], lost.body['oldest']]).toEqual([410, 'events-expired', oldest]);
+    const placed = newOrder();
+    await gateway.post(ORDERS, placed.order);
+    const found = await all(oldest);
+    expect([seen, found.map(({ subject }) => subject)]).toEqual([[], [`crm/${placed.number}`]]);
+  });
 });

@@ -118,6 +118,7 @@ export interface SampleMove {
 export const move: Step<SampleMove, number> = {
   name: 'move',
   key: ({ name }) => name,
+  pastLoss: true,
   look: (moves) => [MOVING.with({ moves })],
   decide: (moves, [moving]) => {
     const there = new Map(moving?.map((row) => [row['name'], row]));

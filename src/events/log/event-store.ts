@@ -48,10 +48,12 @@ export function eventWrites(events: readonly NewEvent[]): Query[] {
   return [raise('feed', events.length), INSERT.with({ events: placed, number: 'feed' })];
 }
 
-/** Finds the newest number and the number before the oldest event. Events are deleted from the oldest on, so none is missing in between. */
+const NEWEST = sql`SELECT value AS newest FROM numbers WHERE platform = :platform AND name = 'feed'`;
+/** Finds the newest number, the number before the oldest event, and the number before the first event after a cursor. */
 const ENDS = sql`
   SELECT value AS newest,
-    coalesce((SELECT number FROM events WHERE platform = :platform ORDER BY number LIMIT 1) - 1, value) AS dropped
+    coalesce((SELECT number FROM events WHERE platform = :platform ORDER BY number LIMIT 1) - 1, value) AS dropped,
+    coalesce((SELECT number FROM events WHERE platform = :platform AND number > :after ORDER BY number LIMIT 1) - 1, value) AS passed
   FROM numbers WHERE platform = :platform AND name = 'feed'`;
 const WANTED = sql`(CAST(:all AS bigint) = 1 OR ${among(sql`kind || ':' || state`, sql`SELECT move FROM ${rows('wanted', { move: 'text' })}`)})`;
 /** Adds up the sizes before it reads records, so a record that does not fit is not read from the disk. */
@@ -147,24 +149,26 @@ export class EventStore {
 
   /** Returns the cursor of the newest move; if there was none, the cursor before the first. */
   async newest(): Promise<string> {
-    return cursorOf((await this.#ends()).newest);
+    const [found] = await this.database.read<{ readonly newest: number }>(NEWEST.with());
+    return cursorOf(found?.newest ?? 0);
   }
 
   async trim(): Promise<void> {
     while ((await this.database.step(trim, undefined)) === MAX_DROPPED);
   }
 
-  /** Numbers have no gaps, so the event after a cursor has the next number. A cursor beyond the newest number comes from another database. */
+  /**
+   * The event after a cursor has the next number, unless events were deleted, or the database has lost them. A cursor beyond the newest number
+   * comes from another database.
+   */
   async #assertKept(after: number, next: number | undefined): Promise<void> {
     if (next === after + 1) return;
-    const { newest, dropped } = next === undefined ? await this.#ends() : { newest: next, dropped: next - 1 };
-    if (after < dropped || after > newest) throw new MovesDropped(cursorOf(dropped));
-  }
-
-  async #ends(): Promise<{ readonly newest: number; readonly dropped: number }> {
-    type Ends = { readonly newest: number; readonly dropped: number };
-    const [ends] = await this.database.read<Ends>(ENDS.with());
-    return ends ?? { newest: 0, dropped: 0 };
+    if (next !== undefined) throw new MovesDropped(cursorOf(next - 1));
+    type Ends = { readonly newest: number; readonly dropped: number; readonly passed: number };
+    const [ends] = await this.database.read<Ends>(ENDS.with({ after }));
+    const { newest, dropped, passed } = ends ?? { newest: 0, dropped: 0, passed: 0 };
+    if (after > newest) throw new MovesDropped(cursorOf(dropped));
+    if (after < passed) throw new MovesDropped(cursorOf(passed));
   }
 }
 

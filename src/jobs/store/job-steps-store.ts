@@ -27,12 +27,13 @@ interface Change {
 function heldStep<Input extends Held>(
   name: string,
   change: (input: Input, job: JobRow, isLive: boolean, now: number, found: readonly Rows[]) => Change,
-  rest: Partial<Pick<Step<Input, StepResult>, 'bytes' | 'look'>> = {},
+  rest: Partial<Pick<Step<Input, StepResult>, 'bytes' | 'look' | 'pastLoss'>> = {},
 ): Step<Input, StepResult> {
   return {
     name,
     key: ({ jobId }) => jobId,
     ...(rest.bytes && { bytes: rest.bytes }),
+    ...(rest.pastLoss && { pastLoss: true }),
     repeatable: true,
     look: (inputs) => [
       heldTasks(
@@ -165,11 +166,14 @@ interface Finish extends Held {
 }
 
 /** Ends the job, deletes the passwords and adds the event in one transaction. */
-export const finish = heldStep<Finish>('finish an import', ({ state, problem, seal }, job, _, now) =>
-  // The reply to the first attempt was lost, or a caller cancelled the job before it began.
-  isOver(job)
-    ? { writes: [], result: job.state === state ? 'done' : 'lost' }
-    : finished(job, state, problem, now, seal),
+export const finish = heldStep<Finish>(
+  'finish an import',
+  ({ state, problem, seal }, job, _, now) =>
+    // The reply to the first attempt was lost, or a caller cancelled the job before it began.
+    isOver(job)
+      ? { writes: [], result: job.state === state ? 'done' : 'lost' }
+      : finished(job, state, problem, now, seal),
+  { pastLoss: true },
 );
 
 const CANCEL = sql`
@@ -185,6 +189,7 @@ export const cancel: Step<Cancelled, undefined> = {
   name: 'cancel an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
+  pastLoss: true,
   look: lockJobs,
   decide: (given, [jobs], now) => {
     const changes = given.flatMap(({ jobId, seal }): Change[] => {

@@ -219,6 +219,7 @@ export const variants = {
       });
       const second: Step<readonly Query[], undefined> = {
         name: 'events',
+        pastLoss: true,
         decide: ([writes]) => ({ writes }),
       };
       around<Promise<unknown>>(Database.prototype, 'step', async (goOn, [step, input]) => {
