@@ -89,6 +89,8 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     const enterprises = enterpriseGlobalId === undefined ? undefined : [enterpriseGlobalId];
     const items: EventDto[] = [];
     let next = after;
+    // An event that is recorded after an empty read must not come before the cursor.
+    const start = after ?? (await this.moves.newest());
     let count = Math.min(limit, AT_ONCE);
     for (let left = MAX_LOOKED_AT; left > 0 && items.length < limit; left -= count, count = AT_ONCE) {
       const { found, last, isEnd } = await this.#read(next, count, wanted, newest);
@@ -101,7 +103,7 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
       if (items.length < limit) next = last ?? next;
       if (isEnd) break;
     }
-    return { items, next: next ?? (await this.moves.newest()) };
+    return { items, next: next ?? start };
   }
 
   /**

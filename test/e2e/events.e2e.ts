@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import { eventTypes } from '../../src/events/event-types.ts';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { askDatabase } from '../support/postgres.ts';
@@ -328,6 +329,27 @@ describe('events', () => {
     await gateway.post(ORDERS, placed.order);
     expect((await all(next)).map(({ subject }) => subject)).toEqual([`crm/${placed.number}`]);
     await until('the stream has it', () => seen.length === 1);
+  });
+
+  it('are not passed over if the first one is recorded while an empty feed is read', async () => {
+    await gateway.post(ORDERS, newOrder().order);
+    // The newest event is recorded again, under the next number.
+    await inDatabase('CREATE TABLE late AS SELECT * FROM events ORDER BY number DESC LIMIT 1');
+    await inDatabase('DELETE FROM events');
+    const writer = new Client(stack.databaseUrl());
+    await writer.connect();
+    atEnd(() => writer.end());
+    await writer.query('BEGIN; LOCK TABLE numbers IN ACCESS EXCLUSIVE MODE');
+    const asked = page();
+    const waiting =
+      "SELECT 1 FROM pg_stat_activity WHERE usename = current_user AND wait_event_type = 'Lock' AND query LIKE '%SELECT value AS newest%'";
+    await until('the newest number is asked for', async () => (await inDatabase(waiting)).length > 0);
+    await writer.query(
+      `UPDATE numbers SET value = value + 1 WHERE name = 'feed'; UPDATE late SET number = number + 1;
+       INSERT INTO events SELECT * FROM late; COMMIT`,
+    );
+    const { items, next } = await asked;
+    expect([...items, ...(await all(next))]).toHaveLength(1);
   });
 
   it('D7 that the database has lost are 410 for a page, and the end of a stream', async () => {
