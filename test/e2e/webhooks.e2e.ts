@@ -44,10 +44,8 @@ interface Received {
     readonly data: object;
   };
 }
-type Answer = (
-  received: Received,
-  count: number,
-) => { status: number; headers?: Record<string, string>; body?: Readable } | undefined;
+type Said = { status: number; headers?: Record<string, string>; body?: Readable };
+type Answer = (received: Received, count: number) => Said | undefined | Promise<Said>;
 
 let numbers = 0;
 const newNumber = () => `SO-W${++numbers}`;
@@ -72,10 +70,10 @@ describe('webhooks', () => {
     const server = createServer((request, response) => {
       most = Math.max(most, ++open);
       response.once('close', () => open--);
-      void text(request).then((body) => {
+      void text(request).then(async (body) => {
         const one = { headers: request.headers, body, event: JSON.parse(body) as Received['event'] };
         received.push(one);
-        const said = answer(one, received.length);
+        const said = await answer(one, received.length);
         if (!said) return;
         response.writeHead(said.status, said.headers);
         if (said.body) pipeline(said.body, response, () => {});
@@ -247,6 +245,21 @@ describe('webhooks', () => {
     ).toEqual([first, second].toSorted());
     const ids = received.map(({ headers }) => headers['webhook-id']);
     expect(ids.slice(1)).toContain(ids[0]);
+  });
+
+  it('stays on when its URL is changed before the former receiver answers 410', async () => {
+    const late = Promise.withResolvers<{ status: number }>();
+    const former = await receiver(() => late.promise);
+    const present = await receiver();
+    const { webhookId } = await webhook(former.url);
+    const subject = await place();
+    await until('the former receiver is called', () => former.received.length === 1);
+    const body = { url: present.url };
+    expect((await gateway.request('PATCH', `${WEBHOOKS}/${webhookId}`, { body })).status).toBe(200);
+    late.resolve({ status: 410 });
+    await until('the present receiver has it', () => present.received.length === 1);
+    expect(present.received.map(({ event }) => event.subject)).toEqual([subject]);
+    expect(await shown(webhookId)).toMatchObject({ enabled: true, offReason: null });
   });
 
   it('S25 receivers that never answer cost others nothing: their other subjects come to them, and tests are four at a time', async () => {

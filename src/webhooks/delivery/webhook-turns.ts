@@ -188,40 +188,50 @@ export class WebhookTurns {
       const { grants } = this.callers.standingOf(onBehalfOf(turn.webhook)) ?? {};
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
       if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
+      const { webhook } = turn;
       const known = turn.read.get(eventId);
       // The event is shown as the caller may see it now. The wanted enterprises were checked when the delivery was made.
       const event = known?.grants === grants ? known.event : await this.events.one(eventId, { grants });
-      const sent = event && (await this.receivers.post(turn.webhook, event, turn.hold.over));
+      const sent = event && (await this.receivers.post(webhook, event, turn.hold.over));
       if (turn.hold.over.aborted) return;
       const now = Date.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
-      await this.#keep(turn, progress, new Map([[eventId, sent && afterAttempt(delivery, sent, now)]]));
+      const after = new Map([[eventId, sent && afterAttempt(delivery, sent, now)]]);
+      const isKept = await this.#keep(turn, progress, after);
       turn.read.delete(eventId);
       if (!sent) continue;
       this.#tell(turn, eventId, sent, progress.failingSince === now);
-      if (!isTaken(sent)) return this.#judge(turn, sent);
+      if (!isKept) return;
+      if (!isTaken(sent)) return this.#judge(turn, webhook, sent);
     }
   }
 
-  /** Switches the webhook off if further deliveries make no sense. */
-  async #judge(turn: Turn, { status, failure }: Sent): Promise<void> {
+  /** Switches the webhook off if further deliveries make no sense. `asked` is the webhook as it was when its receiver was called. */
+  async #judge(turn: Turn, asked: Webhook, { status, failure }: Sent): Promise<void> {
     const { failingSince } = turn.progress;
-    const { webhookId } = turn.webhook;
+    const { webhookId, url, enabledAt } = asked;
     const isHopeless = failingSince !== null && Date.now() - failingSince > OFF_AFTER_MS;
     const reason: OffReason | undefined =
       status === 410 ? 'gone' : failure === 'address-refused' ? failure : isHopeless ? 'failing' : undefined;
     if (reason === undefined) return;
-    const changed = await this.store.change(webhookId, (webhook) => ({ ...webhook, offReason: reason }));
+    let isOff = false;
+    const changed = await this.store.change(webhookId, (webhook) => {
+      // The owner may have changed or switched the webhook since. The response then says nothing about it.
+      isOff = webhook.url === url && webhook.enabledAt === enabledAt && webhook.offReason === null;
+      return isOff ? { ...webhook, offReason: reason } : webhook;
+    });
     turn.webhook = changed?.webhook ?? turn.webhook;
+    if (!isOff) return;
     this.log.warn({ event: 'webhook-off', webhook: webhookId, reason }, 'A webhook was switched off');
     turn.isOver = true;
   }
 
+  /** Resolves to false if another process has the webhook now. */
   async #keep(
     turn: Turn,
     progress: WebhookProgress,
     changed: ReadonlyMap<string, Delivery | undefined> = new Map(),
-  ): Promise<void> {
+  ): Promise<boolean> {
     for (const [id, delivery] of changed)
       if (delivery?.state === 'pending') turn.deliveries.set(id, delivery);
       else {
@@ -231,11 +241,12 @@ export class WebhookTurns {
     turn.progress = { ...progress, pending: turn.deliveries.size };
     const { hold } = turn;
     // The writes run one after the other, and none after a failed one: the cursor must not move on without the deliveries before it.
-    turn.written = turn.written.then(async () => {
-      // The write was refused because another process has the webhook now.
-      if (!(await this.store.keep(hold.name, hold.attempt, progress, changed))) turn.isOver = true;
+    const kept = turn.written.then(() => this.store.keep(hold.name, hold.attempt, progress, changed));
+    turn.written = kept.then((isKept) => {
+      turn.isOver ||= !isKept;
     });
     await turn.written;
+    return kept;
   }
 
   #tell({ webhook: { webhookId } }: Turn, id: string, sent: Sent, isFirstFailure: boolean): void {
