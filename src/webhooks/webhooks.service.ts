@@ -156,10 +156,14 @@ export class WebhooksService {
 
   async redeliver({ caller }: CallContext, webhookId: string, eventId: string): Promise<void> {
     this.#assertOn();
-    await this.#own(caller, webhookId);
-    if (!(await this.store.delivery(webhookId, eventId)))
+    const { webhook } = await this.#own(caller, webhookId);
+    // A delivery may be kept for longer than its event, and the caller may have lost the right to see the event.
+    const { grants } = this.callers.standingOf(onBehalfOf(webhook)) ?? caller;
+    const isThere =
+      (await this.store.delivery(webhookId, eventId)) && (await this.events.one(eventId, { grants }));
+    if (!isThere)
       throw new ProblemException('webhook-not-found', {
-        detail: 'The webhook has no delivery of this event.',
+        detail: 'The webhook has no delivery of this event, or the event is not kept any more.',
       });
     await this.store.redeliver(webhookId, eventId);
   }
