@@ -748,6 +748,17 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   await startWith(url, clock.environment);
   await endsUnsent(left);
   expect(waiting()).toEqual([]);
+
+  const old = await twoCallsSent('week');
+  await gateway.stop();
+  clock.step((50 + 8 * 24) * HOUR_MS);
+  await startWith(url, clock.environment);
+  await until('it has ended, and is too old to be shown', async () => {
+    return (await gateway.get(accepted(old))).status === 404;
+  });
+  expect(waiting()).toEqual([]);
+  await sandbox.reset();
+  expect(await ended(await post(file(newRows('next', 1))))).toMatchObject({ state: 'succeeded' });
 });
 
 it('J6 processes die with an import that they took, one after the other: the next takes it, and no call is sent twice', async () => {

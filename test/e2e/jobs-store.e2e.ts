@@ -40,6 +40,11 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     const own = { caller: `caller of ${jobId}`, enterpriseGlobalId: `enterprise of ${jobId}` };
     return { jobId, owner: `owner of ${jobId}`, bytes: 100, ...own, ...given };
   };
+  /** A gateway with another key. */
+  const stranger = () => {
+    const { redis } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
+    return new JobStore(database(), new SealedTexts(redis.encryptionKeys, 'platform'), ROOM);
+  };
   const password = newSecret('m');
   const rowsOf = (accounts: readonly string[]): StoredChunk => ({
     results: packed(accounts.map((account): RowResult => ({ account, status: 'pending' }))),
@@ -180,12 +185,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await store.create(given.owner, definitionOf(given), chunks, 2)).toEqual(job);
     await store.release(jobId, given.owner);
     expect(await store.read(jobId)).toEqual(job);
-    const stranger = new JobStore(
-      database(),
-      new SealedTexts(settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis.encryptionKeys, 'platform'),
-      ROOM,
-    );
-    expect([await stranger.read(jobId), await stranger.chunk(jobId, 0)]).toEqual([undefined, undefined]);
+    expect([await stranger().read(jobId), await stranger().chunk(jobId, 0)]).toEqual([undefined, undefined]);
     const rows = await inRows(jobId);
     expect([password, 'anna', 'admin'].filter((word) => rows.includes(word))).toEqual([]);
   });
@@ -319,6 +319,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     // Also before anything is swept away.
     expect((await store.chunk(day, 0))?.waiting).toBeUndefined();
     expect(await store.read(week)).toBeUndefined();
+    expect(await store.read(open)).toMatchObject({ state: 'queued' });
     await Promise.all([store.sweep(), other.sweep()]);
     expect(await Promise.all([young, day, week, open].map(waitingIn))).toMatchObject([
       [{ chunk: 0 }],
@@ -336,4 +337,25 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await store.save({ jobId: day, attempt, chunk: 0, results, waiting, counts: countsFrom([]) });
     expect(await waitingIn(day)).toEqual([]);
   });
+
+  it.each(['a gateway has its key', 'no gateway has its key'])(
+    'J8 A job that has not ended for a week ends, and its enterprise may import again: %s',
+    async (what) => {
+      const enterpriseGlobalId = `enterprise where ${what}`;
+      const jobId = await created([rowsOf(['anna'])], wanted({ enterpriseGlobalId }));
+      const age = sql`UPDATE jobs SET created_at = created_at - :ms WHERE platform = :platform AND job_id = :job_id`;
+      await change(age.with({ job_id: jobId, ms: KEPT_MS }));
+      const next = wanted({ enterpriseGlobalId });
+      expect(await store.reserve(next)).toEqual({ kind: 'in-progress', jobId });
+      const { attempt } = await taken(jobId);
+      if (what === 'no gateway has its key')
+        expect((await stranger().take(jobId, attempt)).kind).toBe('ended');
+      else {
+        expect((await store.take(jobId, attempt)).kind).toBe('taken');
+        expect(await store.finish(jobId, attempt, 'completed', null)).toBe('done');
+      }
+      expect(await store.reserve(next)).toEqual({ kind: 'reserved' });
+      await store.release(next.jobId, next.owner);
+    },
+  );
 });

@@ -33,7 +33,9 @@ export const JOB_FIELDS = fields({
   ...{ prepared: 'bigint', cancelled: 'bigint', version: 'bigint', createdAt: 'bigint' },
   ...{ changedAt: 'bigint', startedAt: 'bigint', finishedAt: 'bigint' },
 });
-export const IS_KEPT = sql`state <> 'reserved' AND created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint)`;
+/** A job that has not ended is kept whatever its age: it ends first. */
+export const IS_KEPT = sql`
+  state <> 'reserved' AND (finished_at IS NULL OR created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint))`;
 export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
 
 const LOCKED = sql`
