@@ -56,7 +56,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
   });
   const created = async (chunks = [rowsOf(['anna'])], given = wanted()) => {
     expect(await store.reserve(given)).toEqual({ kind: 'reserved' });
-    await store.create(given.owner, definitionOf(given), chunks, chunks.length);
+    await store.create(given, definitionOf(given), chunks, chunks.length);
     return given.jobId;
   };
   const taken = async (jobId: string, leaseMs?: number) => {
@@ -138,7 +138,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
       ),
     );
     expect(await store.reserve({ ...large, owner: 'another' })).toEqual({ kind: 'reserved' });
-    await expect(store.create(large.owner, definitionOf(large), [], 0)).rejects.toMatchObject({
+    await expect(store.create(large, definitionOf(large), [], 0)).rejects.toMatchObject({
       body: { code: 'dependency-unavailable' },
     });
     await store.release(large.jobId, 'another');
@@ -158,6 +158,26 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await takesBytes(0);
     expect(await store.reserve(second)).toEqual({ kind: 'reserved' });
     for (const each of [first, second]) await store.release(each.jobId, each.owner);
+  });
+
+  it('J2 A file whose rows took too long to store makes no job, because its enterprise may have another by then', async () => {
+    const enterpriseGlobalId = 'ent-slow';
+    const [slow, next] = [wanted({ enterpriseGlobalId }), wanted({ enterpriseGlobalId })];
+    expect(await store.reserve(slow)).toEqual({ kind: 'reserved' });
+    await change(
+      sql`UPDATE jobs SET created_at = created_at - 40000 WHERE platform = :platform AND job_id = :job_id`.with(
+        { job_id: slow.jobId },
+      ),
+    );
+    expect(await other.reserve(next)).toEqual({ kind: 'reserved' });
+    const many = Array.from({ length: 50 }, () => rowsOf(['anna']));
+    for (const chunks of [many, many.slice(0, 1)])
+      await expect(store.create(slow, definitionOf(slow), chunks, chunks.length)).rejects.toMatchObject({
+        body: { code: 'dependency-unavailable' },
+      });
+    expect(await other.create(next, definitionOf(next), many, many.length)).toMatchObject({ chunks: 50 });
+    await store.release(slow.jobId, slow.owner);
+    await store.cancel(next.jobId);
   });
 
   it('A job is read as it was made, and its rows and users are sealed', async () => {
@@ -182,7 +202,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(stored?.waiting && unpacked(stored.waiting)).toMatchObject([{ at: 0 }, { member: { password } }]);
     expect(await store.chunk(jobId, 2)).toBeUndefined();
     // A repeat of the creation, whose reply was lost, changes nothing.
-    expect(await store.create(given.owner, definitionOf(given), chunks, 2)).toEqual(job);
+    expect(await store.create(given, definitionOf(given), chunks, 2)).toEqual(job);
     await store.release(jobId, given.owner);
     expect(await store.read(jobId)).toEqual(job);
     expect([await stranger().read(jobId), await stranger().chunk(jobId, 0)]).toEqual([undefined, undefined]);

@@ -125,7 +125,7 @@ export class ImportsService {
         trace: call.trace,
         ...options,
       };
-      return toJob(await this.store.create(owner, definition, file.chunks, file.rows));
+      return toJob(await this.store.create(room, definition, file.chunks, file.rows));
     } catch (error) {
       await this.store.release(jobId, owner).catch(() => undefined);
       throw error;

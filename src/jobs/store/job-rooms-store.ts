@@ -70,7 +70,7 @@ function refusalOf(
   used: number,
   now: number,
 ): Reserved | undefined {
-  const isOver = there?.state === 'reserved' && there.createdAt <= now - RESERVED_MS;
+  const isOver = there !== undefined && isGone(there, now);
   if (there && !isOver && there.owner !== owner) return { kind: 'in-progress', jobId };
   const others = open.filter((each) => each.jobId !== jobId);
   const same = others.find((each) => each.enterprise === enterpriseGlobalId);
@@ -81,6 +81,11 @@ function refusalOf(
   const unfinished = others.reduce((sum, each) => sum + each.bytes, 0);
   const isFull = unfinished + bytes > limit.unfinished || used - own + bytes > limit.all;
   return isFull ? { kind: 'full', limit: 'store' } : undefined;
+}
+
+/** True for space that was reserved for too long. Another file of the enterprise may have been accepted since. */
+function isGone({ state, createdAt }: JobRow, now: number): boolean {
+  return state === 'reserved' && createdAt <= now - RESERVED_MS;
 }
 
 interface OfOwner {
@@ -148,7 +153,10 @@ export const create: Step<Creation, boolean> = {
   repeatable: true,
   look: lockJobs,
   decide: (given, [found], now) => {
-    const own = given.filter(({ jobId, owner }) => rowOf(found, jobId)?.owner === owner);
+    const own = given.filter(({ jobId, owner }) => {
+      const row = rowOf(found, jobId);
+      return row?.owner === owner && !isGone(row, now);
+    });
     const fresh = own.filter(({ jobId }) => rowOf(found, jobId)?.state === 'reserved');
     return {
       writes: [

@@ -81,16 +81,18 @@ export class JobStore {
     await this.database.step(rooms.release, { jobId, owner });
   }
 
-  /** Makes a job of the space that this owner has reserved. May be repeated. */
+  /** Makes a job of the space that this owner has reserved, and keeps it reserved while the rows are sent to the database. May be repeated. */
   async create(
-    owner: string,
+    room: Reservation,
     definition: JobDefinition,
     chunks: readonly StoredChunk[],
     total: number,
   ): Promise<JobRecord> {
-    const { jobId } = definition;
+    const { jobId, owner } = room;
+    const gone = () => new DatabaseUnavailable('away', new Error('the reserved room is gone'));
     let bytes = 0;
     for (let from = 0; from < chunks.length; from += CHUNKS_AT_ONCE) {
+      if (from > 0 && (await this.reserve(room)).kind !== 'reserved') throw gone();
       const part = chunks.slice(from, from + CHUNKS_AT_ONCE).map((chunk, at) => {
         const sealed = { jobId, chunk: from + at, ...this.#sealed(jobId, from + at, chunk) };
         bytes += sealed.results.length + (sealed.waiting?.length ?? 0);
@@ -101,7 +103,7 @@ export class JobStore {
     const creation = { jobId, owner, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
     const isThere = await this.database.step(rooms.create, creation);
     const record = isThere ? await this.read(jobId) : undefined;
-    if (!record) throw new DatabaseUnavailable('away', new Error('the reserved room is gone'));
+    if (!record) throw gone();
     return record;
   }
 
