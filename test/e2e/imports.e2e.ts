@@ -192,6 +192,29 @@ describe('imports', () => {
       expect([account, status]).toEqual([account, found.has(account) ? 'added' : 'pending']);
   });
 
+  it('sends no further change once it is cancelled', async () => {
+    await ended(await post(file(newRows('edit', 20))));
+    const rules = await sandbox.fault({ operation: 'editMember', skip: 1, action: { hang: true } });
+    const renamed = newRows('edit', 20).map((row) => row.replace('Name', 'Renamed'));
+    const answer = await post(file(renamed), '?mode=upsert');
+    await isCalled('editMember', 2);
+    expect((await gateway.request('DELETE', accepted(answer))).status).toBe(202);
+    await letGo(rules);
+    const job = await ended(answer);
+    expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['cancelled', { updated: 1, pending: 19 }]);
+    expect(await sandbox.journal('editMember')).toHaveLength(2);
+  });
+
+  it('leaves the rows as they are if it is cancelled before the list of members is read', async () => {
+    const rules = await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
+    const answer = await post(file(['anna,,Renamed'], 'account,password,name'), '?mode=upsert');
+    await isCalled('listMembers', 1);
+    expect((await gateway.request('DELETE', accepted(answer))).status).toBe(202);
+    const job = await ended(answer);
+    await sandbox.heal(rules);
+    expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['cancelled', { pending: 1 }]);
+  });
+
   it('J7 takes five unfinished imports of a caller at most', async () => {
     await sandbox.fault({ operation: 'addMembers', action: { hang: true } });
     const taken: TestAnswer[] = [];

@@ -121,7 +121,7 @@ export class ImportChunk {
     let hasHelped = false;
     try {
       for (let part = parts.shift(), calls = 1; part; part = parts.shift(), calls++) {
-        if (calls > 1 && !(await this.#begin())) return undefined;
+        if (!(await this.#begin())) return undefined;
         const problem = await this.#send(part);
         if (!problem) {
           hasHelped = true;
@@ -211,7 +211,7 @@ export class ImportChunk {
     let last: ProblemException | undefined;
     for (const row of this.#waiting()) {
       if (!isChange(this.#result(row.at))) continue;
-      if (held.isCancelled || held.over.aborted) return undefined;
+      if (held.over.aborted || !(await this.#begin())) return undefined;
       try {
         this.#settle(row.at, await this.#change(row));
       } catch (error) {

@@ -14,7 +14,7 @@ import {
 } from '../store/job-record.ts';
 import { accountOf, isAccount } from './account-of.ts';
 import type { ImportCalls } from './import-calls.ts';
-import { type KnownMember, KnownMembers, type MeantMember } from './known-members.ts';
+import type { KnownMember, KnownMembers, MeantMember } from './known-members.ts';
 import { callProblem, type RowOutcome } from './row-outcomes.ts';
 
 const PAUSE_MS = 1_000;
@@ -174,7 +174,10 @@ export class NamedAccounts {
   }
 }
 
-/** Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent. */
+/**
+ * Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent. A job that
+ * is cancelled meanwhile gets no plan.
+ */
 export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
   const { definition, total } = held.job;
   const named = new NamedAccounts();
@@ -186,6 +189,7 @@ export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<numbe
     isComplete &&= rows !== undefined;
   }
   const members = await readMembers(held, calls, named.given);
+  if (!members) return held.job.chunks;
   for (let chunk = 0; chunk < held.job.chunks; chunk++) {
     const rows = await held.chunk(chunk);
     if (rows) await planChunk(held, chunk, rows, members);
@@ -241,15 +245,12 @@ export function withoutValues(account: string, at: number): WaitingRow {
   return { at, member: { account } };
 }
 
-/**
- * Reads until the platform returns the whole list, or until the job may not go on. Returns no members if the job is cancelled during that
- * time.
- */
+/** Reads until the platform returns the whole list, or until the job may not go on. Resolves to undefined if the job is cancelled meanwhile. */
 async function readMembers(
   held: HeldJob,
   calls: ImportCalls,
   accounts: ReadonlySet<string>,
-): Promise<KnownMembers> {
+): Promise<KnownMembers | undefined> {
   for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     held.assertHeld();
     try {
@@ -259,7 +260,7 @@ async function readMembers(
       const { outcome, status } = problem.body;
       if (held.isOverdue || outcome !== 'not_processed' || status < 500) throw problem;
       await held.pause(pauseMs);
-      if ((await held.read()).isCancelled) return new KnownMembers([], [], undefined);
+      if ((await held.read()).isCancelled) return undefined;
     }
   }
 }
