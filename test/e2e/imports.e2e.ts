@@ -967,5 +967,20 @@ describe('on two replicas', () => {
       expect(accounts.filter((account) => account.startsWith('gone'))).toHaveLength(400);
       expect(await sandbox.journal('addMembers')).toHaveLength(4);
     });
+
+    it('J15 only rows of a call without an answer are unknown, and they say why', async () => {
+      // The platform refuses the first call, and the answer to its first half is held back.
+      await sandbox.fault({ operation: 'addMembers', times: 1, action: { code: '13004' } });
+      const rules = await sandbox.fault({ operation: 'addMembers', phase: 'after', action: { hang: true } });
+      const answer = await importBy(gateway, NORTH, file(newRows('half', 100)));
+      await isCalled('addMembers', 2);
+      await entriesAre(kept.map((one) => (isNorth(one) ? { ...one, scopes: [] } : one)));
+      await letGo(rules);
+      const rows = await rowsOf(await ended(answer));
+      expect(countsOf(rows)).toEqual({ 'unknown outcome-unknown': 50, 'failed forbidden': 50 });
+      expect(rows[0]?.message).toMatch(
+        /^The row may have been sent, .*: The caller has lost the rights for this import\.$/,
+      );
+    });
   });
 });

@@ -10,9 +10,10 @@ import {
   callProblem,
   isFinal,
   MAX_UNREADABLE,
+  NOT_LOOKED_UP,
   refusesRows,
   type RowOutcome,
-  UNKNOWN,
+  unknownBecause,
   UNREADABLE,
   UNREADABLE_CODES,
   UNTOLD,
@@ -36,8 +37,8 @@ export class ImportChunk {
   /** The rows without a result, by their index. */
   readonly #open: Map<number, WaitingRow>;
   #savedAt = performance.now();
-  /** True if some open rows may have been carried out. */
-  #isDoubtful: boolean;
+  /** The open rows that may have been carried out. */
+  readonly #doubtful: Set<number>;
   /** True if the outcome of some call was not known. The platform may then refuse a row because of that call. */
   #wasDoubtful: boolean;
   /** The number of responses that the gateway could not read and after which no row was there. */
@@ -53,7 +54,8 @@ export class ImportChunk {
   ) {
     this.#results = [...results];
     this.#open = new Map(waiting.map((row) => [row.at, row]));
-    this.#isDoubtful = recorded > 0;
+    // Which rows the calls had is not recorded.
+    this.#doubtful = new Set(recorded > 0 ? this.#open.keys() : []);
     this.#wasDoubtful = recorded > 0;
   }
 
@@ -62,9 +64,9 @@ export class ImportChunk {
     const { held } = this;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
       held.assertHeld();
-      if (held.isOverdue) return this.close(new ProblemException('upstream-unavailable'));
+      if (held.isOverdue) return this.close(new ProblemException('upstream-unavailable'), NOT_LOOKED_UP);
       const problem = await inOwnTrace('import', () => this.#attempt(), held.job.definition.trace);
-      if (this.#open.size === 0 || (held.isCancelled && !this.#isDoubtful)) return this.#save([]);
+      if (this.#open.size === 0 || (held.isCancelled && this.#doubtful.size === 0)) return this.#save([]);
       await this.#save(this.#waiting());
       if (problem && isFinal(problem)) throw problem;
       const afterS = Number(problem?.headers['retry-after'] ?? 0);
@@ -72,18 +74,18 @@ export class ImportChunk {
     }
   }
 
-  /** Ends the chunk before all of its rows were sent. */
-  async close(problem: ProblemException): Promise<void> {
+  /** Ends the chunk before all of its rows were sent. `reason` says why the rows that may have been sent were not looked up. */
+  async close(problem: ProblemException, reason = describe(problem)): Promise<void> {
     const unsent = { status: 'failed', code: problem.body.code, message: describe(problem) } as const;
-    for (const at of this.#open.keys()) this.#settle(at, this.#isDoubtful ? UNKNOWN : unsent);
+    for (const at of this.#open.keys())
+      this.#settle(at, this.#doubtful.has(at) ? unknownBecause(reason) : unsent);
     await this.#save([]);
   }
 
   /** Looks up the doubtful rows, then sends the open ones. Returns why some rows remain open, if there is a reason. */
   async #attempt(): Promise<ProblemException | undefined> {
     try {
-      if (this.#isDoubtful) await this.#lookUp();
-      if (this.#open.size === 0 || this.held.isCancelled || !(await this.#begin())) return undefined;
+      if (this.#doubtful.size > 0) await this.#lookUp();
       return (await this.#add()) ?? (await this.#changeOneByOne());
     } catch (error) {
       return callProblem(error);
@@ -98,14 +100,14 @@ export class ImportChunk {
   }
 
   async #lookUp(): Promise<void> {
-    const rows = this.#waiting();
+    const rows = this.#waiting().filter(({ at }) => this.#doubtful.has(at));
     const ids = rows.flatMap(({ at }) => this.#result(at).memberGlobalId ?? []);
     const found = await this.calls.find(
       rows.map(({ member }) => member.account),
       ids,
     );
     for (const { at, member } of rows) this.#settle(at, foundOutcome(member, this.#result(at), found));
-    this.#isDoubtful = false;
+    this.#doubtful.clear();
     if (this.#unreadable >= MAX_UNREADABLE) for (const at of this.#open.keys()) this.#settle(at, UNREADABLE);
   }
 
@@ -158,14 +160,19 @@ export class ImportChunk {
       for (const { at, member } of rows) {
         const failure = failures.get(member.account);
         const memberGlobalId = added.get(member.account)?.memberGlobalId;
-        if (failure?.outcome === 'unknown') this.#doubt(failure.code);
+        if (failure?.outcome === 'unknown') this.#doubt([at], failure.code);
         else if (failure)
           refusals.set(at, { status: 'failed', code: failure.code, message: failure.message });
         else this.#settle(at, { status: 'added', ...(memberGlobalId !== undefined && { memberGlobalId }) });
       }
     } catch (error) {
       const problem = callProblem(error);
-      if (problem.body.outcome === 'unknown') this.#doubt(problem.body.code);
+      const { code, outcome } = problem.body;
+      if (outcome === 'unknown')
+        this.#doubt(
+          rows.map(({ at }) => at),
+          code,
+        );
       return problem;
     }
     await this.#refuse(refusals);
@@ -217,7 +224,7 @@ export class ImportChunk {
       } catch (error) {
         last = callProblem(error);
         const { code, outcome } = last.body;
-        if (outcome === 'unknown') this.#doubt(code);
+        if (outcome === 'unknown') this.#doubt([row.at], code);
         else if (!refusesRows(last)) return last;
         else this.#settle(row.at, { status: 'failed', code, message: describe(last) });
       }
@@ -234,9 +241,9 @@ export class ImportChunk {
     return { status: was === 'different' ? 'updated' : 'deleted', memberGlobalId };
   }
 
-  #doubt(code: string): void {
+  #doubt(rows: readonly number[], code: string): void {
     if (UNREADABLE_CODES.has(code)) this.#unreadable++;
-    this.#isDoubtful = true;
+    for (const at of rows) this.#doubtful.add(at);
     this.#wasDoubtful = true;
   }
 
@@ -259,6 +266,7 @@ export class ImportChunk {
       ...outcome,
     };
     this.#open.delete(at);
+    this.#doubtful.delete(at);
   }
 
   /** Saves the results. The passwords of rows that do not wait any more are dropped. */

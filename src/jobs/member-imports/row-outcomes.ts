@@ -41,11 +41,16 @@ export const UNREADABLE: RowOutcome = {
   message:
     'The platform answered several times in a way that the gateway cannot read, and the row had no effect.',
 };
-export const UNKNOWN: RowOutcome = {
-  status: 'unknown',
-  code: 'outcome-unknown',
-  message: 'The row was sent, and the list of members could not be read for a day.',
-};
+export const NOT_LOOKED_UP = 'The members could not be looked up within a day.';
+
+/** The outcome of a row that may have been sent, and could not be looked up for this reason. */
+export function unknownBecause(reason: string): RowOutcome {
+  return {
+    status: 'unknown',
+    code: 'outcome-unknown',
+    message: `The row may have been sent, and the gateway could not find out what became of it: ${reason}`,
+  };
+}
 
 /** The outcome of a row whose account the platform refused, as it does if a member has the account. */
 export const UNTOLD: RowOutcome = {
