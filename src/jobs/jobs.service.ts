@@ -48,14 +48,26 @@ export class JobsService {
     return toJob(await this.find(jobId, caller.grants));
   }
 
-  /** Yields the rows of one chunk after the other, so that a job of any size takes the same memory. */
-  async *rows({ definition, chunks }: JobRecord, status?: RowStatus): AsyncGenerator<JobRowDto> {
+  /**
+   * Yields the rows of one chunk after the other, so that a job of any size takes the same memory. Throws if not all rows can be read, unless
+   * the job itself says that the database has lost some.
+   */
+  async *rows(
+    { definition, chunks, total, problem }: JobRecord,
+    status?: RowStatus,
+  ): AsyncGenerator<JobRowDto> {
+    let count = 0;
     for (let chunk = 0; chunk < chunks; chunk++) {
       const stored = await this.store.chunk(definition.jobId, chunk);
       const results = stored ? unpacked<RowResult>(stored.results) : [];
+      count += results.length;
       for (const [at, result] of results.entries())
         if (status === undefined || result.status === status) yield toJobRow(result, chunk, at);
     }
+    if (count < total && problem?.code !== 'outcome-unknown')
+      throw new ProblemException('dependency-unavailable', {
+        detail: `The job has ${total} rows, and the gateway can read ${count} of them.`,
+      });
   }
 }
 

@@ -257,6 +257,31 @@ describe('imports', () => {
     expect(await ended(again)).toMatchObject({ state: 'succeeded', total: 1, succeeded: 1 });
   });
 
+  it('breaks off its rows if the database lacks some of them', async () => {
+    const job = await ended(await post(file(newRows('cut', 250))));
+    await inDatabase('DELETE FROM job_chunks WHERE job_id = $1 AND chunk = 1', job['jobId']);
+    const path = `/v1/jobs/${String(job['jobId'])}/rows`;
+    const headers = { 'x-api-key': gateway.key, accept: 'application/x-ndjson' };
+    const response = await fetch(gateway.url + path, { headers });
+    const decoder = new TextDecoder();
+    let text = '';
+    const reading = async () => {
+      for await (const part of response.body ?? [])
+        text += decoder.decode(part as Uint8Array, { stream: true });
+    };
+    await expect(reading()).rejects.toThrow();
+    const all = text.trim().split('\n');
+    expect([response.status, all.length]).toEqual([200, 151]);
+    expect(JSON.parse(all.at(-1) ?? '')).toMatchObject({
+      problem: {
+        code: 'dependency-unavailable',
+        detail: 'The job has 250 rows, and the gateway can read 150 of them.',
+      },
+    });
+    const failed = await gateway.get(`${path}?status=failed`);
+    expect([failed.status, failed.body['code']]).toEqual([503, 'dependency-unavailable']);
+  });
+
   it('J4 hides jobs of other enterprises like jobs that do not exist', async () => {
     const job = await ended(await post(file(newRows('mine', 1))));
     const key = gateway.keys['other'];
