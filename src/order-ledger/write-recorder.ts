@@ -15,10 +15,11 @@ import {
   keyName,
   type LedgerRecord,
   locationOf,
+  released,
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
-import type { Begin, Begun, Known, Move } from './write-steps.ts';
+import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
@@ -26,6 +27,7 @@ const LEASE_REST_MS = 5_000;
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
+const MAX_PAUSE_MS = 5_000;
 /** The reason of a due order that was not sent, and that became in doubt all the same. */
 const NOT_RECORDED =
   'The order was not sent at its time, and the gateway could not record this before the lease of the order ended.';
@@ -164,16 +166,26 @@ export class WriteRecorder implements OnApplicationShutdown {
         throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
       // This frees the number soon, and not only at the end of the lease.
       const to = begin.scheduledAt === undefined ? 'not_sent' : 'scheduled';
-      inBackground('write not sent', () =>
-        this.#recordInBackground({ name, by: 'owner', owner, to, details }),
-      );
+      inBackground('write not sent', () => this.#takeBack({ name, by: 'owner', owner, to, details }));
       throw error;
+    }
+  }
+
+  /** Tries again while the begin, whose reply is lost, may still commit: until the write, or another one that holds its name, is there. */
+  async #takeBack(move: Move): Promise<void> {
+    const until = performance.now() + RECORD_MS;
+    for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      await sleep(pauseMs, undefined, { ref: false });
+      const moved = await this.#move(move).catch(() => undefined);
+      const isOver = moved?.kind === 'moved' || (moved?.kind === 'refused' && isHeld(moved.record.state));
+      if (isOver) return this.#tellLate(move);
     }
   }
 
   async #record(move: Move): Promise<LedgerRecord | undefined> {
     try {
-      return await this.#move(move);
+      const moved = await this.#move(move);
+      return moved.kind === 'moved' ? moved.record : undefined;
     } catch {
       inBackground('outcome of a write', () => this.#recordInBackground(move));
       return undefined;
@@ -184,18 +196,13 @@ export class WriteRecorder implements OnApplicationShutdown {
     this.#unrecorded.add(move);
     try {
       const until = performance.now() + RECORD_MS;
-      for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
+      for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
         await sleep(pauseMs, undefined, { ref: false });
         const done = await this.#move(move).then(
           () => true,
           () => false,
         );
-        if (!done) continue;
-        this.log.info(
-          { event: 'order-result-late', write: move.name, state: move.to },
-          'The outcome of a write reached the database late',
-        );
-        return;
+        if (done) return this.#tellLate(move);
       }
       this.#notRecorded(move, 'unavailable');
     } finally {
@@ -203,15 +210,22 @@ export class WriteRecorder implements OnApplicationShutdown {
     }
   }
 
-  async #move(move: Move): Promise<LedgerRecord | undefined> {
+  #tellLate({ name: write, to: state }: Move): void {
+    this.log.info(
+      { event: 'order-result-late', write, state },
+      'The outcome of a write reached the database late',
+    );
+  }
+
+  async #move(move: Move): Promise<Moved> {
     const moved = await this.store.move(move);
-    if (moved.kind === 'moved') return moved.record;
+    if (moved.kind === 'moved') return moved;
     if (moved.kind === 'refused' && move.to === 'scheduled' && moved.record.state === 'in_doubt')
       return this.#move(notSent(move));
     if (moved.kind === 'refused') this.#compare(move, moved.record);
     // The store lost the record while the write was running.
     else if (RESULTS.has(move.to)) this.#notRecorded(move, moved.kind);
-    return undefined;
+    return moved;
   }
 
   /** The record was settled with another outcome than the platform gave (fault O7): the record stays, and an alarm tells the operator. */
@@ -241,6 +255,9 @@ function repeated({ same, record }: Known): LedgerRecord {
   if (same) return record;
   throw new ProblemException('idempotency-key-reused', { location: locationOf(record) });
 }
+
+/** Whether a write in that state keeps another one of its name from beginning. */
+const isHeld = (state: State): boolean => state !== 'scheduled' && !released.includes(state);
 
 /** Whether the record has all items of these details, or knows none: a number that was freed may belong to another order now. */
 function hasItems(record: LedgerRecord, details: Details | undefined): boolean {

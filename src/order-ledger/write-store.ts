@@ -163,9 +163,9 @@ export class WriteStore implements OnModuleInit {
     type Row = { state: string; orders: number; oldest: number | null; next: number | null; now: number };
     const found = await this.database.read<Row>(WAITING.with());
     const ordersIn = (...wanted: readonly string[]) => {
-      const rows = found.filter(({ state, orders }) => wanted.includes(state) && orders > 0);
-      const count = rows.reduce((sum, { orders }) => sum + orders, 0);
-      return { count, oldestMs: Math.max(0, ...rows.map(({ oldest, now }) => now - (oldest ?? now))) };
+      const waiting = found.filter(({ state, orders }) => wanted.includes(state) && orders > 0);
+      const count = waiting.reduce((sum, { orders }) => sum + orders, 0);
+      return { count, oldestMs: Math.max(0, ...waiting.map(({ oldest, now }) => now - (oldest ?? now))) };
     };
     const [row] = found;
     const overdueMs = row?.next == null ? 0 : Math.max(0, row.now - row.next);

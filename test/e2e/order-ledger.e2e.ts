@@ -16,7 +16,17 @@ import {
 } from '../../src/order-ledger/ledger-record.ts';
 import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
 import { type LoggedMove, MovesDropped } from '../../src/events/log/move-log.ts';
-import { type Begin, type Begun, MAX_WRITES, type OrderQuery } from '../../src/order-ledger/write-steps.ts';
+import { Metrics } from '../../src/observability/metrics.ts';
+import type { ObservedOrderLedger } from '../../src/order-ledger/observed-order-ledger.ts';
+import { WriteRecorder } from '../../src/order-ledger/write-recorder.ts';
+import {
+  type Begin,
+  type Begun,
+  MAX_WRITES,
+  type Move,
+  type Moved,
+  type OrderQuery,
+} from '../../src/order-ledger/write-steps.ts';
 import { dayOf, MAX_ORDER_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
 import { WindowStore } from '../../src/maintenance/state/window-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
@@ -109,13 +119,14 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     for (const each of [database, ...others.splice(0)]) await each.close();
   });
 
-  function storeOn(on: Database, keys = encryptionKeys): WriteStore {
-    const {
-      database: { encryptionKeys: known },
-    } = settings({ ENCRYPTION_KEYS: keys });
-    const texts = new SealedTexts(known, 'platform');
-    return new PatientStore(on, new WriteRecords(texts, log.log));
+  function partsFor(keys: string) {
+    const { database: config } = settings({ ENCRYPTION_KEYS: keys });
+    const texts = new SealedTexts(config.encryptionKeys, 'platform');
+    return { config, records: new WriteRecords(texts, log.log) };
   }
+
+  const storeOn = (on: Database, keys = encryptionKeys): WriteStore =>
+    new PatientStore(on, partsFor(keys).records);
 
   async function inState(state: State, given: Partial<Begin> = {}): Promise<Begin> {
     const write = newOrder(LATER.includes(state) ? { ...later(DAY_MS), ...given } : given);
@@ -643,6 +654,31 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     expect(inDoubt.oldestMs).toBeGreaterThanOrEqual(15);
     expect(inDoubt.oldestMs).toBeGreaterThan(accepted.oldestMs);
     expect(inDoubt.oldestMs).toBeLessThan(60_000);
+  });
+
+  it('D52 a write whose begin commits after it was given up is taken back', async () => {
+    const firstMove = Promise.withResolvers<Moved>();
+    let given: Begin | undefined;
+    class GivenUp extends PatientStore {
+      override begin(write: Begin): Promise<Begun> {
+        given = write;
+        return Promise.reject(new DatabaseUnavailable('away'));
+      }
+      override async move(move: Move): Promise<Moved> {
+        const moved = await super.move(move);
+        firstMove.resolve(moved);
+        return moved;
+      }
+    }
+    const { config, records } = partsFor(encryptionKeys);
+    const ledger = new GivenUp(database, records) as WriteStore as ObservedOrderLedger;
+    const recorder = new WriteRecorder(config, ledger, log.log, new Metrics());
+    const { name, details } = newOrder();
+    const write = { name, details, payloadText: '{}', deadlineMs: MINUTE_MS, idempotencyKey: undefined };
+    await expect(recorder.begin(write)).rejects.toBeInstanceOf(DatabaseUnavailable);
+    expect(await firstMove.promise).toEqual({ kind: 'missing' });
+    await store.begin(given as Begin);
+    await until('it is taken back', async () => (await store.read(name))?.state === 'not_sent');
   });
 
   it('moves a record only from the state that the mover has seen', async () => {

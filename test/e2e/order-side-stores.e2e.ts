@@ -69,7 +69,8 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
     const { database: kept } = settings({ ENCRYPTION_KEYS: newEncryptionKey() });
     const store = new AttemptStore(database(), new SealedTexts(kept.encryptionKeys, 'platform'));
     const order = { name: 'order/crm/SO-1', submittedAt: 1_000 };
-    const attempt = (at: number) => ({ at, result: 'not_found', licenseOrders: ['L-1'] }) as const;
+    const attempt = (at: number) =>
+      ({ at, result: 'not_found', licenseOrders: ['licence-order-1'] }) as const;
     const now = Date.now();
     await store.add(order, attempt(now));
     await store.add(order, attempt(now + 1));
@@ -78,7 +79,7 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
     const [row] = await database().read<{ attempt: string }>(
       sql`SELECT attempt FROM attempts WHERE platform = :platform LIMIT 1`.with(),
     );
-    expect(row?.attempt).not.toContain('L-1');
+    expect(row?.attempt).not.toContain('licence-order-1');
     await store.add({ ...order, submittedAt: 3_000 }, attempt(now + 31 * 24 * 3_600_000));
     expect(await store.attemptsFor(order)).toEqual([]);
   });
