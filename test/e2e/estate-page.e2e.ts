@@ -59,15 +59,41 @@ describe('the page of the estate', () => {
     await isShown(page, /^\d+ rows$/);
     expect(await page.getByRole('checkbox', { name: 'assigned to nobody' }).isChecked()).toBe(true);
     expect(new Set(await page.locator('#list tbody td:nth-child(7)').allInnerTexts())).toEqual(
-      new Set(['nobody']),
+      new Set(['–']),
     );
     await page.getByRole('button', { name: 'Clear' }).click();
     await isShown(page, `${ROWS} rows`);
+    expect(await page.locator('#found').isVisible()).toBe(false);
     await page.getByLabel('Find').fill('8700010002');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await isShown(page, /^2 rows$/);
     expect(new URL(page.url()).search).toBe('?find=8700010002');
     expect(await rows(page).count()).toBe(2);
+  });
+
+  it('answers what ends next quarter and is assigned to nobody, by the keyboard and by a tick, and leads to the list', async () => {
+    const page = await open();
+    await isShown(page, `${ROWS} rows`);
+    const [quarter, nobody] = ['Ends next quarter', 'Assigned to nobody'].map((name) =>
+      page.getByRole('button', { name, exact: true }),
+    );
+    await quarter?.press('Enter');
+    await page.waitForURL(/endsBefore=/);
+    // Some quarters have no end.
+    await page.locator('#found', { hasText: 'with these filters' }).waitFor();
+    const all = await page.locator('#count').innerText();
+    // The next key goes on from what was pressed.
+    expect(await page.locator(':focus').innerText()).toBe('Ends next quarter');
+    await page.keyboard.press('Tab');
+    expect(await page.locator(':focus').innerText()).toBe('Assigned to nobody');
+    await page.keyboard.press('Space');
+    await page.waitForURL(/unassigned=true/);
+    await page.locator('#found', { hasText: 'with these filters' }).click();
+    expect(await page.locator(':focus').getAttribute('id')).toBe('count');
+    await page.getByRole('checkbox', { name: 'assigned to nobody' }).uncheck();
+    await isShown(page, all);
+    expect(new URL(page.url()).searchParams.has('unassigned')).toBe(false);
+    expect(await nobody?.getAttribute('aria-pressed')).toBe('false');
   });
 
   it('gives the list as CSV, and says what the gateway refuses', async () => {

@@ -48,9 +48,18 @@ function shortcuts(now) {
     const off = Object.fromEntries(Object.keys(wanted).map((name) => [name, '']));
     const made = button(text, () => choose(isOn ? off : wanted));
     made.setAttribute('aria-pressed', String(isOn));
+    made.dataset.key = text;
     return made;
   });
-  element('shortcuts').replaceChildren(...buttons);
+  renew('shortcuts', buttons);
+}
+
+/** Replaces the content, and leaves the focus on the button with the same key. */
+function renew(id, content) {
+  const focused = document.activeElement?.closest?.(`#${id} button`)?.dataset.key;
+  element(id).replaceChildren(...content);
+  const again = [...element(id).querySelectorAll('button')];
+  again.find((each) => focused && each.dataset.key === focused)?.focus();
 }
 
 function fillForm(now) {
@@ -64,10 +73,7 @@ function fillForm(now) {
 }
 
 function showOverview(now) {
-  const focused = document.activeElement?.closest?.('#overview button')?.dataset.key;
-  element('overview').replaceChildren(...overview(summary, now, choose));
-  const again = [...element('overview').querySelectorAll('button')];
-  again.find((each) => focused && each.dataset.key === focused)?.focus();
+  renew('overview', overview(summary, now, choose));
   const options = (values) => values.map((value) => h('option', { value }));
   element('enterprises').replaceChildren(
     ...options(summary.enterprises.map(({ enterpriseGlobalId }) => enterpriseGlobalId)),
@@ -98,7 +104,7 @@ const link = (changes, text) => {
 };
 function holder({ memberGlobalId, lent }) {
   if (memberGlobalId !== null) return link({ memberGlobalId, unassigned: '' }, memberGlobalId);
-  return lent ? 'lent' : 'nobody';
+  return lent ? 'lent' : '–';
 }
 const COLUMNS = [
   ['Ends', ({ endsAt }) => date(endsAt)],
@@ -117,7 +123,11 @@ const COLUMNS = [
 ];
 
 function showList({ items, page, total, totalPages }) {
-  element('count').textContent = total === 0 ? 'Nothing is like that' : plural(total, 'row');
+  const found = total === 0 ? 'Nothing is like that' : plural(total, 'row');
+  element('count').textContent = found;
+  // The list lies below the picture, whose buttons change it.
+  element('found').textContent = `${found} with these filters: go to the list`;
+  element('found').hidden = location.search === '';
   const keyOf = ({ assetId, productId }) => `${assetId} ${productId}`;
   element('list').replaceChildren(...(items.length > 0 ? [table('Rows', COLUMNS, items, keyOf)] : []));
   const to = (number, text) =>
@@ -175,6 +185,14 @@ form.addEventListener('submit', (event) => {
       [...form.elements].filter(({ name }) => name).map(({ name }) => [name, given.get(name) ?? '']),
     ),
   );
+});
+// A tick that does not count yet would say what the list does not have.
+form.addEventListener('change', ({ target }) => {
+  if (['checkbox', 'select-one'].includes(target.type)) form.requestSubmit();
+});
+element('found').addEventListener('click', () => {
+  element('count').scrollIntoView({ block: 'center' });
+  element('count').focus({ preventScroll: true });
 });
 element('clear').addEventListener('click', () => {
   history.pushState(null, '', location.pathname);

@@ -61,7 +61,8 @@ function monthBars(ending, filters, choose) {
 
 function productBars(products, filters, choose) {
   const most = Math.max(1, ...products.map(({ licences }) => licences));
-  return products.slice(0, PRODUCTS).map(({ productUri, productName, licences, unassigned, nextEndsAt }) => {
+  return products.slice(0, PRODUCTS).map((product) => {
+    const { productUri, productName, assets, licences, unassigned, nextEndsAt } = product;
     const isPressed = filters.productUri === productUri;
     const next = nextEndsAt === null ? 'none ends' : `next end ${nextEndsAt.slice(0, 10)}`;
     const row = bar(
@@ -70,7 +71,10 @@ function productBars(products, filters, choose) {
       () => choose({ productUri: isPressed ? '' : productUri }),
       isPressed,
       h('span', productName ?? productUri),
-      h('span.quiet', `${plural(licences, 'licence')}, ${count(unassigned)} unassigned, ${next}`),
+      h(
+        'span.quiet',
+        `${plural(licences, 'licence')}, ${count(unassigned)} of ${plural(assets, 'asset')} unassigned, ${next}`,
+      ),
     );
     row.dataset.key = productUri;
     return row;
