@@ -8,6 +8,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { inBackground } from '../shared/edge.ts';
+import { mayReplace } from './begin-store.ts';
 import { fingerprinter } from './fingerprint.ts';
 import {
   CARRIED_OUT,
@@ -15,7 +16,6 @@ import {
   keyName,
   type LedgerRecord,
   locationOf,
-  released,
   type State,
 } from './ledger-record.ts';
 import { ObservedOrderLedger } from './observed-order-ledger.ts';
@@ -27,7 +27,6 @@ const LEASE_REST_MS = 5_000;
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
-const MAX_PAUSE_MS = 5_000;
 /** The reason of a due order that was not sent, and that became in doubt all the same. */
 const NOT_RECORDED =
   'The order was not sent at its time, and the gateway could not record this before the lease of the order ended.';
@@ -166,19 +165,9 @@ export class WriteRecorder implements OnApplicationShutdown {
         throw new ProblemException('request-in-progress', { retryAfter: 1, cause: error });
       // This frees the number soon, and not only at the end of the lease.
       const to = begin.scheduledAt === undefined ? 'not_sent' : 'scheduled';
-      inBackground('write not sent', () => this.#takeBack({ name, by: 'owner', owner, to, details }));
+      const takeBack: Move = { name, by: 'owner', owner, to, details };
+      inBackground('write not sent', () => this.#repeat(takeBack, isSettled));
       throw error;
-    }
-  }
-
-  /** Tries again while the begin, whose reply is lost, may still commit: until the write, or another one that holds its name, is there. */
-  async #takeBack(move: Move): Promise<void> {
-    const until = performance.now() + RECORD_MS;
-    for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
-      await sleep(pauseMs, undefined, { ref: false });
-      const moved = await this.#move(move).catch(() => undefined);
-      const isOver = moved?.kind === 'moved' || (moved?.kind === 'refused' && isHeld(moved.record.state));
-      if (isOver) return this.#tellLate(move);
     }
   }
 
@@ -195,26 +184,27 @@ export class WriteRecorder implements OnApplicationShutdown {
   async #recordInBackground(move: Move): Promise<void> {
     this.#unrecorded.add(move);
     try {
-      const until = performance.now() + RECORD_MS;
-      for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
-        await sleep(pauseMs, undefined, { ref: false });
-        const done = await this.#move(move).then(
-          () => true,
-          () => false,
-        );
-        if (done) return this.#tellLate(move);
-      }
-      this.#notRecorded(move, 'unavailable');
+      const isRecorded = await this.#repeat(move, () => true);
+      if (!isRecorded) this.#notRecorded(move, 'unavailable');
     } finally {
       this.#unrecorded.delete(move);
     }
   }
 
-  #tellLate({ name: write, to: state }: Move): void {
-    this.log.info(
-      { event: 'order-result-late', write, state },
-      'The outcome of a write reached the database late',
-    );
+  /** Tries the move again, ever more rarely, up to an answer of the store that is the last. Resolves to false if the time ends before. */
+  async #repeat(move: Move, isLast: (moved: Moved) => boolean): Promise<boolean> {
+    const until = performance.now() + RECORD_MS;
+    for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
+      await sleep(pauseMs, undefined, { ref: false });
+      const moved = await this.#move(move).catch(() => undefined);
+      if (!moved || !isLast(moved)) continue;
+      this.log.info(
+        { event: 'order-result-late', write: move.name, state: move.to },
+        'The outcome of a write reached the database late',
+      );
+      return true;
+    }
+    return false;
   }
 
   async #move(move: Move): Promise<Moved> {
@@ -256,8 +246,12 @@ function repeated({ same, record }: Known): LedgerRecord {
   throw new ProblemException('idempotency-key-reused', { location: locationOf(record) });
 }
 
-/** Whether a write in that state keeps another one of its name from beginning. */
-const isHeld = (state: State): boolean => state !== 'scheduled' && !released.includes(state);
+/** Whether the answer of the store proves that a begin whose reply was lost begins nothing any more: it was moved, or another write has its name. */
+function isSettled(moved: Moved): boolean {
+  if (moved.kind !== 'refused') return moved.kind === 'moved';
+  const { state } = moved.record;
+  return state !== 'scheduled' && !mayReplace(state, false);
+}
 
 /** Whether the record has all items of these details, or knows none: a number that was freed may belong to another order now. */
 function hasItems(record: LedgerRecord, details: Details | undefined): boolean {
