@@ -29,15 +29,18 @@ export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdow
 
   /** The number of enterprises that were not read for a day; 0 while the database is away. */
   async unread(): Promise<number> {
-    if (this.config.refreshMs === undefined) return 0;
-    const found = await this.store.unread(Date.now() - DAY_MS).catch(() => undefined);
-    return found?.unread ?? 0;
+    return this.config.refreshMs === undefined ? 0 : ((await this.#found())?.unread ?? 0);
+  }
+
+  /** Resolves to undefined while the database is away. */
+  #found() {
+    return this.store.unread(Date.now() - DAY_MS).catch(() => undefined);
   }
 
   /** While the database is away, the figures stay as they were. */
   async #look(): Promise<void> {
     const now = Date.now();
-    const found = await this.store.unread(now - DAY_MS).catch(() => undefined);
+    const found = await this.#found();
     if (!found) return;
     const { unread, oldestAt } = found;
     this.metrics.set('gateway_estate_unread_enterprises', {}, unread);

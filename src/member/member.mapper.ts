@@ -98,11 +98,11 @@ export function stillHidden(
   return hidden.filter((field) => members.every((member) => member[field] === null));
 }
 
-/** The fields by which the gateway may decide, in both lists. */
-const NUMBER_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag', 'onlineFlag'] as const;
-const LOCK_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag'] as const;
+/** The fields that tell whether a number is free, which {@link isFree} decides. The gateway may decide by them in both lists. */
+export const FREE_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag'] as const;
+const NUMBER_FIELDS = [...FREE_FIELDS, 'onlineFlag'] as const;
 export type NumberField = (typeof NUMBER_FIELDS)[number];
-export type LockField = (typeof LOCK_FIELDS)[number];
+export type LockField = (typeof FREE_FIELDS)[number];
 export type CameAssetNums = CameList<AssetNumDto, NumberField>;
 export type CameLentLocks = CameList<LentLockDto, LockField>;
 
@@ -121,7 +121,7 @@ export function toAssetNums(data: unknown, notes?: ContractNotes, nullIsEmpty = 
 
 /** `nullIsEmpty`: as for {@link toAssetNums}. */
 export function toLentLocks(data: unknown, notes?: ContractNotes, nullIsEmpty = false): CameLentLocks {
-  const deciding = { fields: LOCK_FIELDS, nullIsEmpty };
+  const deciding = { fields: FREE_FIELDS, nullIsEmpty };
   const read = (wire: Reader<LentLockField>): LentLockDto => ({
     assetId: wire.requiredId('assetId'),
     assetNum: wire.id('assetNum'),
@@ -130,9 +130,6 @@ export function toLentLocks(data: unknown, notes?: ContractNotes, nullIsEmpty = 
   });
   return readDeciding(lentLockShape, data, deciding, read, notes);
 }
-
-/** The fields that tell whether a number is free, which {@link isFree} decides. */
-export const FREE_FIELDS = ['assetNum', 'cloudAccountGlobalId', 'borrowedFlag'] as const;
 
 export function isFree({ memberGlobalId, lent }: AssetNumDto): boolean {
   return memberGlobalId === null && lent !== true;
