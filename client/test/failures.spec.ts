@@ -285,12 +285,12 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     server.play(read('"one"'));
     const one = { items: ['"one"'] };
     expect(await small.assets.list(HARBOUR)).toEqual(one);
-    // Another replica gives newer content for the same read.
+    // A parallel read of the same list gets newer content from another replica.
     meanwhile = () => small.assets.list(HARBOUR);
     server.play(read('"two"'), { status: 304, headers: { etag: '"one"' } });
     const unchanged = await small.assets.list(HARBOUR);
     expect([unchanged, responseOf(unchanged)?.etag]).toEqual([one, '"one"']);
-    // Another read takes the whole room.
+    // A parallel read of another list needs the whole room.
     meanwhile = () => small.assets.list({ ...HARBOUR, page: 2 });
     server.play(read('"other"', 30), { status: 304, headers: { etag: '"two"' } });
     expect(await small.assets.list(HARBOUR)).toEqual({ items: ['"two"'] });

@@ -76,8 +76,8 @@ export function lossIn(state: Identity, seen: Seen): 'identity' | 'numbers' | un
 }
 
 /**
- * Returns the writes that record a loss, if `found` shows one. The feed then goes on from numbers that nobody has seen, because they are
- * the cursors of its readers.
+ * Returns the writes that record a loss, if `found` shows one. The feed then goes on from numbers that this gateway has not given out,
+ * because they are the cursors of its readers.
  */
 export function lossWrites(found: Rows, seen: Seen): readonly Query[] {
   const state = identityIn(found);

@@ -33,8 +33,8 @@ export interface Step<Input, Output> {
   /** True if the step must not write while the database cannot be trusted. Such a step needs `look`. */
   readonly guarded?: true;
   /**
-   * True if the step raises the feed even in a database that has lost commits. It records the loss, and goes on from numbers that nobody has
-   * seen. Such a step needs `look`.
+   * True if the step raises the feed even in a database that has lost commits. It records the loss, and goes on from numbers
+   * that no reader of this gateway has seen. Such a step needs `look`.
    */
   readonly pastLoss?: true;
   /** True if the step recognises its own earlier run, so that it can run again after the answer to its commit was lost. */

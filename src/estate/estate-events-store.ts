@@ -103,7 +103,7 @@ const TOLD: Columns = {
 const ENDING = sql`
   FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform
     AND own.ends_at > ${NOW} + distances.from_ms AND own.ends_at <= ${NOW} + distances.until_ms`;
-/** What was told of an asset without products counts for the products that take the place of its row. */
+/** An ending that was told of an asset without products counts for the products that take the place of its row. */
 const DUE = sql`
   SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
     WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details

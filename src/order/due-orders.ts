@@ -153,7 +153,7 @@ export class DueOrders {
       submittedAt,
       details: changed,
     });
-    // Its caller cancelled the order, or another process tries it.
+    // The move is refused if the caller has cancelled the order, or another process tries it: the task looks again.
     if (kind !== 'moved') return 0;
     this.log.warn(
       { event: 'order-due-ended', write: name, caller: details.caller, state: to, reason: problem.slug },

@@ -96,7 +96,7 @@ export class ReadCache {
 
   #listOf<T>(source: Source<T>, call: CallContext): ListSpec<T> {
     const { operation, ids, query, decode, result = operation } = source;
-    // Other readers may wait for the same call, so it continues when this reader hangs up.
+    // The call continues when this reader hangs up, because other readers may wait for it.
     const shared = this.isOn ? { ...call, abandon: undefined } : call;
     return {
       name: `source:${result}`,

@@ -240,7 +240,7 @@ describe('time', () => {
     await ledger.save(await permitFrom(ledger, keys, 'two'), token);
     await ledger.refuse(keys, token.version, true);
     passedMs = 20_000;
-    // Nobody makes the hold longer.
+    // A further refusal does not make the hold longer.
     expect(await ledger.refuse(keys, token.version, true)).toBe(false);
     expect(await ledger.refuse(keys, token.version, false)).toBe(false);
     passedMs = 20_100;

@@ -133,7 +133,7 @@ export class UpstreamClient {
     try {
       const waitMs = attempt.deadline - started;
       const [token, userToken] = await both(this.tokens.get(principal, waitMs), user?.token(waitMs));
-      // A call without time for its response must not be sent: a write would be carried out, and nobody would know.
+      // The platform would carry out a write whose response the gateway has no time to read, so such a call is not sent.
       if (performance.now() >= attempt.deadline) throw new TokenFailure('unavailable', 'waited_too_long');
       result = await this.exchange.send(attempt, token, userToken);
       return { result, token, userToken };

@@ -70,7 +70,7 @@ function inMilliseconds(value: unknown): unknown {
 
 const TIME_RULE = 'must be an RFC 3339 time such as 2026-11-20T08:00:00.000Z';
 
-/** Other languages write "no time" as a time of 1970 or earlier, and the platform would take the first of 1970 for "none". */
+/** Times before 1971 are refused: some languages write "no time" as such a time, and the platform takes the first of 1970 for "none". */
 const FIRST = Date.UTC(1971, 0);
 const isFrom1971 = (value: unknown) => !isTimestamp(value) || Date.parse(value) >= FIRST;
 

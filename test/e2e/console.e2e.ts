@@ -437,7 +437,7 @@ it('G12 a maintenance is begun and ended with a credential, after a confirmation
   await page.getByLabel('with the scope operate').fill(fleet.keys['night'] as string);
   await goOn();
   await page.getByText('As the caller night').waitFor();
-  // Its key is taken back while the dialog is open.
+  // The key of this caller is taken back while the dialog is open.
   fleet.callers = fleet.callers.filter(({ name }) => name !== 'night');
   fleet.writeCallers();
   await until('the key is refused', async () => {

@@ -3,7 +3,7 @@ import { caller, forget, use } from './credential.js';
 import { button, h } from './dom.js';
 
 const place = document.getElementById('dialog');
-/** What the dialog does with a credential: its title, the scope, and the step after the credential. */
+/** The task of the dialog: its title, the scope that it needs, and the step after the credential. */
 let task;
 
 export const close = () => place.close();

@@ -54,7 +54,7 @@ export class ImportChunk {
   ) {
     this.#results = [...results];
     this.#open = new Map(waiting.map((row) => [row.at, row]));
-    // Which rows the calls had is not recorded.
+    // The record of a call does not say which rows it had, so all open rows are doubtful.
     this.#doubtful = new Set(recorded > 0 ? this.#open.keys() : []);
     this.#wasDoubtful = recorded > 0;
   }

@@ -33,7 +33,7 @@ export const JOB_FIELDS = fields({
   ...{ prepared: 'bigint', cancelled: 'bigint', version: 'bigint', createdAt: 'bigint' },
   ...{ changedAt: 'bigint', startedAt: 'bigint', finishedAt: 'bigint' },
 });
-/** A job that has not ended is kept whatever its age: it ends first. */
+/** Jobs are kept until they have ended, and ended jobs for `keptMs` from their creation. */
 export const IS_KEPT = sql`
   state <> 'reserved' AND (finished_at IS NULL OR created_at > (SELECT ${NOW}) - CAST(:keptMs AS bigint))`;
 export const OF_JOB = sql`platform = :platform AND job_id = :jobId`;
