@@ -341,13 +341,12 @@ describe('the reconciliation of an order', () => {
   it('goes on in another replica at once when the one that searches ends', async () => {
     quick.times = [1, HOUR_MS];
     const url = await postgresUrl();
-    const slow = await sandbox.fault({ operation: 'listAssets', action: { delayMs: HOUR_MS } });
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { delayMs: HOUR_MS } });
     const first = await newGateway(url);
     const body = await lose(first, 'after');
     await until('it is looked for', async () => (await callsOf('listAssets')) > 0);
     const second = await newGateway(url);
     await first.stop();
-    await sandbox.heal(slow);
     await isFound(second, body);
     expect(await callsOf('listAssets')).toBe(2);
   });
@@ -357,8 +356,11 @@ describe('the reconciliation of an order', () => {
     const url = await postgresUrl();
     const body = await lose(await newGateway(url), 'after');
     await age(url, body, HOUR_MS / 2);
-    await askDatabase(url, 'DELETE FROM tasks');
-    await askDatabase(url, 'UPDATE writes SET submitted_at = submitted_at - $1', HOUR_MS / 2);
+    // One statement: a scan between two would add the task before its order is old enough.
+    const LOSE_TASK = `
+      WITH gone AS (DELETE FROM tasks RETURNING name)
+      UPDATE writes SET submitted_at = submitted_at - $1 WHERE name IN (SELECT name FROM gone)`;
+    await askDatabase(url, LOSE_TASK, HOUR_MS / 2);
     await isFound(await newGateway(url), body);
     expect(await callsOf('listAssets')).toBe(1);
   });
