@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { ratio, spread } from './figures.ts';
 import type { Extent } from './extent.ts';
 import { WrongAnswer } from './generator.ts';
@@ -14,8 +14,9 @@ import { builtTree } from './tree.ts';
 
 /**
  * Compares the gateway with its peers in one run. `--only <words of a name>` selects scenarios. `--rounds`, `--seconds`, `--warmup` and
- * `--processes` set their extent. `--json <file>` names the file of the figures. `--short` plays everything once and briefly: it finds
- * wrong responses and judges no time. Exits with 1 for a wrong response, not for a missed line.
+ * `--processes` set their extent. `--json <file>` names the file of the figures; with `--only`, the file keeps its other scenarios.
+ * `--short` plays everything once and briefly: it finds wrong responses and judges no time. Exits with 1 for a wrong response, not for a
+ * missed line.
  *
  * `--against <commit>` builds that commit and compares this gateway with it instead, in turns. `--limit` is the highest cost of a scenario
  * in relation to it, and a missed line is an exit with 1. `--node-options` applies to this commit's gateway alone.
@@ -87,20 +88,38 @@ process.stdout.write(
 );
 if (isAgainst && !options.short && judged.some(({ verdict }) => verdict === 'missed')) process.exitCode = 1;
 
+interface Figures {
+  readonly scenarios: readonly { readonly name: string }[];
+  readonly lines: readonly { readonly scenario: string }[];
+}
+
+/** Returns the earlier figures in the file that were measured on this machine in the same rounds, so that scenarios can run one by one. */
+function earlier(measuredBy: object): Figures {
+  if (options.only === '' || !existsSync(options.json)) return { scenarios: [], lines: [] };
+  const figures = JSON.parse(readFileSync(options.json, 'utf8')) as Figures;
+  return isDeepStrictEqual({ ...figures, ...measuredBy }, figures) ? figures : { scenarios: [], lines: [] };
+}
+
 /** Writes the figures after each scenario, so that a run that is ended early keeps its measurements. */
 function writeFigures(): void {
   const { rounds, seconds } = extent;
+  const measuredBy = { machine, rounds, seconds };
+  const kept = earlier(measuredBy);
+  const isOther = (name: string) => results.every(({ scenario }) => scenario.name !== name);
+  const order = named('').map(({ name }) => name);
+  const inOrder = <T>(all: readonly T[], nameOf: (each: T) => string) =>
+    all.toSorted((one, other) => order.indexOf(nameOf(one)) - order.indexOf(nameOf(other)));
+  const scenarios = [...kept.scenarios.filter(({ name }) => isOther(name)), ...results.map(summary)];
+  const lines = [...kept.lines.filter(({ scenario }) => isOther(scenario)), ...results.flatMap(judge)];
   const figures = {
-    machine,
-    rounds,
-    seconds,
-    scenarios: results.map(summary),
-    lines: results.flatMap(judge),
+    ...measuredBy,
+    scenarios: inOrder(scenarios, ({ name }) => name),
+    lines: inOrder(lines, ({ scenario }) => scenario),
   };
   writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`);
 }
 
-function summary({ scenario: { name, metric }, runs }: Result): object {
+function summary({ scenario: { name, metric }, runs }: Result): { name: string; runs: object[] } {
   return {
     name,
     runs: runs.map(({ label, rounds }) => ({

@@ -142,7 +142,13 @@ const scenarios: readonly Scenario[] = [
     metric: 'cpuMicros',
     note: 'about 8 KB; with PostgreSQL and Redis, with a file of SQLite, and in memory; files are on a disk',
     runs: runs(order(10), 'bare', 'gateway', 'floor', 'gateway, file', 'gateway, in memory', ...PEERS),
-    lines: [line(1.4, 'floor'), naive(4)],
+    lines: [
+      line(1.4, 'floor'),
+      naive(4),
+      line(4.2, 'bare'),
+      line(4.2, 'bare', 'gateway, file'),
+      line(4, 'bare', 'gateway, in memory'),
+    ],
   },
   {
     name: 'cached reads beside 200 orders/s',

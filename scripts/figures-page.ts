@@ -1,5 +1,6 @@
 /**
- * Makes the page of the figures of the last complete run of the bench, from the file that `npm run bench -- --json docs/bench.json` writes.
+ * Makes the page of the figures of the last run of the bench, from the file that `npm run bench -- --json docs/bench.json` writes, and from
+ * those of `npm run bench -- --against <commit>`.
  */
 
 interface Spread {
@@ -46,7 +47,8 @@ type Metric = keyof typeof METRICS;
 const BUSY = 0.6;
 const PER_SECOND = 10_000;
 
-export function figuresPage(json: string): string {
+/** `against` has the files of the comparisons with earlier commits, by commit. */
+export function figuresPage(json: string, against: Readonly<Record<string, string>>): string {
   const { machine, rounds, seconds, scenarios, lines } = JSON.parse(json) as Bench;
   return `# Figures
 
@@ -56,10 +58,32 @@ and [scaling](scaling.md) what the capacity means. \`npm run bench -- --json doc
 ## Lines
 
 ${table([['scenario', 'what', 'line', 'here', 'rounds', ''], ...lines.map(({ scenario, what, limit, measured, rounds: met = '', verdict }) => [scenario, what, limit, measured.toFixed(2), met, verdict])])}
-## Capacity
+${besideCommits(against)}## Capacity
 
 ${table([[`for ${PER_SECOND.toLocaleString('en')} requests/s, cores ${BUSY * 100} % busy`, 'requests/s a core', 'cores', 'of its servers'], ...scenarios.flatMap(capacity)])}
 ${scenarios.map(scenarioPart).join('\n')}`;
+}
+
+/** Returns the processor time of this commit divided by that of earlier ones, in turns in the same run. */
+function besideCommits(against: Readonly<Record<string, string>>): string {
+  const commits = Object.keys(against);
+  const benches = Object.values(against).map((json) => JSON.parse(json) as Bench);
+  const names = [...new Set(benches.flatMap(({ scenarios }) => scenarios.map(({ name }) => name)))];
+  const cell = (name: string) => (bench: Bench) => {
+    const run = bench.scenarios.find((scenario) => scenario.name === name)?.runs[1];
+    return run ? times(run) : '';
+  };
+  const rows = names.map((name) => [name, ...benches.map(cell(name))]);
+  return `## Beside earlier commits
+
+\`npm run bench -- --against <commit> --json docs/bench-<commit>.json\`: this commit ÷ that one, in turns.
+
+${table([['scenario', ...commits.map((commit) => `÷ ${commit}`)], ...rows])}
+`;
+}
+
+function times({ timesFirst: { median, min, max } }: Run): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }
 
 /** Returns the rows of capacity for a scenario that compares the gateway with the bare relay. */
@@ -75,11 +99,9 @@ function scenarioPart({ name, runs }: Bench['scenarios'][number]): string {
   const shown = (Object.keys(METRICS) as Metric[]).filter((metric) => runs.some((run) => run[metric]));
   const head = ['', `× ${runs[0]?.label ?? ''}`, ...shown.map((metric) => METRICS[metric][0])];
   const rows = runs.map((run) => {
-    const { median, min, max } = run.timesFirst;
-    const times = `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
     return [
       run.label,
-      times,
+      times(run),
       ...shown.map((metric) => run[metric]?.median.toFixed(METRICS[metric][1]) ?? ''),
     ];
   });

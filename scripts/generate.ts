@@ -3,7 +3,7 @@
  * because the build makes parts of the OpenAPI document (the plugin of @nestjs/swagger). `--from` names another folder of the build than
  * `dist`.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiDocument, clientFiles } from './client-files.ts';
@@ -121,6 +121,12 @@ function read(path: string): string | undefined {
   }
 }
 
+/** Returns the figures of the comparisons with earlier commits, by commit. */
+function benchesAgainst(): Record<string, string> {
+  const commits = readdirSync('docs').flatMap((file) => /^bench-(\w+)\.json$/.exec(file)?.[1] ?? []);
+  return Object.fromEntries(commits.toSorted().map((each) => [each, read(`docs/bench-${each}.json`) ?? '']));
+}
+
 /** Returns the first line in which a file differs from the one that the code makes. */
 function firstDifference(committed: string, made: string): string {
   const [before, after] = [committed.split('\n'), made.split('\n')];
@@ -147,7 +153,7 @@ for (const [path, text] of [
   ['deploy/kubernetes/components/monitoring/rules.yaml', prometheusRule()],
   ['docs/readings.md', readingsPage()],
   ['sandbox/README.md', await withReadings(read('sandbox/README.md') ?? '')],
-  ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '')],
+  ['docs/figures.md', figuresPage(read('docs/bench.json') ?? '', benchesAgainst())],
 ] as const) {
   if (read(path) === text) {
     console.log(`${path} is up to date`);
