@@ -82,6 +82,8 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
       lazyConnect: own.lazyConnect ?? false,
       // Commands of requests still end at their timeout.
       enableOfflineQueue: true,
+      // It would need the right to CLUSTER INFO. The gateway's own probe shows whether the cluster serves.
+      enableReadyCheck: false,
       redisOptions: options,
       clusterRetryStrategy: reconnectDelay,
       // The client follows redirections for a slot that moved and for an old slot map. The calling code decides whether to wait.

@@ -12,7 +12,7 @@ import { startInProcess } from '../support/gateway-in-process.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { ask, freePort, type RunningRedis, startRedis, until } from '../support/redis.ts';
+import { ask, freePort, type RunningRedis, startCluster, startRedis, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 import { credential, type LogLine, settings } from '../support/settings.ts';
 
@@ -119,14 +119,19 @@ it('R19 Redis requires a client certificate: the gateway shows it; without the r
 
 describe('R18 the user of Redis lacks a right', () => {
   /** A user as docs/operating.md makes it, with a password of this run that an address has to encode. */
-  async function granted() {
+  async function grantedAt(url: string, servers: readonly RunningRedis[]) {
     const password = `${credential()}:@/%?#+é`;
-    const redis = await newRedis();
     const [, line = ''] = /^ACL SETUSER (.*)$/m.exec(readFileSync('docs/operating.md', 'utf8')) ?? [];
     const user = line.replace('PASSWORD', password).split(' ');
-    await ask(redis, (client) => client.call('ACL', 'SETUSER', ...user));
+    await Promise.all(
+      servers.map((each) => ask(each, (client) => client.call('ACL', 'SETUSER', ...user))),
+    );
     const [name = ''] = user;
-    return { redis, name, url: redis.url.replace('//', `//${name}:${encodeURIComponent(password)}@`) };
+    return { name, url: url.replace('//', `//${name}:${encodeURIComponent(password)}@`) };
+  }
+  async function granted() {
+    const redis = await newRedis();
+    return { redis, ...(await grantedAt(redis.url, [redis])) };
   }
   const change = (redis: RunningRedis, ...rules: string[]) =>
     ask(redis, (client) => client.call('ACL', 'SETUSER', ...rules));
@@ -145,6 +150,17 @@ describe('R18 the user of Redis lacks a right', () => {
     const keys = await ask(redis, (client) => client.keys('*'));
     expect(keys).not.toEqual([]);
     expect(keys.filter((key) => !prefixes.some((each) => key.startsWith(each)))).toEqual([]);
+  });
+
+  it('what the manual grants is enough on a cluster', async () => {
+    const cluster = await startCluster();
+    atEnd(() => cluster.stop());
+    const { url } = await grantedAt(cluster.url, cluster.nodes);
+    const gateway = await gatewayAt(url);
+    await is(gateway, 'redis', 'up');
+    await until('a session opens', async () => (await logIn(gateway)).status === 201);
+    for (const node of cluster.nodes)
+      expect(await ask(node, (client) => client.call('ACL', 'LOG'))).toEqual([]);
   });
 
   it('each right that is taken away is named', async () => {
