@@ -29,7 +29,7 @@ const MAX_ABSENT = 1_000;
 const EMPTY_MS = 15 * 60_000;
 /** The time between requests while there are no keys at all. */
 export const RETRY_MS = 5_000;
-/** The longest `Retry-After` of the issuer that counts, so that known keys do not end in that time. */
+/** The upper limit for the issuer's `Retry-After`, so that known keys do not expire meanwhile. */
 const MAX_RETRY_AFTER_S = 5 * 60;
 /** The time for which known keys stay valid while the issuer does not answer. */
 const MAX_AGE_MS = 60 * 60_000;
@@ -39,7 +39,7 @@ export interface KeySet {
   readonly text: string;
   readonly ids: ReadonlySet<string>;
   readonly find: JWTVerifyGetKey;
-  /** The ids that were missing from a response, with the time of that response. */
+  /** Maps each id that a response lacked to the time of that response. */
   readonly absent: Map<string, number>;
 }
 

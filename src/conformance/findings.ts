@@ -7,7 +7,7 @@ import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import { FLAGS } from './list-questions.ts';
 import type { Answer } from './platform.ts';
 
-/** A departure besides the readings from the gateway's needs, or from the interface. */
+/** A difference from the gateway's needs or from the interface that no reading covers. */
 export interface Remark {
   readonly what: string;
   /** True if something would be wrong with today's settings. */

@@ -67,7 +67,7 @@ async function edit(
   const { findings } = asked;
   const edited = await asked.ask('editMember', { ids: { memberGlobalId }, body });
   if (edited.kind !== 'success') return tellRefused(asked, edited);
-  // A list without the new name, or one that shows no remarks, does not show the effect on the remark.
+  // The effect on the remark is visible only if the list has the new name and shows remarks.
   const then = (await find()).find((each) => each.memberGlobalId === memberGlobalId);
   if (then?.name !== body.name)
     return findings.remark('An edit of a member does not show at once in the list of members.');

@@ -41,7 +41,7 @@ export function attentionFor(
     .toSorted((one, other) => Number(one.level === 'watch') - Number(other.level === 'watch'));
 }
 
-/** For this long after its time, a scheduled order may be on its way. */
+/** A scheduled order counts as late only after this time. */
 const OVERDUE_MS = 5 * 60_000;
 
 function openOrders({

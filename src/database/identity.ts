@@ -66,7 +66,7 @@ function makes(identity: string): Query[] {
   return [MAKE.with({ identity }), MAKE_NUMBERS.with({ numbered: NAMES.map((name) => ({ name })) })];
 }
 
-/** Tells whether the database has another identity than a gateway has seen, or lower numbers, and no loss that covers them is recorded. */
+/** Returns the loss that the database shows and that is not recorded yet: another identity, or lower numbers, than a gateway has seen. */
 export function lossIn(state: Identity, seen: Seen): 'identity' | 'numbers' | undefined {
   if (state.identity !== seen.identity && state.confirmedAt > seen.confirmedAt) return undefined;
   if (state.identity !== seen.identity && state.lostAt === null) return 'identity';

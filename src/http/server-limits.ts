@@ -237,7 +237,7 @@ export function closeAfterResponse(request: IncomingMessage, isStranger: boolean
     socket.end();
     if (isStranger) return lingerUnread(request);
     // A reader that stopped in the middle of the body may still wait for more, and would stop the flow. A listener starts the flow again.
-    // After the last listener of a stopped reader has gone, `resume` alone does not.
+    // `resume` alone does not start it again once its last listener is removed.
     request
       .removeAllListeners('readable')
       .once('end', destroySoon)

@@ -201,7 +201,7 @@ const OLD = sql`
   WHERE platform = :platform AND ends_at IS NOT NULL AND ends_at <= :gatewayNow AND ends_at <= ${NOW}
   ORDER BY ends_at LIMIT :most ${SKIP_LOCKED}`;
 
-/** Deletes records and counters whose time is over by both clocks, and returns how many records. */
+/** Deletes records and counters that have expired by both clocks. Returns the number of records. */
 export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
   name: 'forget writes',
   guarded: true,

@@ -54,7 +54,7 @@ function isUnreadable({ licenseOrderId, product }: Instance): boolean {
 /** How far the platform's clock may be behind ours. A smaller value leaves orders in doubt; a larger one mistakes older orders for this one. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Returns the licence orders of the order, except those with an instance that is older than the order, and those of which no instance has a time. */
+/** Returns the order's licence orders, without those that have an instance older than the order or no instance with a time. */
 export function ordersIn({ assets }: Holdings, order: OrderDetails, submittedAt: number): FoundOrders {
   const placed = assets.flatMap(({ instances }) => instances.filter((each) => isFrom(each, order)));
   const orders = Map.groupBy(placed, ({ licenseOrderId }) => licenseOrderId ?? '');

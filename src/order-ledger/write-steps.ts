@@ -17,7 +17,7 @@ export interface Begin {
   readonly budgets?: readonly BudgetUse[] | undefined;
   /** The time, in ms, before which the order is kept and not sent. */
   readonly notBefore?: number | undefined;
-  /** The write is a scheduled order whose time has come: the `submittedAt` of its record. Only such a write may send a scheduled order. */
+  /** The `submittedAt` of the record, if the write is a scheduled order whose time has come. Only such a write may send a scheduled order. */
   readonly scheduledAt?: number | undefined;
   /** Why the write may not begin. It can still get the record of an earlier request with the same payload. */
   readonly refusal?: ProblemException | undefined;
@@ -99,7 +99,7 @@ interface OrderCount {
 
 /** The orders that wait for their end, while nothing is being sent. */
 export interface WaitingOrders {
-  /** Also those of which the platform did not confirm every item. */
+  /** Includes orders of which the platform did not confirm every item. */
   readonly inDoubt: OrderCount;
   readonly accepted: OrderCount;
   /** `overdueMs` is how long the earliest scheduled order has been due; 0 where none is due. */

@@ -196,7 +196,7 @@ export class LicenseOrderService {
     return dryRun.stopBefore('batchOrder', this.#bodyOf(order));
   }
 
-  /** Checks the budgets of the order's month. The order is counted only when it begins, so the budget of a later month may be used up by then. */
+  /** Checks the budgets of the order's month. A scheduled order is counted only when it begins, so its budget may be used up by then. */
   async #assertInBudget({ caller: { name, budgets } }: CallContext, order: PlaceOrderDto): Promise<void> {
     if (!budgets) return;
     const at = timeOf(order) ?? this.maintenance.now;

@@ -256,7 +256,7 @@ function tagsOfRead(enterprise: string | undefined): string[] {
   return enterprise === undefined ? ['any'] : ['all', `enterprise:${enterprise}`];
 }
 
-/** Returns the tags of a write. A write that names no enterprise (orders, locks, customers) may change data of any. */
+/** Returns the tags of a write. A write that names no enterprise (orders, customers, asset numbers) may change data of any. */
 function tagsOfWrite(enterprise: string | undefined): string[] {
   return ['any', enterprise === undefined ? 'all' : `enterprise:${enterprise}`];
 }

@@ -1,7 +1,7 @@
 import { Marked } from 'marked';
 import { lazily } from './lazily.ts';
 
-/** Made for the first page, since it makes its expressions and the start should be short. */
+/** The parser is made for the first page, because compiling its expressions would delay the start. */
 const marked = lazily(
   () =>
     new Marked({

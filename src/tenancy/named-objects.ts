@@ -3,7 +3,7 @@ import type { ObjectField } from '../request/operation-policy.ts';
 import { declaredFields } from '../validation/declared-fields.ts';
 import { type Name, namesOf } from './names.ts';
 
-/** The names that identify no object in a body. They are a value, such as a telephone number, or only a word. */
+/** Names of body fields that identify no object: plain values such as a telephone number, or search words. */
 const VALUES: ReadonlySet<Name> = new Set(['label', 'filter']);
 
 /**

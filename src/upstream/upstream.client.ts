@@ -68,7 +68,7 @@ export class UpstreamClient {
   ): Promise<T> {
     const operation = operations[name];
     assertOwnTenants(operation, request, context);
-    // An order begins in its ledger, which has checked the maintenance already.
+    // For an order, the ledger has already checked the maintenance.
     if (!context.progress.hasBegun && !operation.placesOrders) this.maintenance.assertNot('all');
     if (operation.effect !== 'read') context.dryRun?.stopBefore(name, request.body);
     context.progress.hasBegun = true;

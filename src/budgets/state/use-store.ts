@@ -11,11 +11,11 @@ import { summed } from '../../shared/summed.ts';
  */
 
 const DAY_MS = 24 * 3_600_000;
-/** The days whose orders count. The orders of a caller that begin within them may have {@link MAX_ORDER_BYTES} together. */
+/** A caller's orders of this many days may have {@link MAX_ORDER_BYTES} together. */
 const DAYS = 7;
 export const MAX_ORDER_BYTES = 256 * 1024 * 1024;
 
-/** The use that an order has added to its caller's budgets, and the month of it. The order's record keeps it until it is returned. */
+/** What an order took from its caller's budgets, and in which month. Its record keeps this until the use is returned. */
 export interface Taken {
   readonly month: string;
   readonly uses: readonly BudgetUse[];
