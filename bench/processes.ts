@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -78,9 +78,13 @@ export function pidOf({ pid }: ChildProcess): number {
 /** The unit in which Linux reports processor time on every platform that Node runs on: hundredths of a second. */
 const TICKS_A_SECOND = 100;
 
-/** Returns the CPU seconds of all threads so far, in user mode and in the kernel, with those of children that have ended. */
+/**
+ * Returns the CPU seconds of all threads so far, in user mode and in the kernel, with those of children that have ended. A child that ends
+ * meanwhile, such as a worker of PostgreSQL, counts with its parent.
+ */
 export function cpuSeconds(pids: readonly number[]): number {
   return sum(pids, (pid) => {
+    if (!existsSync(`/proc/${pid}`)) return 0;
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The code reads fields 14 to 17 of proc(5), counted behind the name, which may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
