@@ -123,9 +123,7 @@ describe('R18 the user of Redis lacks a right', () => {
     const password = `${credential()}:@/%?#+é`;
     const [, line = ''] = /^ACL SETUSER (.*)$/m.exec(readFileSync('docs/operating.md', 'utf8')) ?? [];
     const user = line.replace('PASSWORD', password).split(' ');
-    await Promise.all(
-      servers.map((each) => ask(each, (client) => client.call('ACL', 'SETUSER', ...user))),
-    );
+    await Promise.all(servers.map((each) => ask(each, (client) => client.call('ACL', 'SETUSER', ...user))));
     const [name = ''] = user;
     return { name, url: url.replace('//', `//${name}:${encodeURIComponent(password)}@`) };
   }
