@@ -18,10 +18,13 @@ const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
   ['60005', 'invalid_grant'],
 ]);
 
-export type RefusedCredentials = 'invalid_client' | 'invalid_grant';
-
-/** Returns the meaning of a code that is missing from the interface. Undefined if the profile does not teach it. */
-type MeaningOfCode = (code: string) => RefusedCredentials | undefined;
+/** The request for a token. */
+interface Asked {
+  /** Whose token it asks for. A taught code refuses the credentials of this one. */
+  readonly of: 'application' | 'user';
+  /** True for a code that is missing from the interface, and that refuses credentials by the profile. */
+  readonly taught: (code: string) => boolean;
+}
 
 export interface TokenAnswer {
   readonly status: number;
@@ -36,11 +39,11 @@ type Fields = Readonly<Record<string, unknown>>;
  * fields that the gateway uses are checked. An unusable `refresh_token` counts as absent, and `lifetime` is checked by its reader. Throws a
  * {@link TokenFailure} if the response has no token.
  */
-export function readTokenAnswer(answer: TokenAnswer, taught: MeaningOfCode) {
+export function readTokenAnswer(answer: TokenAnswer, asked: Asked) {
   const places = placesOf(answer.body);
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const granted = isSuccess ? places.find(({ access_token: token }) => isText(token)) : undefined;
-  if (!granted) throw failureOf(answer, places, taught);
+  if (!granted) throw failureOf(answer, places, asked);
   const { access_token: token, refresh_token: refreshToken, expires_in: lifetime } = granted;
   return {
     access_token: token as string,
@@ -59,13 +62,9 @@ function placesOf(body: Buffer): Fields[] {
   }
 }
 
-function failureOf(
-  { status, headers }: TokenAnswer,
-  places: readonly Fields[],
-  taught: MeaningOfCode,
-): TokenFailure {
+function failureOf({ status, headers }: TokenAnswer, places: readonly Fields[], asked: Asked): TokenFailure {
   const said = places.flatMap(({ error, code }) => [error, code].flatMap((each) => textOf(each) ?? []));
-  const words = said.map((each) => wordOf(each, taught));
+  const words = said.map((each) => wordOf(each, asked));
   const rejection =
     words.find((word) => REJECTIONS.has(word)) ?? (status === 401 ? 'invalid_client' : undefined);
   const code = said.find((each) => SHOWN_CODE.test(each));
@@ -77,15 +76,18 @@ function failureOf(
   const reason = status >= 500 ? 'server_error' : (words[0] ?? 'unusable_answer');
   return new TokenFailure('unavailable', reason, {
     code,
-    // These statuses concern the whole endpoint, with or without `Retry-After`.
-    ofEndpoint: [429, 502, 503, 504].includes(status),
+    // These statuses concern the whole endpoint, with or without `Retry-After`. A 429 to a user's login may limit this user's logins only.
+    ofEndpoint: [502, 503, 504].includes(status) || (status === 429 && asked.of === 'application'),
     retryAfter: named || (status === 429 ? DEFAULT_RETRY_AFTER_S : undefined),
   });
 }
 
 /** Returns the error of RFC 6749 that an `error` or a `code` means. Only this function knows which codes refuse credentials. */
-function wordOf(said: string, taught: MeaningOfCode): string {
-  return CREDENTIAL_CODES.get(said) ?? taught(said) ?? (WORD.test(said) ? said : 'error_response');
+function wordOf(said: string, { of, taught }: Asked): string {
+  const known = CREDENTIAL_CODES.get(said);
+  if (known !== undefined) return known;
+  if (taught(said)) return of === 'user' ? 'invalid_grant' : 'invalid_client';
+  return WORD.test(said) ? said : 'error_response';
 }
 
 /** Returns the text of an `error` or a `code`. Undefined if it is empty or means success. */

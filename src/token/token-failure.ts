@@ -9,7 +9,10 @@ export class TokenFailure extends Error implements LoggedFailure {
   override readonly name = 'TokenFailure';
   /** The seconds from `Retry-After`, or until the gateway calls the endpoint again. */
   readonly retryAfter: number | undefined;
-  /** True if no principal can get a token: the endpoint could not be reached, or its status said so (429, 502 to 504). */
+  /**
+   * True if no principal can get a token: the endpoint could not be reached, or its status said so (502 to 504, or 429 to a request of the
+   * application).
+   */
   readonly ofEndpoint: boolean;
   /** The platform's own code, if the endpoint sent one. */
   readonly code: string | undefined;

@@ -9,7 +9,7 @@ import { followFiles } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { UpstreamPools } from '../transport/upstream-pools.ts';
 import { type AccessToken, accessToken, type Principal } from './principal.ts';
-import { readTokenAnswer, type RefusedCredentials, type TokenAnswer } from './token-answer.ts';
+import { readTokenAnswer, type TokenAnswer } from './token-answer.ts';
 import { TokenFailure } from './token-failure.ts';
 
 const SECRET_FILE = 'UPSTREAM_APP_SECRET_FILE';
@@ -20,8 +20,8 @@ const BROKEN_CODING = /^(Z_|ERR__|ZSTD_)/;
 
 interface Grant {
   readonly send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
-  /** Whose credentials a code refuses, if the profile teaches the code as `credentials`. */
-  readonly refused: RefusedCredentials;
+  /** Whose token it is. */
+  readonly of: 'application' | 'user';
 }
 
 /**
@@ -73,7 +73,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       const scope = this.#scope(principal.scope);
       return this.#grant({
         send: (client) => oauth.clientCredentialsGrant(client, scope),
-        refused: 'invalid_client',
+        of: 'application',
       });
     }
     return refreshToken === undefined
@@ -86,7 +86,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     const form = { username, password, ...this.#scope(this.config.scopes.user) };
     return this.#grant({
       send: (client) => oauth.genericGrantRequest(client, 'password', form),
-      refused: 'invalid_grant',
+      of: 'user',
     });
   }
 
@@ -94,7 +94,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   async refresh(refreshToken: string): Promise<AccessToken> {
     const token = await this.#grant({
       send: (client) => oauth.refreshTokenGrant(client, refreshToken),
-      refused: 'invalid_grant',
+      of: 'user',
     });
     return { refreshToken, ...token };
   }
@@ -130,7 +130,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     throw new TokenFailure('unavailable', 'unusable_token');
   }
 
-  #client(secret: string, { refused }: Grant): oauth.Configuration {
+  #client(secret: string, { of }: Grant): oauth.Configuration {
     const { tokenUrl, tokenAuth, appKey, profile } = this.config;
     const client = new oauth.Configuration(
       { issuer: tokenUrl.origin, token_endpoint: tokenUrl.href },
@@ -151,9 +151,10 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       // The library checks a response strictly by RFC 6749, so the gateway passes it the parts that it has read itself.
       const answer = { status, headers, body: await boundedBody(response) };
       this.seen?.(answer);
-      const token = readTokenAnswer(answer, (code) =>
-        codeModules.some((module) => profile.taught(module, code) === 'credentials') ? refused : undefined,
-      );
+      const token = readTokenAnswer(answer, {
+        of,
+        taught: (code) => codeModules.some((module) => profile.taught(module, code) === 'credentials'),
+      });
       return Response.json({ token_type: 'Bearer', ...token });
     };
     return client;

@@ -172,6 +172,23 @@ describe('a token that serves', () => {
     },
   );
 
+  it('T23 of a user is not renewed with the password where the endpoint limits its refresh token', async () => {
+    const password = new Secret(credential());
+    const user: Principal = { kind: 'user', alias: 'default', username: 'admin@harbour', password };
+    const token = { access_token: 'access_token_1', expires_in: 3600, refresh_token: credential() };
+    server.answer = (response, { form }) =>
+      form.get('grant_type') === 'refresh_token'
+        ? json(response, { error: 'slow_down' }, 429)
+        : json(response, token);
+    expect(await tokenFor(user)).toBe('access_token_1');
+    passedMs = 3_240_000 * 0.89;
+    const failed = recorded.next('token-request-failed');
+    expect(await tokenFor(user)).toBe('access_token_1');
+    await failed;
+    const grants = server.requests.map(({ form }) => form.get('grant_type'));
+    expect(grants).toEqual(['password', 'refresh_token']);
+  });
+
   it('without a life serves the callers that waited for it, and is never used again', async () => {
     server.answer = (response, _, count) =>
       json(response, { access_token: `access_token_${count}`, expires_in: 0 });
@@ -266,6 +283,17 @@ describe('a token that is kept elsewhere', () => {
     expect([1, 2]).toContain((remembered as TokenFailure).retryAfter);
     expect(await failureOf(tokenFor())).toMatchObject({ kind: 'unavailable' });
     expect(server.requests).toHaveLength(1);
+  });
+
+  it('T23 whose request is limited (429) does not stop the requests of others', async () => {
+    server.answer = (response) => json(response, {}, 429, { 'retry-after': '1800' });
+    for (const failure of [
+      await failureOf(manager.forSession((endpoint) => endpoint.login('anna', 'secret'))),
+      await failureOf(manager.forSession((endpoint) => endpoint.refresh('secret'))),
+    ])
+      expect(failure).toMatchObject({ kind: 'unavailable', retryAfter: 1_800 });
+    server.answer = issueTokens;
+    expect(await tokenFor()).toMatch(/^access_token_/);
   });
 
   it('is asked for each time, never shared, and still given to others when it was refused to one', async () => {

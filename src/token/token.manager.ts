@@ -184,13 +184,13 @@ export class TokenManager {
     }
   }
 
-  /** Uses the refresh token if there is one. If the endpoint works and refuses it, the password follows. */
+  /** Uses the refresh token if there is one. If the endpoint works and refuses it, and names no wait, the password follows. */
   async #request(principal: Principal, refreshToken?: string): Promise<AccessToken> {
     try {
       return await this.endpoint.request(principal, refreshToken);
     } catch (error) {
       const refreshRefused = refreshToken !== undefined && error instanceof TokenFailure && !error.ofEndpoint;
-      if (!refreshRefused) throw error;
+      if (!refreshRefused || error.retryAfter !== undefined) throw error;
       return this.endpoint.request(principal);
     }
   }

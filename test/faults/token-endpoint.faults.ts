@@ -361,6 +361,24 @@ describe('two processes', () => {
     expect(endpoint.requests).toHaveLength(1);
   });
 
+  it('T23 are not stopped where the logins of one user are limited, as a session or as a configured user', async () => {
+    const username = 'anna@harbour';
+    endpoint.answer = (response, request, count) =>
+      request.form.get('username') === username
+        ? raw(response, '', 429, { 'retry-after': '1800' })
+        : passOn(response, request, count);
+    const session = await fleet.post(0, '/v1/sessions', { username, password: credential() });
+    expect([session.body, session.headers.get('retry-after')]).toMatchObject([NO_TOKEN, '1800']);
+    // No process has a token of the application or of the other user yet.
+    expect(outcomes(await fleet.herd(1, ASSETS))).toEqual([200]);
+    const before = endpoint.requests.length;
+    const asAnna = { 'x-acting-user': 'anna' };
+    expect(outcomes(await fleet.herd(2, MEMBERS, asAnna))).toEqual([`503 ${NO_TOKEN.code}`]);
+    const logins = () => endpoint.requests.slice(before).filter(({ form }) => form.has('username'));
+    expect(logins().length).toBeLessThanOrEqual(atMost());
+    expect(outcomes(await fleet.herd(1, MEMBERS))).toEqual([200]);
+  });
+
   it('T16 with clocks that are an hour off use the same token, and no expired one', async () => {
     for (const [index, hours] of [1, -1].entries())
       await fleet.gateways[index]?.disturb({ clock: hours * 3_600_000 });
