@@ -111,7 +111,7 @@ export class SessionService {
     const next = await this.tokens
       .forSession((endpoint) => endpoint.refresh(refreshToken))
       .catch((error: unknown) => {
-        if (error instanceof TokenFailure && error.kind === 'rejected') return undefined;
+        if (isOfUser(error)) return undefined;
         throw error;
       });
     if (!next) return this.#over(key);
@@ -132,12 +132,15 @@ export class SessionService {
     try {
       return await this.tokens.forSession((endpoint) => endpoint.login(username, password));
     } catch (error) {
-      // invalid_grant concerns the user (RFC 6749 5.2). Every other refusal concerns the gateway itself.
-      if (error instanceof TokenFailure && error.reason === 'invalid_grant')
-        throw new ProblemException('login-failed');
+      if (isOfUser(error)) throw new ProblemException('login-failed');
       throw error;
     }
   }
+}
+
+/** True if the platform refuses the user (RFC 6749 5.2). Every other refusal concerns the gateway itself. */
+function isOfUser(error: unknown): boolean {
+  return error instanceof TokenFailure && error.reason === 'invalid_grant';
 }
 
 function tokenLeftMs({ record, leftMs }: StoredSession): number {

@@ -209,6 +209,20 @@ describe('a session', () => {
     expect((await gateway.get('/v1/sessions/current', { headers })).status).toBe(401);
   });
 
+  it("T6 stays while the platform refuses the application's secret: 502, and then it is renewed", async () => {
+    const headers = await logIn();
+    expect((await gateway.get(MEMBERS, { headers })).status).toBe(200);
+    await sandbox.revokeTokens({ username: 'anna@harbour' });
+    await sandbox.acceptSecrets(newSecret('s'));
+    const refused = await gateway.get(MEMBERS, { headers });
+    await sandbox.acceptSecrets(sandbox.appSecret);
+    expect([refused.status, refused.body]).toMatchObject([
+      502,
+      { code: 'upstream-credential-rejected', outcome: 'not_processed' },
+    ]);
+    expect((await gateway.get(MEMBERS, { headers })).status).toBe(200);
+  });
+
   it('ends with its token when the platform gives no refresh token', async () => {
     const patch = { refresh_token: null, expires_in: 2 };
     await sandbox.fault({ operation: 'token', times: 1, action: { patch } });
