@@ -34,12 +34,15 @@ export class Secret {
 
 /** A secret that may be replaced while the process runs. */
 export class RotatingSecret extends Secret {
-  /** The current value, and perhaps the previous one. */
+  /** The current value, and perhaps an earlier one. */
   readonly #candidates: string[];
+  /** The value that has worked last. The first one counts as such. */
+  #worked: string;
 
   constructor(value: string) {
     super(value);
     this.#candidates = [value];
+    this.#worked = value;
   }
 
   override reveal(): string {
@@ -47,8 +50,8 @@ export class RotatingSecret extends Secret {
   }
 
   /**
-   * The current value, then the previous one until {@link settled}: an operator cannot change a secret in two places at once. It is always
-   * the same array, whose content changes with the secret.
+   * The current value, then the one that has worked last until {@link settled}: an operator cannot change a secret in two places at once, and
+   * may correct a wrong value. It is always the same array, whose content changes with the secret.
    */
   get candidates(): readonly string[] {
     return this.#candidates;
@@ -56,11 +59,14 @@ export class RotatingSecret extends Secret {
 
   rotate(value: string): void {
     const current = this.reveal();
-    if (value !== current) this.#candidates.splice(0, 2, value, current);
+    // A value that worked before may be the current one again. Then the one between them may be the platform's.
+    const other = value === this.#worked ? current : this.#worked;
+    if (value !== current) this.#candidates.splice(0, 2, value, other);
   }
 
-  /** Forgets the previous value if this one, which has worked, is the current one. The secret may have changed since it was sent. */
+  /** Forgets the earlier value if this one, which has worked, is the current one. The secret may have changed since it was sent. */
   settled(worked: string): void {
+    this.#worked = worked;
     if (worked === this.reveal()) this.#candidates.length = 1;
   }
 }

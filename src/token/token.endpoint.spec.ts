@@ -406,6 +406,33 @@ describe("an application's secret in a file", () => {
     ]);
   });
 
+  it('T17 that changed twice before the platform knows it: the one that has worked is tried, and not the one between', async () => {
+    const [before, wrong, after] = [credential(), credential(), credential()];
+    const { endpoint: of, recorded } = await watched(before);
+    accept(before);
+    await rewritten(recorded, wrong);
+    await request(of);
+    await rewritten(recorded, after);
+    await request(of);
+    accept(after);
+    await request(of);
+    expect(server.requests.map(({ form }) => form.get('client_secret'))).toEqual([
+      ...[wrong, before],
+      ...[after, before],
+      after,
+    ]);
+  });
+
+  it('T17 that is changed back: the one between is tried as well, because the platform may have taken it', async () => {
+    const [before, between] = [credential(), credential()];
+    const { endpoint: of, recorded } = await watched(before);
+    await rewritten(recorded, between);
+    await rewritten(recorded, before);
+    accept(between);
+    expect((await request(of)).value).toBe('access_token_2');
+    expect(server.requests.map(({ form }) => form.get('client_secret'))).toEqual([before, between]);
+  });
+
   it('that changed during a request: the success of the old one does not make the gateway forget it', async () => {
     const [before, after] = [credential(), credential()];
     const { endpoint: of, recorded } = await watched(before);

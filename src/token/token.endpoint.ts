@@ -25,8 +25,8 @@ interface Grant {
 }
 
 /**
- * Sends requests for tokens. It keeps nothing and repeats nothing, except that it tries the previous secret while the application's secret
- * is being changed.
+ * Sends requests for tokens. It keeps nothing and repeats nothing, except that it tries the last secret that has worked while the
+ * application's secret is being changed.
  */
 @Injectable()
 export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
@@ -114,7 +114,9 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     } catch (error) {
       const wrongSecret = error instanceof TokenFailure && error.reason === 'invalid_client';
       if (!wrongSecret || previous === undefined) throw error;
-      return this.#ask(previous, grant);
+      const token = await this.#ask(previous, grant);
+      appSecret.settled(previous);
+      return token;
     }
   }
 
