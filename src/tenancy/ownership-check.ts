@@ -5,6 +5,8 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext, IdKind } from '../request/call-context.ts';
 import { type IdList, type IdListRequest, IdLists } from './id-lists.ts';
 
+/** The kinds of ids that are remembered (decision 17). */
+const REMEMBERED_KINDS: ReadonlySet<IdKind> = new Set(['member', 'asset', 'assetNum']);
 /** The time for which the gateway remembers that an id belongs to an enterprise. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /** The most ids that are remembered, about 16 MB. Only ids that callers named are remembered. */
@@ -55,7 +57,7 @@ export class OwnershipCheck {
       ? this.#orders(lookup, unknown, call)
       : this.#listed(lookup, unknown, call));
     for (const id of found) {
-      this.#own.set(keyOf(lookup, id), true);
+      if (REMEMBERED_KINDS.has(kind)) this.#own.set(keyOf(lookup, id), true);
       unknown.delete(id);
     }
     return unknown;
@@ -184,10 +186,7 @@ function listsFor(
   }
 }
 
-/**
- * Returns a key. It contains the channel, because a channel customer's number is unique only within its channel. Ids have no line breaks.
- */
-function keyOf({ enterprise, kind, channel }: OwnershipLookup, id: string): string {
-  const of = kind === 'channelCustomer' ? (channel?.channelCode ?? '') : '';
-  return `${kind}\n${enterprise}\n${of}\n${id}`;
+/** Ids have no line breaks. */
+function keyOf({ enterprise, kind }: OwnershipLookup, id: string): string {
+  return `${kind}\n${enterprise}\n${id}`;
 }

@@ -304,6 +304,15 @@ describe('S1 lookups', () => {
     ]);
   });
 
+  it('do not remember customers: one that the enterprise has lost does not exist for the next order', async () => {
+    expect((await place([item()])).status).toBe(201);
+    const others = [{ id: 'ast-1', assetNum: '8000001001', customerId: 'cus-2', licenseType: 'softkey' }];
+    await sandbox.fault({ operation: 'listAssets', action: { patch: { data: others } } });
+    const answer = await place([item()]);
+    expect([answer.status, answer.body['code']]).toEqual([404, 'customer-not-found']);
+    expect(await writes()).toEqual(['batchOrder']);
+  });
+
   it('that fail give their own problem, and nothing is sent', async () => {
     await sandbox.fault({ operation: 'listAssets', action: { code: '500' } });
     // Nobody has read this enterprise yet.
