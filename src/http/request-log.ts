@@ -15,7 +15,7 @@ export class RequestLog {
 
   /** Writes the audit line of a write. */
   responding(request: FastifyRequest, reply: FastifyReply): void {
-    if (request.method !== 'GET') audit(this.log, request, reply);
+    if (request.stages.authorised?.policy.handling === 'write') audit(this.log, request, reply);
   }
 
   readonly answered = edge('log of a request', ({ stages }: FastifyRequest, { statusCode }: FastifyReply) => {

@@ -275,6 +275,15 @@ describe('S19 the audit line names the object of the write, and says', () => {
   });
 });
 
+it('S19 a read leaves no line, neither as GET nor as HEAD', async () => {
+  const before = (await audited()).length;
+  for (const method of ['GET', 'HEAD'])
+    expect((await gateway.request(method, `${HARBOUR}/assets`)).status).toBe(200);
+  // The line of this write comes after any line of theirs.
+  expect((await gateway.post('/v1/asset-num-reservations', { size: 1 })).status).toBe(201);
+  expect((await audited()).slice(before)).toMatchObject([{ operation: 'reserveAssetNums' }]);
+});
+
 function upstreamOf({ operation }: DocumentedRoute): string {
   return operation['x-upstream']?.operation ?? '';
 }
