@@ -57,6 +57,16 @@ describe('a window in the process', () => {
     now += 60_000;
     expect(window.take({ requests: 5, perSeconds: 60 })).toMatchObject({ admitted: true, left: 4 });
   });
+
+  it('that is used up ends with the new one, if the limit gets a shorter one', async () => {
+    let now = 5_000;
+    const window = new RateWindow(HOUR, KEY, await redisAt(), () => now);
+    await take(window, 100);
+    const minute = { requests: 100, perSeconds: 60 };
+    expect(await window.take(minute)).toEqual({ admitted: false, left: 0, endsInS: 60 });
+    now += 60_000;
+    expect(await window.take(minute)).toEqual({ admitted: true, left: 99, endsInS: 60 });
+  });
 });
 
 describe('a window in Redis', () => {
@@ -70,6 +80,22 @@ describe('a window in Redis', () => {
     const stats = await ask(server, (client) => client.info('commandstats'));
     expect(stats).toMatch(/cmdstat_evalsha:calls=2,/);
     expect(stats).toMatch(/cmdstat_eval:calls=1,/);
+  });
+
+  it('that is used up ends with the new one for all, if the limit gets a shorter one', async () => {
+    const server = await newServer();
+    const redis = await redisAt(server.url);
+    let later = 0;
+    const window = new RateWindow(HOUR, KEY, redis, () => performance.now() + later);
+    await take(window, 100);
+    const minute = { requests: 100, perSeconds: 60 };
+    expect(admitted(await take(window, 10, minute))).toHaveLength(0);
+    const leftMs = await ask(server, (client) => client.pttl(KEY));
+    expect([leftMs > 0, leftMs <= 60_000]).toEqual([true, true]);
+    // The time of Redis cannot be moved, so its window ends here.
+    await ask(server, (client) => client.del(KEY));
+    later = 60_000;
+    expect(await window.take(minute)).toMatchObject({ admitted: true, left: 99 });
   });
 
   it('waits for no disk: the count is not in the log that Redis writes there', async () => {

@@ -61,8 +61,11 @@ export class RateWindow {
   /** Counts one more request against the caller's current limit. */
   take(limit: RateLimit): RateStatus | Promise<RateStatus> {
     this.#limit = limit;
-    // The count cannot fall before the window ends, so a flood over the limit needs no command to Redis.
-    if (this.#used >= limit.requests && this.now() < this.#endsAt) return this.#status(false, 0);
+    const now = this.now();
+    // The count cannot fall before the window ends, so a flood over the limit needs no command to Redis. Only if the limit has a shorter
+    // window now, one more command ends the present window earlier.
+    const isShorter = this.#endsAt > now + limit.perSeconds * 1_000;
+    if (this.#used >= limit.requests && now < this.#endsAt && !isShorter) return this.#status(false, 0);
     if (!this.redis.configured) return this.#takeHere();
     return this.#shared.add();
   }
