@@ -106,26 +106,27 @@ export class SessionService {
     if (!stored) throw expired();
     const { token } = stored.record;
     if (token.version !== refusedVersion && tokenLeftMs(stored) > 0) return token;
-    if (token.refreshToken === undefined) return this.#over(key);
-    const { refreshToken } = token;
-    const next = await this.tokens
-      .forSession((endpoint) => endpoint.refresh(refreshToken))
-      .catch((error: unknown) => {
-        if (isOfUser(error)) return undefined;
-        throw error;
-      });
-    if (!next) return this.#over(key);
-    const leftAtTokenEndMs = stored.leftMs - next.usableMs;
-    if (await this.store.replace(key, stored, { ...stored.record, token: next, leftAtTokenEndMs }))
-      return next;
-    const now = await this.store.read(key);
-    if (!now) throw expired();
-    return now.record.token;
+    const next = token.refreshToken === undefined ? undefined : await this.#refreshed(token.refreshToken);
+    const record = next && {
+      ...stored.record,
+      token: next,
+      leftAtTokenEndMs: stored.leftMs - next.usableMs,
+    };
+    // Without a new token the session ends, unless another replica has renewed it meanwhile: its refresh token may work only once.
+    const isReplaced = await this.store.replace(key, stored, record);
+    const valid = isReplaced ? record : (await this.store.read(key))?.record;
+    if (!valid) throw expired();
+    return valid.token;
   }
 
-  async #over(key: string): Promise<never> {
-    await this.store.remove(key);
-    throw expired();
+  /** Returns undefined if the platform refuses the refresh token. */
+  async #refreshed(refreshToken: string): Promise<AccessToken | undefined> {
+    try {
+      return await this.tokens.forSession((endpoint) => endpoint.refresh(refreshToken));
+    } catch (error) {
+      if (isOfUser(error)) return undefined;
+      throw error;
+    }
   }
 
   async #login(username: string, password: string): Promise<AccessToken> {

@@ -94,21 +94,22 @@ export class SessionStore {
   }
 
   /**
-   * Replaces the record and keeps its expiry. Returns false if the session was ended, or changed by another replica, since it was read. A
-   * replica that was suspended for longer than its lease must not undo a later renewal.
+   * Replaces the record and keeps its expiry. Undefined ends the session. Returns false if the session was ended, or changed by another
+   * replica, since it was read. A replica that was suspended for longer than its lease must not undo a later renewal.
    */
   async replace(
     key: string,
     { record: last, sealed: read }: StoredSession,
-    record: SessionRecord,
+    record: SessionRecord | undefined,
   ): Promise<boolean> {
     if (!this.#sealed || read === undefined) {
       const held = this.#readLocal(key) && this.#local.get(key);
       if (held?.record !== last) return false;
-      held.record = record;
+      if (record) held.record = record;
+      else this.#local.delete(key);
       return true;
     }
-    const sealed = this.#sealed.seal(JSON.stringify(record), key);
+    const sealed = record && this.#sealed.seal(JSON.stringify(record), key);
     return replaceValue((command) => this.#ask(command), key, read, sealed);
   }
 

@@ -407,6 +407,22 @@ describe('two processes', () => {
     expect(endpoint.requests).toHaveLength(2);
   });
 
+  it('T15 keep a session that one has renewed, where a slower one is refused the used refresh token', async () => {
+    const username = 'anna@harbour';
+    const { body } = await fleet.post(0, '/v1/sessions', { username, password: sandbox.seedPassword });
+    const headers = { 'x-session-id': String(body['sessionId']) };
+    expect(outcomes(await fleet.herd(1, MEMBERS, headers))).toEqual([200]);
+    await sandbox.revokeTokens({ username });
+    const { asked, release } = heldBack();
+    const slow = fleet.get(0, MEMBERS, headers);
+    await asked;
+    await ask(fleet.redis, async (client) => client.pexpire((await client.keys('*:ses:*:lock'))[0] ?? '', 1));
+    expect((await fleet.get(1, MEMBERS, headers)).status).toBe(200);
+    release();
+    expect((await slow).status).toBe(200);
+    expect(outcomes(await fleet.herd(1, MEMBERS, headers))).toEqual([200]);
+  });
+
   // The last one: it kills one of them.
   it('T14 of which one dies during its request wait for the lifetime of its lock, 10 s at most', async () => {
     const { asked } = heldBack();

@@ -50,14 +50,16 @@ it('decides on all keys and the time of Redis, and changes, deletes or leaves th
   expect(unchanged).toBe('made');
 });
 
-it('replaces the value that was read, with the end of its life, and no other', async () => {
+it('replaces or deletes the value that was read, with the end of its life, and no other', async () => {
   await client.set('a', 'read', 'PX', LIFE_MS);
   expect(await replaceValue(run, 'a', 'read', 'new')).toBe(true);
   expect(await replaceValue(run, 'a', 'read', 'newer')).toBe(false);
   expect(await client.get('a')).toBe('new');
   const lifeMs = await client.pttl('a');
   expect([lifeMs > 0, lifeMs <= LIFE_MS]).toEqual([true, true]);
-  await client.del('a');
+  expect(await replaceValue(run, 'a', 'read', undefined)).toBe(false);
+  expect(await client.get('a')).toBe('new');
+  expect(await replaceValue(run, 'a', 'new', undefined)).toBe(true);
   expect(await replaceValue(run, 'a', 'new', 'newer')).toBe(false);
   expect(await client.exists('a')).toBe(0);
 });

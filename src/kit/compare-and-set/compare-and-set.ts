@@ -79,13 +79,17 @@ export async function atomicStep<T>(run: RunCommand, keys: readonly string[], de
   }
 }
 
-/** Replaces a value that was read, and keeps its expiry. Resolves to false if the value is gone or has changed since the read. */
+/**
+ * Replaces a value that was read, and keeps its expiry. Undefined deletes it. Resolves to false if the value is gone or has changed since
+ * the read.
+ */
 export async function replaceValue(
   run: RunCommand,
   key: string,
   read: string,
-  value: string,
+  value: string | undefined,
 ): Promise<boolean> {
   const mark = createHash('sha1').update(read).digest('hex');
-  return (await change(run, [key], mark, [{ index: 0, value, lifeMs: SAME_LIFE_MS }])).length === 0;
+  const lifeMs = value === undefined ? 0 : SAME_LIFE_MS;
+  return (await change(run, [key], mark, [{ index: 0, value: value ?? '', lifeMs }])).length === 0;
 }
