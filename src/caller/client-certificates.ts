@@ -18,7 +18,7 @@ interface Shown {
   readonly endsAt: number;
   /** Why OpenSSL refused the certificate, or why the gateway refused it later. */
   fault: string | undefined;
-  /** The gateway's own certificates at that time, including the authorities. */
+  /** The gateway's own certificates by which that was decided, including the authorities. */
   trust: Certificates;
   /** The callers of the certificate, and the content of the registry from which they come. */
   known: ReadonlyMap<string, Caller>;
@@ -43,10 +43,13 @@ export class ClientCertificates {
     if (certificates?.current.ca) this.#own = certificates;
   }
 
-  /** Reads the certificate of a new TLS connection. OpenSSL has decided by now whether it accepts the certificate. */
-  opened(socket: TLSSocket): void {
+  /**
+   * Reads the certificate of a new TLS connection. OpenSSL has decided by now whether it accepts the certificate, by the authorities of
+   * `trust`. By default these are the present ones.
+   */
+  opened(socket: TLSSocket, trust = this.#own?.current): void {
     const certificate = this.#own && socket.getPeerX509Certificate();
-    if (!this.#own || !certificate) return;
+    if (!trust || !certificate) return;
     // Node returns null if there is no certificate, although its types exclude null.
     const fault = socket.authorized ? undefined : String(socket.authorizationError);
     this.#shown.set(socket, {
@@ -54,7 +57,7 @@ export class ClientCertificates {
       names: certificateNames(certificate),
       endsAt: certificate.validToDate.getTime(),
       fault,
-      trust: this.#own.current,
+      trust,
       known: new Map(),
       callers: NONE,
     });

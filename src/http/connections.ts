@@ -51,7 +51,7 @@ export class Connections {
     server.on(
       'connection',
       edge('connections', (socket: Socket) => {
-        const end = endOf(socket);
+        const end = clientEndOf(socket);
         this.#handshakes.set(end, socket);
         socket.once(
           'close',
@@ -64,7 +64,7 @@ export class Connections {
     server.on(
       'secureConnection',
       edge('connections', (socket: Socket) => {
-        const end = endOf(socket);
+        const end = clientEndOf(socket);
         const carrier = this.#handshakes.get(end);
         this.#handshakes.delete(end);
         if (carrier) this.#forget(carrier);
@@ -132,7 +132,7 @@ export class Connections {
 }
 
 /** Returns the client's end of a connection. Node does not say on which connection a TLS socket is. */
-function endOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+export function clientEndOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 

@@ -1,4 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -152,6 +155,20 @@ describe('O14 the authorities of client certificates', () => {
     await putAuthorities(next);
     expect([await status(old), await status(fresh)]).toEqual([401, 200]);
     expect((await gateway.log()).join('\n')).toContain('"reason":"AUTHORITY_REMOVED"');
+    await putAuthorities(clients);
+  });
+
+  it('are replaced during a handshake: a certificate of a removed one does not count', async () => {
+    const [next, identity] = await Promise.all([makeAuthority('Next'), billing(clients)]);
+    const { hostname: host, port } = new URL(gateway.url);
+    const begun = connect(Number(port), host);
+    await once(begun, 'connect');
+    // The gateway accepts connections in their order, so it has accepted this one.
+    expect((await client().get(gateway.url + ME, { 'x-api-key': gateway.key })).status).toBe(200);
+    await putAuthorities(next);
+    const socket = connectTls({ socket: begun, host, ca: servers.pem, ...identity });
+    socket.write(`GET ${ME} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
     await putAuthorities(clients);
   });
 
