@@ -110,6 +110,8 @@ export class LicenseOrdersController {
     effect: 'read',
     scope: 'orders:read',
     upstream: 'listAssetProducts',
+    // The response depends on the record of the order too, which is not in the cache.
+    isUncached: true,
     paged: true,
     problems: ['order-not-found'],
     success: [{ status: 200, description: 'One page; beyond the last it is empty', type: OrderAssetPageDto }],

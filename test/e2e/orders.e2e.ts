@@ -43,10 +43,15 @@ const commitsOf = async (sandbox: TestSandbox, number: string) =>
 const isReplay = ({ headers }: TestAnswer) => headers.get('idempotent-replayed') === 'true';
 
 /** An order that the platform carried out, with a lost response. */
-async function inDoubt(sandbox: TestSandbox, gateway: TestGateway, number: string): Promise<void> {
+async function inDoubt(
+  sandbox: TestSandbox,
+  gateway: TestGateway,
+  number: string,
+  over: object = {},
+): Promise<void> {
   const action = { reset: 'before-headers' };
   await sandbox.fault({ operation: 'batchOrder', phase: 'after', times: 1, action });
-  expect((await place(gateway, orderOf(number))).status).toBe(502);
+  expect((await place(gateway, orderOf(number, over))).status).toBe(502);
 }
 
 /** Makes the record look this much older, since a test cannot wait 15 minutes. */
@@ -252,6 +257,18 @@ describe('a settlement', () => {
     expect((await settle(gateway, number, { as: 'not_placed' })).status).toBe(200);
     const again = await place(gateway, orderOf(number));
     expect([again.status, isReplay(again)]).toEqual([201, false]);
+  });
+
+  it('as not placed leaves nothing in the next page of the assets of the order, although its lists are cached', async () => {
+    const number = newNumber();
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const items = orderOf(number).items.map((item) => ({ ...item, customer }));
+    await inDoubt(sandbox, gateway, number, { items });
+    await age(stack.databaseUrl(), number, 15 * 60_000);
+    const total = async () => (await gateway.get(`${placeOf(number)}/assets`)).body['total'];
+    expect([await total(), await total()]).toEqual([1, 1]);
+    expect((await settle(gateway, number, { as: 'not_placed' })).status).toBe(200);
+    expect(await total()).toBe(0);
   });
 
   it('as something else, or with items that do not fit is 400', async () => {
