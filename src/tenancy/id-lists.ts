@@ -187,7 +187,12 @@ export class IdLists {
     enterpriseGlobalId: string,
     by: Readonly<Record<string, string>>,
   ): Promise<Read> {
-    const deciding = this.readings.deciding('customerId', 'channelCustomerId', 'enterpriseGlobalId');
+    const deciding = this.readings.deciding(
+      'customerId',
+      'channelCode',
+      'channelCustomerId',
+      'enterpriseGlobalId',
+    );
     const query = {
       channelCode: by['channelCode'],
       channelCustomerId: by['channelCustomerId'],
@@ -196,7 +201,7 @@ export class IdLists {
     return this.upstream.call('queryCustomers', call, { query }, (data) => {
       const list = readDeciding(customerShape, data, deciding, (wire) => ({
         customerId: wire.id('customerId'),
-        channelCode: wire.id('channelCode') ?? by['channelCode'],
+        channelCode: wire.id('channelCode'),
         channelCustomerId: wire.id('channelCustomerId'),
         enterprise: wire.id('enterpriseGlobalId'),
       }));
@@ -209,7 +214,8 @@ export class IdLists {
       };
       const whole: IdKind[] = [];
       if (isWholeFor(list, ['customerId', 'enterpriseGlobalId'])) whole.push('customer');
-      if (isWholeFor(list, ['channelCustomerId', 'enterpriseGlobalId'])) whole.push('channelCustomer');
+      if (isWholeFor(list, ['channelCode', 'channelCustomerId', 'enterpriseGlobalId']))
+        whole.push('channelCustomer');
       return { columns, whole };
     });
   }

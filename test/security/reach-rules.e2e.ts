@@ -124,7 +124,8 @@ describe('S1 what an order of a bound caller has to name', () => {
 
   it('a number in the channel is found only among the customers of the enterprise, whatever else the platform lists', async () => {
     const numbered = (channelCustomerId: string) => item({ customer: { ...own, channelCustomerId } });
-    const row = { channelCode: 'crm', enterpriseName: 'N', isDefault: false };
+    const ofNoChannel = { enterpriseName: 'N', isDefault: false };
+    const row = { channelCode: 'crm', ...ofNoChannel };
     const data = [
       { ...row, customerId: 'cus-harbour-default', channelCustomerId: 'CH-1001', ...HARBOUR },
       { ...row, customerId: 'cus-other', channelCustomerId: 'CH-9001', enterpriseGlobalId: 'ent-meridian' },
@@ -135,14 +136,21 @@ describe('S1 what an order of a bound caller has to name', () => {
       const { status, body } = await place([numbered('CH-9001')]);
       expect([when, status, body['code']]).toEqual([when, 404, 'customer-not-found']);
     }
-    const unnumbered = [{ ...row, customerId: 'cus-harbour-default', ...HARBOUR }];
-    await sandbox.fault({ operation: 'queryCustomers', action: { patch: { data: unnumbered } } });
-    expect(await place([numbered('CH-9002')])).toMatchObject({
-      status: 502,
-      body: { code: 'upstream-contract-violation', outcome: 'not_processed' },
-    });
+    const customer = { customerId: 'cus-harbour-default', ...HARBOUR };
+    for (const lacking of [
+      { ...row, ...customer },
+      { ...ofNoChannel, ...customer, channelCustomerId: 'CH-9002' },
+    ]) {
+      await sandbox.fault({ operation: 'queryCustomers', action: { patch: { data: [lacking] } } });
+      const { status, body } = await place([numbered('CH-9002')]);
+      expect([lacking, status, body]).toMatchObject([
+        lacking,
+        502,
+        { code: 'upstream-contract-violation', outcome: 'not_processed' },
+      ]);
+      await sandbox.control('DELETE', '/faults');
+    }
     expect(await writes()).toEqual([]);
-    await sandbox.control('DELETE', '/faults');
     // The platform lists all customers of the enterprise for one number of it.
     expect((await place([numbered('CH-1002')])).status).toBe(201);
   });
