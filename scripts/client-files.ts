@@ -371,7 +371,10 @@ function rowOf(id: string, group: string, name: string, call: string, more: obje
   const short = call
     .replace(' /v1/', ' ')
     .replace(' enterprises/{enterpriseGlobalId}/', ' ~/')
-    .replace('{channelCode}/{channelOrderId}', '#');
+    .replace('{channelCode}/{channelOrderId}', '#')
+    .replace('~/members/{memberGlobalId}', '@')
+    .replace(group, '+')
+    .replace(`{${group.slice(0, -1)}Id}`, ':');
   return `  ${id}: '${[group, name, short, ...fields].join(' ')}',`;
 }
 

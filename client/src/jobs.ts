@@ -69,8 +69,8 @@ export class ImportJob implements AsyncIterable<Job> {
   async done(): Promise<Job> {
     let last: Job | undefined;
     for await (const job of this) last = job;
-    if (last === undefined) throw new Error('The watch ended without an event');
-    return last;
+    // The watch ends with the job only.
+    return last as Job;
   }
 
   /** Yields the result of each row, or of the rows with one status. */

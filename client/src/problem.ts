@@ -42,21 +42,27 @@ export interface OrderKey {
   readonly channelOrderId: string;
 }
 
+/** The members of the body that a problem has unchanged. One list is smaller than an assignment for each of them. */
+const COPIED = [
+  ...(['code', 'status', 'title', 'detail', 'outcome', 'retryable', 'requestId'] as const),
+  ...(['oldest', 'upstream', 'upstreamCode'] as const),
+];
+
 /** The gateway refused the call, or could not carry it out, and says what that means. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   /** The code for your branches; see `isProblem`. It never changes once published. */
-  readonly code: Open<ProblemCode>;
-  readonly status: number;
-  readonly title: string;
+  declare readonly code: Open<ProblemCode>;
+  declare readonly status: number;
+  declare readonly title: string;
   /** What happened this time. */
-  readonly detail: string | undefined;
+  declare readonly detail: string | undefined;
   /** `not_processed`: provably nothing happened, in any attempt of this call. */
-  readonly outcome: Open<Outcome>;
+  declare readonly outcome: Open<Outcome>;
   /** True if the same call may be made again unchanged. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** The id with which the gateway's operator finds the log lines. */
-  readonly requestId: string;
+  declare readonly requestId: string;
   /** The faults of the input, one by one. */
   readonly errors: readonly RequestFault[];
   /** The members who have the numbers, in `asset-assigned-twice`. */
@@ -64,10 +70,10 @@ export class Problem extends Error {
   /** The fields that the edit has to contain too; only in `edit-would-lose`. */
   readonly fields: readonly string[];
   /** The cursor to continue from, in `events-expired`. */
-  readonly oldest: string | undefined;
-  readonly upstream: UpstreamAnswer | undefined;
+  declare readonly oldest: string | undefined;
+  declare readonly upstream: UpstreamAnswer | undefined;
   /** The platform's code, if the operator of the gateway has taught it the meaning of this code. */
-  readonly upstreamCode: string | undefined;
+  declare readonly upstreamCode: string | undefined;
   /** The time after which the same call may succeed, if the gateway knows it. */
   readonly retryAfterMs: number | undefined;
   readonly operation: string;
@@ -85,19 +91,10 @@ export class Problem extends Error {
       `${body.code}: ${body.detail ?? body.title}${faultsOf(body)} (${facts.operation}, request ${body.requestId})`,
     );
     this[PROBLEM] = true;
-    this.code = body.code;
-    this.status = body.status;
-    this.title = body.title;
-    this.detail = body.detail;
-    this.outcome = body.outcome;
-    this.retryable = body.retryable;
-    this.requestId = body.requestId;
+    Object.assign(this, Object.fromEntries(COPIED.map((name) => [name, body[name]])));
     this.errors = body.errors ?? [];
     this.conflicts = body.conflicts ?? [];
     this.fields = body.fields ?? [];
-    this.oldest = body.oldest;
-    this.upstream = body.upstream;
-    this.upstreamCode = body.upstreamCode;
     this.retryAfterMs = more.retryAfterMs;
     this.operation = facts.operation;
     this.attempts = facts.attempts;
