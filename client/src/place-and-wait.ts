@@ -37,6 +37,8 @@ export class OrderNotSettled extends Error {
 const SETTLED = new Set(['succeeded', 'not_placed', 'incomplete', 'cancelled']);
 /** The same order gets the platform's refusal again, and one that was never sent is sent. */
 const TO_PLACE = new Set(['rejected', 'not_sent']);
+/** The gateway keeps no items of an order in these states. */
+const WITHOUT_ITEMS = new Set([...TO_PLACE, 'cancelled']);
 const WAIT_MS = 300_000;
 const FIRST_POLL_MS = 1_000;
 const LAST_POLL_MS = 15_000;
@@ -96,14 +98,15 @@ function isOf(order: PlaceOrderInput, record: OrderRecord): boolean {
   return (
     record.channelCode === order.channelCode &&
     record.channelOrderId === order.channelOrderId &&
-    (record.items as OrderRecord['items'] | undefined)?.length === order.items.length &&
-    order.items.every(({ sequence, orderType, customer }, index) => {
-      const item = record.items.find((one) => one.sequence === (sequence ?? index + 1));
-      const { enterpriseGlobalId } = customer;
-      return (
-        item?.orderType === orderType &&
-        (enterpriseGlobalId === undefined || item.enterpriseGlobalId === enterpriseGlobalId)
-      );
-    })
+    (WITHOUT_ITEMS.has(record.state) ||
+      ((record.items as OrderRecord['items'] | undefined)?.length === order.items.length &&
+        order.items.every(({ sequence, orderType, customer }, index) => {
+          const item = record.items.find((one) => one.sequence === (sequence ?? index + 1));
+          const { enterpriseGlobalId } = customer;
+          return (
+            item?.orderType === orderType &&
+            (enterpriseGlobalId === undefined || item.enterpriseGlobalId === enterpriseGlobalId)
+          );
+        })))
   );
 }

@@ -162,8 +162,17 @@ describe('the methods', () => {
       found.push(each.channelOrderId);
     expect(found).toContain(order.channelOrderId);
     const key = { channelCode: order.channelCode, channelOrderId: order.channelOrderId };
+    const answered = Promise.withResolvers<void>();
+    const other = new Licensing({
+      baseUrl: gateway.url,
+      apiKey: gateway.key,
+      fetch: (...request) => fetch(...request).finally(answered.resolve),
+    });
+    const waiting = other.orders.placeAndWait(order, { pollMs: 20 });
+    await answered.promise;
     expect(await licensing.orders.cancel(key)).toBeUndefined();
     expect(await licensing.orders.get(key)).toMatchObject({ state: 'cancelled', notBefore });
+    expect(await waiting).toMatchObject({ state: 'cancelled', notBefore });
     expect(await sandbox.commits()).toEqual([]);
   });
 

@@ -207,6 +207,22 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     }
   });
 
+  it('the wait for an order knows its record in states in which the gateway keeps no items', async () => {
+    const order = newOrder();
+    const ended = (state: string) => ({ status: 200, body: recordOf(order, { state, items: [] }) });
+    // Another process has the number at first.
+    const begun = problem(409, 'request-in-progress', { outcome: 'unknown' });
+    const wait = () => licensing.orders.placeAndWait(order, { pollMs: 10 });
+
+    server.play(begun, ended('rejected'), problem(422, 'upstream-rejected'));
+    expect(isProblem(await failure(wait()), 'upstream-rejected')).toBe(true);
+    server.play(begun, ended('not_sent'), { status: 201, body: recordOf(order) });
+    expect(await wait()).toMatchObject({ state: 'succeeded' });
+    expect(server.requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST']);
+    server.play(begun, ended('cancelled'));
+    expect(await wait()).toMatchObject({ state: 'cancelled' });
+  });
+
   it('the wait for an order that may be placed does not take the refusal of a later call for the end of the order', async () => {
     const order = newOrder();
     const forbidden = problem(403, 'forbidden');
