@@ -204,7 +204,7 @@ export class Exchange {
       const code = codeOf(error);
       return unreachable(code === undefined ? why : `${why}: ${code}`, { sent, cause: error });
     }
-    const { status } = response;
+    const { status, headers: received } = response;
     const facts = { response, requestId, attempts: attempt };
     const unchanged = status === 304 && kept ? contentOf(kept) : undefined;
     if (unchanged) {
@@ -215,12 +215,12 @@ export class Exchange {
     const answer = parsed(text);
     const isResult = response.ok || operation.answers?.includes(String(status));
     if (isResult && answer !== undefined) {
-      const newEtag = response.headers.get('etag');
+      const newEtag = received.get('etag');
       if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
       came.set(answer, facts);
       return answer;
     }
-    const problem = problemBodyOf(status, answer, requestId);
+    const problem = problemBodyOf(status, received.get('content-type'), answer, requestId);
     if (problem === undefined)
       return unreachable(`An answer (${status}) of ${this.#server} that is not the gateway's`, {
         sent: true,
@@ -229,7 +229,7 @@ export class Exchange {
     // An attempt without an effect does not settle the attempt before it. A refusal by the platform concerns the order itself.
     const isOpen = inDoubt && problem.outcome === 'not_processed' && problem.code !== 'upstream-rejected';
     return new Problem(isOpen ? { ...problem, outcome: 'unknown' } : problem, call, {
-      retryAfterMs: retryAfterOf(response.headers.get('retry-after')),
+      retryAfterMs: retryAfterOf(received.get('retry-after')),
       order,
     });
   }

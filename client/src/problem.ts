@@ -155,11 +155,22 @@ export function isGatewayUnreachable(error: unknown): error is GatewayUnreachabl
   return isObject(error) && UNREACHABLE in error;
 }
 
-/** Returns the problem in a response. Undefined if it does not come from the gateway. */
-export function problemBodyOf(status: number, body: unknown, requestId: string): ProblemBody | undefined {
+/**
+ * Returns the problem in a response with this status and type. Undefined if it does not come from the gateway. A server in between may
+ * send JSON with a `code` too.
+ */
+export function problemBodyOf(
+  status: number,
+  type: string | null,
+  body: unknown,
+  requestId: string,
+): ProblemBody | undefined {
   if (!isObject(body)) return undefined;
   const { code, title, outcome, retryable, requestId: told, ...rest } = body as Partial<ProblemBody>;
-  if (typeof code !== 'string') return undefined;
+  const isGateways =
+    type?.startsWith('application/problem+json') ||
+    (typeof outcome === 'string' && typeof retryable === 'boolean');
+  if (typeof code !== 'string' || !isGateways) return undefined;
   return {
     ...rest,
     status,
@@ -169,7 +180,14 @@ export function problemBodyOf(status: number, body: unknown, requestId: string):
     outcome: typeof outcome === 'string' ? outcome : 'unknown',
     retryable: retryable === true,
     requestId: typeof told === 'string' ? told : requestId,
+    errors: listOf(rest.errors).filter(isObject),
+    conflicts: listOf(rest.conflicts).filter(isObject),
+    fields: listOf(rest.fields),
   };
+}
+
+function listOf<Item>(value: readonly Item[] | undefined): readonly Item[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** Returns the first faults of the input, each with its location. */

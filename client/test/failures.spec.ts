@@ -147,7 +147,8 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       oldest: 'a-cursor',
     });
     // One that lacks what newer ones have does not sound better than it is.
-    server.play({ status: 500, body: { code: 'internal-error' } });
+    const headers = { 'content-type': 'application/problem+json; charset=utf-8' };
+    server.play({ status: 500, body: { code: 'internal-error' }, headers });
     const bare = { outcome: 'unknown', retryable: false, title: 'internal-error', attempts: 1 };
     expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject(bare);
   });
@@ -156,6 +157,8 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     for (const act of [
       { status: 200, text: '<html>Welcome</html>' },
       { status: 502, body: { error: 'bad gateway' } },
+      { status: 502, body: { code: 'BadGateway', message: 'no answer', retryable: 'no' } },
+      { status: 403, body: { code: 'AccessDenied', errors: null } },
       { status: 503, text: 'upstream connect error', headers: { 'retry-after': '1' } },
       { status: 200, text: '' },
     ]) {
@@ -164,6 +167,15 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       expect(failed).toBeInstanceOf(GatewayUnreachable);
       expect(failed).toMatchObject({ status: act.status, sent: true, attempts: 1 });
       expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  it('a problem has lists, whatever a server in between makes of them', async () => {
+    for (const errors of [null, {}, 'none', [null]]) {
+      server.play(problem(400, 'validation-failed', { errors, conflicts: errors, fields: null }));
+      const refused = await failure(licensing.assets.list(HARBOUR));
+      expect(isProblem(refused, 'validation-failed')).toBe(true);
+      expect(refused).toMatchObject({ errors: [], conflicts: [], fields: [] });
     }
   });
 
