@@ -250,7 +250,7 @@ async function apiModule(document: ApiDocument, methods: readonly Method[]): Pro
   });
   const named = [...Object.keys(components.schemas), ...Object.keys(inputs)].sort();
   return `/** Written by \`npm run generate\` from config/openapi.json: the schemas of the API, and the methods of the client. */
-import type { CallOptions, Walk } from './call-options.ts';
+import type { CallOptions, Walk, WalkOptions } from './call-options.ts';
 
 ${astToString(nodes)
   .replace(
@@ -315,14 +315,20 @@ function signaturesOf({
 }: Method): string[] {
   const optional =
     (input.required ?? []).length === 0 && input.$ref === undefined && input.allOf === undefined;
-  const given = `input${optional ? '?' : ''}: ${inputName(id)}, options?: CallOptions`;
+  const inputGiven = `input${optional ? '?' : ''}: ${inputName(id)}`;
+  const given = `${inputGiven}, options?: CallOptions`;
   const about = `${operation.summary ?? id} (\`${id}\`, ${http} ${path})`;
   const line = (text: string, signature: string) => `  /** ${text.replaceAll('*/', '')} */\n  ${signature};`;
   return [
     line(about, `${name}(${given}): Promise<${result}>`),
     ...(each === undefined
       ? []
-      : [line(`Every item of \`${name}\`, page after page`, `${each}(${given}): Walk<${item}>`)]),
+      : [
+          line(
+            `Every item of \`${name}\`, page after page`,
+            `${each}(${inputGiven}, options?: WalkOptions): Walk<${item}>`,
+          ),
+        ]),
     ...(preview === undefined
       ? []
       : [

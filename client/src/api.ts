@@ -1,5 +1,5 @@
 /** Written by `npm run generate` from config/openapi.json: the schemas of the API, and the methods of the client. */
-import type { CallOptions, Walk } from './call-options.ts';
+import type { CallOptions, Walk, WalkOptions } from './call-options.ts';
 
 interface components {
     schemas: {
@@ -3772,7 +3772,7 @@ export interface GapsMethods {
   /** Where the platform's answers depart from its interface (`listGaps`, GET /v1/gaps) */
   list(input?: ListGapsInput, options?: CallOptions): Promise<GapPage>;
   /** Every item of `list`, page after page */
-  each(input?: ListGapsInput, options?: CallOptions): Walk<Gap>;
+  each(input?: ListGapsInput, options?: WalkOptions): Walk<Gap>;
 }
 
 export interface HealthMethods {
@@ -3815,7 +3815,7 @@ export interface CustomersMethods {
   /** Page through the customers of a channel (`findCustomers`, GET /v1/customers) */
   find(input: FindCustomersInput, options?: CallOptions): Promise<CustomerPage>;
   /** Every item of `find`, page after page */
-  each(input: FindCustomersInput, options?: CallOptions): Walk<Customer>;
+  each(input: FindCustomersInput, options?: WalkOptions): Walk<Customer>;
   /** Change name, branch or address of the customer of a CRM number (`updateCustomer`, PATCH /v1/crm-customers/{crmCustomerId}) */
   update(input: UpdateCustomerInput, options?: CallOptions): Promise<undefined>;
   /** Every check of `update`, and what it would send and change; nothing is sent */
@@ -3835,7 +3835,7 @@ export interface AssetsMethods {
   /** Page through the assets of an enterprise (`listAssets`, GET /v1/enterprises/{enterpriseGlobalId}/assets) */
   list(input: ListAssetsInput, options?: CallOptions): Promise<AssetPage>;
   /** Every item of `list`, page after page */
-  each(input: ListAssetsInput, options?: CallOptions): Walk<Asset>;
+  each(input: ListAssetsInput, options?: WalkOptions): Walk<Asset>;
   /** One asset of an enterprise (`getAsset`, GET /v1/enterprises/{enterpriseGlobalId}/assets/{assetId}) */
   get(input: GetAssetInput, options?: CallOptions): Promise<Asset>;
   /** List the products and packages on an asset (`getAssetProducts`, GET /v1/enterprises/{enterpriseGlobalId}/assets/{assetId}/products) */
@@ -3850,7 +3850,7 @@ export interface OrdersMethods {
   /** Page through the orders that were placed through the gateway, newest first (`listOrders`, GET /v1/license-orders) */
   list(input?: ListOrdersInput, options?: CallOptions): Promise<OrderPage>;
   /** Every item of `list`, page after page */
-  each(input?: ListOrdersInput, options?: CallOptions): Walk<OrderRecord>;
+  each(input?: ListOrdersInput, options?: WalkOptions): Walk<OrderRecord>;
   /** Read the record of an order (`getOrder`, GET /v1/license-orders/{channelCode}/{channelOrderId}) */
   get(input: GetOrderInput, options?: CallOptions): Promise<OrderRecord>;
   /** Cancel an order that waits for its time (`cancelOrder`, DELETE /v1/license-orders/{channelCode}/{channelOrderId}) */
@@ -3858,7 +3858,7 @@ export interface OrdersMethods {
   /** Page through the assets that an order made or added to (`getOrderAssets`, GET /v1/license-orders/{channelCode}/{channelOrderId}/assets) */
   assets(input: GetOrderAssetsInput, options?: CallOptions): Promise<OrderAssetPage>;
   /** Every item of `assets`, page after page */
-  eachAsset(input: GetOrderAssetsInput, options?: CallOptions): Walk<OrderAsset>;
+  eachAsset(input: GetOrderAssetsInput, options?: WalkOptions): Walk<OrderAsset>;
   /** Settle an order whose end is not known with the result that an operator found (`settleOrder`, POST /v1/license-orders/{channelCode}/{channelOrderId}/settlement) */
   settle(input: SettleOrderInput, options?: CallOptions): Promise<OrderRecord>;
 }
@@ -3882,14 +3882,14 @@ export interface AssetNumsMethods {
   /** Page through the asset numbers of an enterprise and the members that have them (`listAssetNums`, GET /v1/enterprises/{enterpriseGlobalId}/asset-nums) */
   list(input: ListAssetNumsInput, options?: CallOptions): Promise<AssetNumPage>;
   /** Every item of `list`, page after page */
-  each(input: ListAssetNumsInput, options?: CallOptions): Walk<AssetNum>;
+  each(input: ListAssetNumsInput, options?: WalkOptions): Walk<AssetNum>;
 }
 
 export interface JobsMethods {
   /** Page through the jobs of the caller's enterprises, newest first (`listJobs`, GET /v1/jobs) */
   list(input?: ListJobsInput, options?: CallOptions): Promise<JobPage>;
   /** Every item of `list`, page after page */
-  each(input?: ListJobsInput, options?: CallOptions): Walk<Job>;
+  each(input?: ListJobsInput, options?: WalkOptions): Walk<Job>;
   /** How far a job is (`getJob`, GET /v1/jobs/{jobId}) */
   get(input: GetJobInput, options?: CallOptions): Promise<Job>;
   /** Cancel a job: what was sent is finished, and nothing further is sent (`cancelJob`, DELETE /v1/jobs/{jobId}) */
@@ -3904,7 +3904,7 @@ export interface MembersMethods {
   /** Page through the members of an enterprise (`listMembers`, GET /v1/enterprises/{enterpriseGlobalId}/members) */
   list(input: ListMembersInput, options?: CallOptions): Promise<MemberPage>;
   /** Every item of `list`, page after page */
-  each(input: ListMembersInput, options?: CallOptions): Walk<Member>;
+  each(input: ListMembersInput, options?: WalkOptions): Walk<Member>;
   /** One member of an enterprise (`getMember`, GET /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
   get(input: GetMemberInput, options?: CallOptions): Promise<Member>;
   /** Change the account, name and other data of a member (`updateMember`, PATCH /v1/enterprises/{enterpriseGlobalId}/members/{memberGlobalId}) */
@@ -3937,14 +3937,14 @@ export interface LentLocksMethods {
   /** Page through the lent locks of an enterprise and the members that have them (`listLentLocks`, GET /v1/enterprises/{enterpriseGlobalId}/lent-locks) */
   list(input: ListLentLocksInput, options?: CallOptions): Promise<LentLockPage>;
   /** Every item of `list`, page after page */
-  each(input: ListLentLocksInput, options?: CallOptions): Walk<LentLock>;
+  each(input: ListLentLocksInput, options?: WalkOptions): Walk<LentLock>;
 }
 
 export interface EstateMethods {
   /** What all enterprises of the caller have: what ends when, what lies unused, and where it is (`listEstate`, GET /v1/estate) */
   list(input?: ListEstateInput, options?: CallOptions): Promise<EstatePage>;
   /** Every item of `list`, page after page */
-  each(input?: ListEstateInput, options?: CallOptions): Walk<EstateRow>;
+  each(input?: ListEstateInput, options?: WalkOptions): Walk<EstateRow>;
   /** The estate in sums: what ends in which month, what each product has, and how old it is (`getEstateSummary`, GET /v1/estate/summary) */
   summary(input?: GetEstateSummaryInput, options?: CallOptions): Promise<EstateSummary>;
   /** Read an enterprise into the estate next (`refreshEstate`, POST /v1/estate/refreshes) */
@@ -3962,7 +3962,7 @@ export interface WebhooksMethods {
   /** Page through the caller's webhooks, newest first (`listWebhooks`, GET /v1/webhooks) */
   list(input?: ListWebhooksInput, options?: CallOptions): Promise<WebhookPage>;
   /** Every item of `list`, page after page */
-  each(input?: ListWebhooksInput, options?: CallOptions): Walk<Webhook>;
+  each(input?: ListWebhooksInput, options?: WalkOptions): Walk<Webhook>;
   /** How the deliveries of a webhook go (`getWebhook`, GET /v1/webhooks/{webhookId}) */
   get(input: GetWebhookInput, options?: CallOptions): Promise<Webhook>;
   /** Change a webhook, or switch it off or on (`updateWebhook`, PATCH /v1/webhooks/{webhookId}) */
@@ -3976,7 +3976,7 @@ export interface WebhooksMethods {
   /** Page through the deliveries of a webhook, newest events first (`listDeliveries`, GET /v1/webhooks/{webhookId}/deliveries) */
   deliveries(input: ListDeliveriesInput, options?: CallOptions): Promise<DeliveryPage>;
   /** Every item of `deliveries`, page after page */
-  eachDelivery(input: ListDeliveriesInput, options?: CallOptions): Walk<Delivery>;
+  eachDelivery(input: ListDeliveriesInput, options?: WalkOptions): Walk<Delivery>;
   /** Send an event once more (`redeliver`, POST /v1/webhooks/{webhookId}/deliveries/{eventId}) */
   redeliver(input: RedeliverInput, options?: CallOptions): Promise<undefined>;
 }

@@ -21,6 +21,12 @@ export interface CallOptions {
   readonly fresh?: boolean | undefined;
 }
 
+/** Options of a walk over all pages of a list. */
+export interface WalkOptions extends CallOptions {
+  /** Runs with each page before its items are yielded, even with an empty one. `responseOf(page)` returns the facts of its response. */
+  readonly onPage?: ((page: object) => void) | undefined;
+}
+
 /** Options of a walk over events, which has no end, and of the watch of a job. */
 export interface EventsOptions extends CallOptions {
   /** Runs when the gateway begins to send events: at first, and each time that a lost connection is restored. */

@@ -37,6 +37,8 @@ export interface ResponseFacts {
   readonly age: number | undefined;
   /** True if it is the result of an earlier request with the same number or key. Nothing was sent to the platform now. */
   readonly replayed: boolean;
+  /** The number of enterprises whose rows may be missing in a list of the estate. Undefined if it has the rows of all of them. */
+  readonly incomplete: number | undefined;
   readonly attempts: number;
 }
 
@@ -59,13 +61,14 @@ export function responseOf(result: object): ResponseFacts | undefined {
   const known = came.get(result);
   if (!known) return undefined;
   const { status, headers } = known.response;
-  const age = headers.get('age');
+  const numberIn = (name: string) => (headers.has(name) ? Number(headers.get(name)) : undefined);
   return {
     status,
     requestId: headers.get('x-request-id') ?? known.requestId,
     etag: headers.get('etag') ?? undefined,
-    age: age === null ? undefined : Number(age),
+    age: numberIn('age'),
     replayed: headers.get('idempotent-replayed') === 'true',
+    incomplete: numberIn('x-estate-incomplete'),
     attempts: known.attempts,
   };
 }

@@ -8,7 +8,7 @@ import type {
   OrdersMethods,
   PlaceOrderInput,
 } from './api.ts';
-import type { CallOptions, EventsOptions, Operation, Walk } from './call-options.ts';
+import type { CallOptions, EventsOptions, Operation, Walk, WalkOptions } from './call-options.ts';
 import { Exchange, type LicensingOptions } from './exchange.ts';
 import type { Acting } from './prepare.ts';
 import { type EventsInput, ImportJob, StreamCalls } from './jobs.ts';
@@ -16,7 +16,7 @@ import { operations } from './operations.ts';
 import { placeAndWait, type WaitOptions } from './place-and-wait.ts';
 
 export type * from './api.ts';
-export type { CallOptions, EventsOptions, Walk } from './call-options.ts';
+export type { CallOptions, EventsOptions, Walk, WalkOptions } from './call-options.ts';
 export { type LicensingOptions, type ResponseFacts, responseOf } from './exchange.ts';
 export type { EventsInput, ImportJob, ImportOptions, RowFormat, Rows } from './jobs.ts';
 export { OrderNotSettled, type WaitOptions } from './place-and-wait.ts';
@@ -55,7 +55,7 @@ function groupsOf(call: Call): Groups {
     group[operation.name] = (input?: Input, options?: CallOptions) => call(id, operation, input, options);
     const { each, preview } = operation;
     if (each)
-      group[each === true ? 'each' : each] = (input?: Input, options?: CallOptions) =>
+      group[each === true ? 'each' : each] = (input?: Input, options?: WalkOptions) =>
         walk(call, id, operation, input, options);
     if (preview)
       group[preview === true ? previewOf(operation.name) : preview] = (
@@ -120,11 +120,13 @@ async function* walk(
   id: string,
   operation: Operation,
   input?: Input,
-  options?: CallOptions,
+  options?: WalkOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   let page = Number(input?.['page'] ?? 1);
   for (;;) {
-    const { items, totalPages } = (await call(id, operation, { ...input, page }, options)) as Page;
+    const read = (await call(id, operation, { ...input, page }, options)) as Page;
+    const { items, totalPages } = read;
+    options?.onPage?.(read);
     yield* items;
     if (totalPages === null ? items.length === 0 : page >= totalPages) return;
     page++;

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { Licensing, responseOf } from '../../client/src/licensing.ts';
+import { runCommand } from '../../client/test/support/run-command.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
@@ -26,7 +28,7 @@ import { useStack } from '../support/stack.ts';
 describe('the estate of a platform whose users see their own enterprise only', () => {
   const { gateway } = useStack({
     environment: ESTATE,
-    callers: [{ name: 'seller', enterprises: ['ent-meridian'] }],
+    callers: [{ name: 'seller', scopes: ['estate:read'], enterprises: ['ent-meridian'] }],
     sandbox: { profile: { usersSee: 'own' } },
   });
 
@@ -42,6 +44,40 @@ describe('the estate of a platform whose users see their own enterprise only', (
     const { headers } = await gateway.get(LIST);
     expect(Number(headers.get('x-estate-incomplete'))).toBeGreaterThan(0);
     expect((await enterpriseOf(gateway, 'ent-meridian'))?.reason).toMatch(/^listAssetNums: /);
+  });
+
+  it('shows callers of the package and of the command that rows may be missing', async () => {
+    await refresh(gateway, 'ent-meridian');
+    await isState(gateway, 'ent-meridian', 'assets-only');
+    const apiKey = gateway.keys['seller'] as string;
+    const licensing = new Licensing({ baseUrl: gateway.url, apiKey });
+    for (const [find, found] of [
+      ['8000002001', ['ast-2001']],
+      ['no-such-number', []],
+    ] as const) {
+      const counts: (number | undefined)[] = [];
+      const seen: string[] = [];
+      const onPage = (page: object) => counts.push(responseOf(page)?.incomplete);
+      for await (const { assetId } of licensing.estate.each({ find }, { onPage })) seen.push(assetId);
+      expect([counts, seen]).toEqual([[1], found]);
+    }
+
+    const env = { LICENSING_URL: gateway.url, LICENSING_API_KEY: apiKey };
+    const command = (...words: string[]) => runCommand(env, words);
+    const told = 'Rows of 1 enterprise may be missing: licensing estate summary shows which\n';
+    expect(await command('estate', 'list')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('8000002001'),
+      err: told,
+    });
+    expect(await command('find', '8000002001')).toMatchObject({ code: 0, err: told });
+    expect(await command('find', 'no-such-number')).toMatchObject({ code: 3, err: told });
+    const json = await command('find', 'no-such-number', '--json');
+    expect([json.code, json.out, JSON.parse(json.err)]).toEqual([
+      3,
+      '',
+      expect.objectContaining({ incomplete: 1 }),
+    ]);
   });
 });
 
