@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { endings } from '../../test/support/endings.ts';
 import { newSecret } from '../../test/support/canary.ts';
 import { orderOf } from '../../test/support/order-body.ts';
+import { until } from '../../test/support/redis.ts';
 import { useStack } from '../../test/support/stack.ts';
 import { type Ended, runCommand } from './support/run-command.ts';
 import { problem, ScriptedGateway } from './support/scripted-gateway.ts';
@@ -93,18 +94,18 @@ describe('the command licensing', () => {
   });
 
   it('shows, begins and ends a maintenance', async () => {
-    const until = new Date(Date.now() + 3_600_000).toISOString();
-    const start = (...more: string[]) => licensing('maintenance start orders', '--until', until, ...more);
+    const end = new Date(Date.now() + 3_600_000).toISOString();
+    const start = (...more: string[]) => licensing('maintenance start orders', '--until', end, ...more);
     expect((await start()).err).toBe('maintenance start needs --until and --reason\n');
     const started = await start('--reason', 'an update', '--json');
     expect(JSON.parse(started.out)).toMatchObject({
       active: true,
       stops: 'orders',
-      until,
+      until: end,
       reason: 'an update',
     });
     expect((await licensing('maintenance show')).out).toMatch(/^stops +orders$/m);
-    expect(await licensing('maintenance start reads', '--until', until, '--reason', 'x')).toMatchObject({
+    expect(await licensing('maintenance start reads', '--until', end, '--reason', 'x')).toMatchObject({
       code: 2,
       err: expect.stringContaining('/stops'),
     });
@@ -339,6 +340,34 @@ describe('the command licensing', () => {
       { state: 'succeeded' },
     ]);
     expect((await licensing('members export', ...INTO)).out).toMatch(/cli1/);
+  });
+
+  it('keeps the rows that were never sent where the import is cancelled', async () => {
+    const path = join(folder, 'cancelled.csv');
+    const [header, ...rows] = rowsOf('anna', 'never1');
+    writeFileSync(path, [header, ...rows].join('\n'));
+    const rules = await sandbox.fault({ operation: 'listMembers', action: { hang: true } });
+    const run = imported(path, '--mode', 'upsert');
+    await until(
+      'the import reads the members',
+      async () => (await sandbox.journal('listMembers')).length > 0,
+    );
+    const [newest = ''] = (await licensing('jobs list --json')).out.split('\n');
+    const { jobId } = JSON.parse(newest) as { jobId: string };
+    expect((await licensing(`jobs cancel ${jobId}`)).code).toBe(0);
+    await sandbox.heal(rules);
+    // The call that hangs is cut off.
+    await sandbox.control('PUT', '/state', await sandbox.control<object>('GET', '/state'));
+    const { code, err } = await run;
+    const left = `${path}.failed.csv`;
+    expect([code, err.split('\n').slice(1)]).toEqual([1, [`0 rows failed, 2 not sent: ${left}`, '']]);
+    expect(readFileSync(left, 'utf8').split('\r\n')).toEqual([
+      `${header},status,code,message`,
+      ...rows.map((row) => `${row},pending,,`),
+      '',
+    ]);
+    expect(await licensing(`jobs retry ${jobId}`, left)).toMatchObject({ code: 0 });
+    expect((await licensing(`jobs watch ${jobId} --json`)).err).toContain('0 rows failed, 2 not sent: job-');
   });
 
   it('tells the deletions that failed, which have no row in the file', async () => {

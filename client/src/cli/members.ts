@@ -111,22 +111,30 @@ export async function showJob(
   if (last === undefined) return;
   if (!asJson) show(last, options);
   const left: JobRow[] = [];
-  for (const status of ['failed', 'unknown'] as const)
+  // A job that ends early leaves the rows that it did not send.
+  const endedEarly = last.state === 'cancelled' || last.state === 'failed';
+  for (const status of ['failed', 'unknown', ...(endedEarly ? (['pending'] as const) : [])] as const)
     for await (const row of job.rows(status)) left.push(row);
   // Members that were to be deleted have no row in the file.
   const deletions = file ? left.filter(({ row }) => row === null) : [];
-  for (const { account, status, message } of deletions)
-    tell(`Deletion of ${account ?? 'a member'} ${status}: ${message ?? 'no reason is known'}`);
-  const rows = left.length - deletions.length;
-  if (rows > 0) {
+  for (const { account, status, message } of deletions) {
+    const what = `Deletion of ${account ?? 'a member'}`;
+    tell(status === 'pending' ? `${what} not sent` : `${what} ${status}: ${message ?? 'no reason is known'}`);
+  }
+  const rows = file ? left.filter(({ row }) => row !== null) : left;
+  const unsent = rows.filter(({ status }) => status === 'pending').length;
+  const failed = rows.length - unsent;
+  if (rows.length > 0) {
     const beside = file ? besideOf(file) : `job-${jobId}.failed.csv`;
     // The rows contain passwords. A new file gets the mode that is given here, but an existing file would keep its own.
     rmSync(beside, { force: true });
-    writeFileSync(beside, file ? failedRows(textOf(file), file.format, left) : reasonsOnly(left), {
+    writeFileSync(beside, file ? failedRows(textOf(file), file.format, rows) : reasonsOnly(rows), {
       mode: 0o600,
       flag: 'wx',
     });
-    tell(`${rows} ${rows === 1 ? 'row' : 'rows'} failed: ${beside}`);
+    tell(
+      `${failed} ${failed === 1 ? 'row' : 'rows'} failed${unsent > 0 ? `, ${unsent} not sent` : ''}: ${beside}`,
+    );
   }
 }
 
