@@ -225,7 +225,7 @@ function warnWhenQuiet(id: string, why: () => string): ReturnType<typeof setTime
 }
 
 function isForNow(error: unknown): error is Error {
-  return isProblem(error) ? error.retryable : isGatewayUnreachable(error) || isLost(error);
+  return isProblem(error) ? error.retryable : isGatewayUnreachable(error);
 }
 
 /** True for a stream that breaks off. It rejects with a TypeError of any realm. */

@@ -523,6 +523,25 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(globalThis.setTimeout).toBe(real);
   });
 
+  it('a watch ends with a mistake of its caller, and does not repeat it', async () => {
+    server.play();
+    const options = {
+      onRetry: (why: Error) => {
+        throw new Error(`It is repeated: ${why.message}`);
+      },
+    };
+    for (const [message, watch] of [
+      ['last-event-id is no text', () => licensing.events.each({ after: 'a\nb' }, options).next()],
+      ['the option requestId', () => licensing.events.each({}, { ...options, requestId: 'ä€' }).next()],
+      ['watchJob: jobId is no id', () => licensing.jobs.follow('..', options).done()],
+    ] as const)
+      expect([message, await failure(watch())]).toEqual([
+        message,
+        expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
+      ]);
+    expect(server.requests).toEqual([]);
+  });
+
   it('errors of another copy of the package are recognised', async () => {
     server.play(problem(404, 'not-found'));
     const error = (await failure(licensing.callers.me())) as object;
