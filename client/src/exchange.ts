@@ -5,6 +5,7 @@ import { codeOf, provesNotSent } from './not-sent.ts';
 import { paused } from './paused.ts';
 import { type Acting, assertSendable, type Payload, prepare, type Prepared } from './prepare.ts';
 import { GatewayUnreachable, Problem, problemBodyOf } from './problem.ts';
+import { streamOf } from './stream-body.ts';
 import { addTrace } from './trace.ts';
 
 export interface LicensingOptions {
@@ -167,6 +168,14 @@ export class Exchange {
       why: string,
       more: { sent: boolean; timedOut?: boolean; status?: number; cause?: unknown },
     ) => new GatewayUnreachable(why, call, { ...more, sent: more.sent || inDoubt, order });
+    const lostBy = (cause: unknown) => {
+      const sent = !provesNotSent(cause);
+      const why = sent
+        ? `The connection to ${this.#server} was lost before the answer ended`
+        : `No connection to the gateway at ${this.#server}`;
+      const code = codeOf(cause);
+      return unreachable(code === undefined ? why : `${why}: ${code}`, { sent, cause });
+    };
 
     const key = `${headers['x-acting-user'] ?? ''} ${headers['x-session-id'] ?? ''} ${url}`;
     const kept = operation.method === 'GET' ? this.#etags.of(key) : undefined;
@@ -189,7 +198,11 @@ export class Exchange {
         ...(body !== undefined && { body }),
         ...(isStream && { duplex: 'half' }),
       });
-      if (isRaw && response.ok) return response;
+      if (isRaw && response.ok && response.body) {
+        const stream = streamOf(response.body, lostBy);
+        came.set(stream, { response, requestId, attempts: attempt });
+        return stream;
+      }
       text = await response.text();
     } catch (error) {
       if (signal.aborted && signal.reason !== TIMED_OUT) throw signal.reason;
@@ -200,12 +213,7 @@ export class Exchange {
           cause: error,
         });
       if (!sending) throw error;
-      const sent = !provesNotSent(error);
-      const why = sent
-        ? `The connection to ${this.#server} was lost before the answer`
-        : `No connection to the gateway at ${this.#server}`;
-      const code = codeOf(error);
-      return unreachable(code === undefined ? why : `${why}: ${code}`, { sent, cause: error });
+      return lostBy(error);
     }
     const { status, headers: received } = response;
     const facts = { response, requestId, attempts: attempt };

@@ -9,10 +9,10 @@ import type {
   WatchEventsInput,
 } from './api.ts';
 import type { CallOptions, EventsOptions, Walk } from './call-options.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, responseOf } from './exchange.ts';
 import { paused } from './paused.ts';
 import type { Acting, Payload } from './prepare.ts';
-import { isGatewayUnreachable, isProblem } from './problem.ts';
+import { isGatewayUnreachable, isProblem, Problem, type ProblemBody } from './problem.ts';
 import { streams } from './operations.ts';
 
 /** Rows in CSV with a header line, or JSON lines: a text, bytes, or a stream of bytes, such as `file.stream()`. */
@@ -73,15 +73,19 @@ export class ImportJob implements AsyncIterable<Job> {
     return last as Job;
   }
 
-  /** Yields the result of each row, or of the rows with one status. */
+  /** Yields the result of each row, or of the rows with one status. Rejects if the gateway cannot read all of them. */
   async *rows(status?: GetJobRowsInput['status']): AsyncGenerator<JobRow, void, undefined> {
     const input = { jobId: this.jobId, ...(status !== undefined && { status }) };
-    const { body } = await this.#calls.open('getJobRows', input, { accept: TYPES.ndjson });
-    for await (const line of lines(body)) {
+    const stream = await this.#calls.open('getJobRows', input, { accept: TYPES.ndjson });
+    for await (const line of lines(stream)) {
       if (line === '') continue;
-      const row = JSON.parse(line) as JobRow | { problem: object };
+      const row = JSON.parse(line) as JobRow | { problem: ProblemBody };
       // Incomplete rows end with this line, and the connection breaks off after it.
-      if (!('problem' in row)) yield row;
+      if ('problem' in row) {
+        const call = { operation: 'getJobRows', requestId: '', attempts: 1, ...responseOf(stream) };
+        throw new Problem({ ...row.problem, requestId: call.requestId }, call);
+      }
+      yield row;
     }
   }
 
@@ -134,7 +138,7 @@ export class StreamCalls {
     input: ExportMembersInput,
     { format = 'csv', ...options }: ImportOptions = {},
   ): Promise<ReadableStream<Uint8Array>> {
-    return (await this.open('exportMembers', input, { accept: TYPES[format], ...options })).body;
+    return this.open('exportMembers', input, { accept: TYPES[format], ...options });
   }
 
   /**
@@ -170,12 +174,12 @@ export class StreamCalls {
           quiet = undefined;
           onOpen?.();
           try {
-            for await (const { id: place, data } of events(opened.body, options.signal)) {
+            for await (const { id: place, data } of events(opened, options.signal)) {
               lastEventId = place ?? lastEventId;
               if (data !== undefined) yield data;
             }
           } catch (error) {
-            if (!isLost(error)) throw error;
+            if (!isForNow(error)) throw error;
           }
         }
         options.signal?.throwIfAborted();
@@ -196,22 +200,15 @@ export class StreamCalls {
     return this.#exchange.call(id, { ...streams[id], dry }, { ...input }, options, this.#acting, payload);
   }
 
-  async open(
+  open(
     id: keyof typeof streams,
     input: object,
     options: CallOptions & Pick<Payload, 'accept' | 'lastEventId'>,
-  ): Promise<{ body: ReadableStream<Uint8Array> }> {
+  ): Promise<ReadableStream<Uint8Array>> {
     const { accept = 'text/event-stream', lastEventId, ...callOptions } = options;
     const payload = { body: undefined, accept, ...(lastEventId !== undefined && { lastEventId }) };
-    const response = (await this.#exchange.call(
-      id,
-      streams[id],
-      { ...input },
-      callOptions,
-      this.#acting,
-      payload,
-    )) as Response;
-    return { body: response.body as ReadableStream<Uint8Array> };
+    const opened = this.#exchange.call(id, streams[id], { ...input }, callOptions, this.#acting, payload);
+    return opened as Promise<ReadableStream<Uint8Array>>;
   }
 }
 
@@ -224,13 +221,9 @@ function warnWhenQuiet(id: string, why: () => string): ReturnType<typeof setTime
   }, QUIET_MS);
 }
 
+/** True for a lost connection, and for a refusal that may end. */
 function isForNow(error: unknown): error is Error {
   return isProblem(error) ? error.retryable : isGatewayUnreachable(error);
-}
-
-/** True for a stream that breaks off. It rejects with a TypeError of any realm. */
-function isLost(error: unknown): boolean {
-  return (error as { name?: unknown } | null)?.name === 'TypeError';
 }
 
 /** Yields the lines of a text, each of at most {@link MAX_LINE} characters. It searches only the new part with each chunk. */

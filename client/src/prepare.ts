@@ -9,7 +9,7 @@ export interface Payload {
   readonly body: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | undefined;
   /** The type of the body. */
   readonly type?: string;
-  /** A type of the response other than JSON. The call resolves to the `Response`, whose body is still unread. */
+  /** A type of the response other than JSON. The call resolves to the stream of its body. */
   readonly accept?: string;
   readonly lastEventId?: string;
 }
@@ -22,7 +22,7 @@ export interface Prepared {
   readonly headers: Record<string, string>;
   readonly body: Payload['body'];
   readonly isStream: boolean;
-  /** True if the call resolves to the `Response`. */
+  /** True if the call resolves to the stream of the body. */
   readonly isRaw: boolean;
   readonly requestId: string;
   readonly order: OrderKey | undefined;

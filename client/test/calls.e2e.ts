@@ -500,6 +500,13 @@ it('an export is a stream of the members', async () => {
   expect(members.map(({ memberGlobalId }) => memberGlobalId)).toContain('mem-harbour-anna');
 });
 
+it('an export that breaks off rejects as a call whose connection is lost', async () => {
+  await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/list/2/globalId' } } });
+  const lost = await failure(new Response(await licensing.members.export(HARBOUR)).text());
+  expect(lost).toBeInstanceOf(GatewayUnreachable);
+  expect(lost).toMatchObject({ sent: true, operation: 'exportMembers', attempts: 1 });
+});
+
 it('the types hold what a caller may write: compiled, not run', () => {
   expect(typed).toBeInstanceOf(Function);
 });

@@ -13,7 +13,7 @@ import { program } from '../src/cli/program.ts';
 import { eventTypes, sampleOf } from '../src/cli/sample-events.ts';
 import { verifyWebhook } from '../src/webhooks.ts';
 import { type Ended, runCommand } from './support/run-command.ts';
-import { ScriptedGateway } from './support/scripted-gateway.ts';
+import { problem, ScriptedGateway } from './support/scripted-gateway.ts';
 
 /** Single objects, any operation, webhooks, profiles and what helps to find a mistake, by the command `licensing`. */
 
@@ -303,6 +303,24 @@ it('--debug tells each request on the standard error, and no secret', async () =
     ['whoami', '--debug'],
   );
   expect(away.err).toMatch(/^> GET .*\n< no response after \d+ ms\n/);
+});
+
+it('a job whose rows break off ends with 3, and not as one that was refused', async () => {
+  const server = await ScriptedGateway.start();
+  atEnd(() => server.close());
+  const job = JSON.stringify({ jobId: 'job-1', state: 'completed', total: 1, done: 1, failed: 1 });
+  const headers = { 'content-type': 'text/event-stream' };
+  const { body } = problem(503, 'dependency-unavailable') as { body: object };
+  const env = { LICENSING_URL: server.url, LICENSING_API_KEY: 'k' };
+  for (const [text, told] of [
+    ['{', / was lost before the answer ended/],
+    [`${JSON.stringify({ problem: body })}\n`, /\ncode dependency-unavailable, request /],
+  ] as const) {
+    server.play({ status: 200, text: `data: ${job}\n\n`, headers }, { status: 200, text, end: 'cut' });
+    const { code, err } = await runCommand(env, ['jobs', 'watch', 'job-1']);
+    expect([code, err]).toEqual([3, expect.stringMatching(told)]);
+    expect(err).toContain('The job is completed, but not all of its rows could be read');
+  }
 });
 
 it('--limit ends a list after so many items, and reads no page after them', async () => {

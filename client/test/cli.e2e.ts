@@ -370,6 +370,15 @@ describe('the command licensing', () => {
     expect((await licensing(`jobs watch ${jobId} --json`)).err).toContain('0 rows failed, 2 not sent: job-');
   });
 
+  it('ends with 3 where an export breaks off', async () => {
+    await sandbox.fault({ operation: 'listMembers', action: { odd: { pointer: '/data/list/2/globalId' } } });
+    expect(await licensing('members export', ...INTO)).toMatchObject({
+      code: 3,
+      out: expect.stringContaining('#incomplete,upstream-contract-violation,'),
+      err: expect.stringContaining(' was lost before the answer ended'),
+    });
+  });
+
   it('tells the deletions that failed, which have no row in the file', async () => {
     const all = join(folder, 'all.csv');
     const { out: listed } = await licensing('members list ent-harbour --json');

@@ -336,6 +336,32 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     await expect(licensing.jobs.follow('job').rows().next()).rejects.toThrow('A line of more than');
   });
 
+  it('rows that break off reject with the problem of their last line, or as a lost connection', async () => {
+    const row = { row: 1, account: 'a', status: 'failed' };
+    const { body } = problem(503, 'dependency-unavailable', { retryable: true, requestId: undefined }) as {
+      body: object;
+    };
+    const broken = (...more: object[]) => ({
+      status: 200,
+      headers: { 'x-request-id': 'of-the-rows' },
+      text: [row, ...more].map((line) => `${JSON.stringify(line)}\n`).join(''),
+      end: 'cut' as const,
+    });
+    const read = async () => {
+      const rows = licensing.jobs.follow('job').rows();
+      expect(await rows.next()).toMatchObject({ value: row });
+      return failure(rows.next());
+    };
+    server.play(broken({ problem: body }));
+    const told = await read();
+    expect(isProblem(told, 'dependency-unavailable')).toBe(true);
+    expect(told).toMatchObject({ status: 503, operation: 'getJobRows', requestId: 'of-the-rows' });
+    server.play(broken());
+    const lost = await read();
+    expect(lost).toBeInstanceOf(GatewayUnreachable);
+    expect(lost).toMatchObject({ sent: true, operation: 'getJobRows' });
+  });
+
   it('K47 the key does not follow a redirect', async () => {
     const other = await ScriptedGateway.start();
     server.play({ status: 307, headers: { location: `${other.url}/v1/callers/me` } });

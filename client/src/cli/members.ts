@@ -84,6 +84,7 @@ async function showBegun(
   try {
     await showJob(jobId, options, licensing, file);
   } catch (error) {
+    if (error instanceof Advised) throw error;
     const advice = `The job has begun: licensing jobs watch ${jobId} shows the job`;
     throw new Advised(advice, error, Number(process.exitCode ?? exitCodes.unknown));
   }
@@ -113,8 +114,13 @@ export async function showJob(
   const left: JobRow[] = [];
   // A job that ends early leaves the rows that it did not send.
   const endedEarly = last.state === 'cancelled' || last.state === 'failed';
-  for (const status of ['failed', 'unknown', ...(endedEarly ? (['pending'] as const) : [])] as const)
-    for await (const row of job.rows(status)) left.push(row);
+  try {
+    for (const status of ['failed', 'unknown', ...(endedEarly ? (['pending'] as const) : [])] as const)
+      for await (const row of job.rows(status)) left.push(row);
+  } catch (error) {
+    const advice = `The job is ${last.state}, but not all of its rows could be read: licensing jobs watch ${jobId} shows them`;
+    throw new Advised(advice, error, exitCodes.unknown);
+  }
   // Members that were to be deleted have no row in the file.
   const deletions = file ? left.filter(({ row }) => row === null) : [];
   for (const { account, status, message } of deletions) {

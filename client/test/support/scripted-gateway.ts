@@ -15,6 +15,8 @@ export type Act =
       readonly body?: unknown;
       readonly text?: string;
       readonly headers?: Record<string, string>;
+      /** The response never ends after its text, or its connection is cut. */
+      readonly end?: 'cut' | 'never';
     }
   | 'cut'
   | 'silence';
@@ -57,7 +59,9 @@ export class ScriptedGateway {
       return;
     }
     response.writeHead(act.status, { 'content-type': 'application/json', ...act.headers });
-    response.end(act.text ?? JSON.stringify(act.body ?? {}));
+    const text = act.text ?? JSON.stringify(act.body ?? {});
+    if (act.end === undefined) response.end(text);
+    else response.write(text, () => act.end === 'cut' && request.socket.end());
   }
 
   async close(): Promise<void> {
