@@ -1,6 +1,9 @@
 /** Options of one call, in addition to its input. */
 export interface CallOptions {
-  /** The signal that ends the call, which rejects with the signal's reason. A write that was in progress may have been carried out. */
+  /**
+   * The signal that ends the call, or the stream that it resolved to. Both reject with the signal's reason. A write that was in progress
+   * may have been carried out.
+   */
   readonly signal?: AbortSignal | undefined;
   /** The time for all attempts together. The default is that of the client. */
   readonly timeoutMs?: number | undefined;

@@ -161,7 +161,7 @@ export class Exchange {
     signal: AbortSignal,
     { attempt, inDoubt }: { attempt: number; inDoubt: boolean },
   ): Promise<unknown> {
-    const { id, operation, url, body, isStream, isRaw, requestId, order } = prepared;
+    const { id, operation, url, body, isStream, isRaw, requestId, order, callerSignal } = prepared;
     const headers = { ...prepared.headers };
     const call = { operation: id, requestId, attempts: attempt };
     const unreachable = (
@@ -177,6 +177,10 @@ export class Exchange {
       return unreachable(code === undefined ? why : `${why}: ${code}`, { sent, cause });
     };
 
+    const remembered = <Result extends object>(result: Result) => {
+      came.set(result, { response, requestId, attempts: attempt });
+      return result;
+    };
     const key = `${headers['x-acting-user'] ?? ''} ${headers['x-session-id'] ?? ''} ${url}`;
     const kept = operation.method === 'GET' ? this.#etags.of(key) : undefined;
     if (kept) headers['if-none-match'] = kept.etag;
@@ -198,11 +202,8 @@ export class Exchange {
         ...(body !== undefined && { body }),
         ...(isStream && { duplex: 'half' }),
       });
-      if (isRaw && response.ok && response.body) {
-        const stream = streamOf(response.body, lostBy);
-        came.set(stream, { response, requestId, attempts: attempt });
-        return stream;
-      }
+      if (isRaw && response.ok && response.body)
+        return remembered(streamOf(response.body, callerSignal, lostBy));
       text = await response.text();
     } catch (error) {
       if (signal.aborted && signal.reason !== TIMED_OUT) throw signal.reason;
@@ -216,20 +217,15 @@ export class Exchange {
       return lostBy(error);
     }
     const { status, headers: received } = response;
-    const facts = { response, requestId, attempts: attempt };
     const unchanged = status === 304 && kept ? contentOf(kept) : undefined;
-    if (unchanged) {
-      came.set(unchanged, facts);
-      return unchanged;
-    }
+    if (unchanged) return remembered(unchanged);
     if (status === 204 || (status === 202 && text === '')) return undefined;
     const answer = parsed(text);
     const isResult = response.ok || operation.answers?.includes(String(status));
     if (isResult && answer !== undefined) {
       const newEtag = received.get('etag');
       if (operation.method === 'GET' && newEtag !== null) this.#etags.set(key, newEtag, text);
-      came.set(answer, facts);
-      return answer;
+      return remembered(answer);
     }
     const problem = problemBodyOf(status, received.get('content-type'), answer, requestId);
     if (problem === undefined)

@@ -174,7 +174,7 @@ export class StreamCalls {
           quiet = undefined;
           onOpen?.();
           try {
-            for await (const { id: place, data } of events(opened, options.signal)) {
+            for await (const { id: place, data } of events(opened)) {
               lastEventId = place ?? lastEventId;
               if (data !== undefined) yield data;
             }
@@ -227,13 +227,8 @@ function isForNow(error: unknown): error is Error {
 }
 
 /** Yields the lines of a text, each of at most {@link MAX_LINE} characters. It searches only the new part with each chunk. */
-async function* lines(
-  body: ReadableStream<Uint8Array>,
-  signal?: AbortSignal,
-): AsyncGenerator<string, void, undefined> {
+async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
-  const end = () => void reader.cancel().catch(() => undefined);
-  signal?.addEventListener('abort', end, { once: true });
   const decoder = new TextDecoder();
   let begun: string[] = [];
   let length = 0;
@@ -257,7 +252,6 @@ async function* lines(
       }
     }
   } finally {
-    signal?.removeEventListener('abort', end);
     // The request ends if the caller stopped reading.
     await reader.cancel().catch(() => undefined);
   }
@@ -266,11 +260,10 @@ async function* lines(
 /** Yields the data of server-sent events, and the places without data. An event that is cut off is dropped. */
 async function* events(
   body: ReadableStream<Uint8Array>,
-  signal?: AbortSignal,
 ): AsyncGenerator<{ id: string | undefined; data: string | undefined }, void, undefined> {
   let id: string | undefined;
   let data: string[] = [];
-  for await (const line of lines(body, signal)) {
+  for await (const line of lines(body)) {
     if (line === '') {
       yield { id, data: data.length > 0 ? data.join('\n') : undefined };
       data = [];

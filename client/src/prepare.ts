@@ -24,6 +24,8 @@ export interface Prepared {
   readonly isStream: boolean;
   /** True if the call resolves to the stream of the body. */
   readonly isRaw: boolean;
+  /** It ends the stream too, which goes on after the call. */
+  readonly callerSignal: AbortSignal | undefined;
   readonly requestId: string;
   readonly order: OrderKey | undefined;
 }
@@ -87,6 +89,7 @@ export function prepare(base: string, { id, operation, input, options, acting, p
     body: isBody ? JSON.stringify(rest) : payload?.body,
     isStream: payload?.body instanceof ReadableStream,
     isRaw: payload?.accept !== undefined,
+    callerSignal: options.signal,
     requestId,
     order:
       channelCode !== undefined && channelOrderId !== undefined ? { channelCode, channelOrderId } : undefined,

@@ -1,13 +1,14 @@
 /**
- * Returns the body of a response that is still arriving. It rejects with what `lostBy` makes of the error if the connection is lost before
- * its end.
+ * Returns the body of a response that is still arriving. It rejects with the reason of the signal, or with what `lostBy` makes of the error
+ * if the connection is lost before the end.
  */
 export function streamOf(
   body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
   lostBy: (error: unknown) => unknown,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
+  const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
@@ -22,4 +23,5 @@ export function streamOf(
     },
     { highWaterMark: 0 },
   );
+  return signal ? stream.pipeThrough(new TransformStream(), { signal }) : stream;
 }

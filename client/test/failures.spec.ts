@@ -481,6 +481,18 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(await failure(licensing.assets.list(HARBOUR, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
+  it('the caller ends a stream with its own reason, also once it has begun', async () => {
+    const reason = new Error('the caller went away');
+    const controller = new AbortController();
+    server.play({ status: 200, text: 'account\r\n', end: 'never' });
+    const stream = await licensing.members.export(HARBOUR, { signal: controller.signal });
+    const reader = stream.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('account\r\n');
+    const rest = failure(reader.read());
+    controller.abort(reason);
+    expect(await rest).toBe(reason);
+  });
+
   it('Retry-After is waited for, or told at once where the deadline comes before: seconds or a date', async () => {
     const limited = (retryAfter: string) =>
       problem(429, 'too-many-requests', RETRYABLE, { 'retry-after': retryAfter });
