@@ -73,6 +73,27 @@ describe('in front of nothing', () => {
     await server.close();
   });
 
+  it('a route that is lost proves that nothing was sent only where no connection was made', async () => {
+    for (const code of ['EHOSTUNREACH', 'ENETUNREACH'])
+      for (const [syscall, sent] of [
+        ['connect', false],
+        ['read', true],
+        ['write', true],
+      ] as const) {
+        const cause = Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
+        const licensing = new Licensing({
+          baseUrl: 'http://gateway.invalid',
+          apiKey: 'k',
+          attempts: 1,
+          fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+        });
+        expect(await failure(licensing.assetNums.reserve({ size: 1 }))).toMatchObject({
+          sent,
+          cause: { cause },
+        });
+      }
+  });
+
   it('the wait for an order ends with the reason why no gateway was reached', async () => {
     const licensing = await ofNothing();
     const ended = await failure(licensing.orders.placeAndWait(newOrder(), { pollMs: 10, timeoutMs: 200 }));
