@@ -89,11 +89,8 @@ const EXTENSION_FIELDS = new Set(['extendCode', 'extendValue']);
 
 const SYNC_MODES = ['sync', 'async'] as const;
 
-/**
- * Reads a batch. `isNew` is false for a batch that was accepted before.
- * @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state
- */
-export function readBatch(call: Call, isNew = true): Batch {
+/** @throws Refusal 13004 for everything that the rules of section 4.1 forbid independently of the state */
+export function readBatch(call: Call): Batch {
   const { body, query, settings, state } = call;
   const appKey = query.get('appKey') ?? '';
   if (appKey === '') throw invalid('appKey must not be empty');
@@ -109,7 +106,7 @@ export function readBatch(call: Call, isNew = true): Batch {
   const isRepeated = state.commits.some(
     (commit) => commit.channelCode === channelCode && commit.channelOrderId === channelOrderId,
   );
-  if (isNew && isRepeated) assertRepeatable(channelOrderId, settings.profile);
+  if (isRepeated) assertRepeatable(channelOrderId, settings.profile);
   const items = fields.objects('orderList', ITEM_FIELDS, (item) => readItem(item, settings.profile));
   for (const { orderType, assets } of items)
     if (orderType === 'new_buy') for (const asset of assets) assertSold(call, asset);

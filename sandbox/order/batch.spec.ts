@@ -277,6 +277,20 @@ describe('an async batch', () => {
     for (const id of ids(data)) expect(await placed(id)).toMatchObject({ state: 'failed', failure });
   });
 
+  it('has the effect that was accepted, whatever the profile becomes until then', async () => {
+    const limitEndDate = Date.UTC(2030, 0, 1);
+    const products = [product('a.b', { limitEndDate, limitConcurrent: -1 })];
+    const { data } = await order({ assets: [{ ...part, products }] }, later);
+    const strict = { asyncOrders: 'refused', negativeLimits: 'refused', timestampUnit: 's' };
+    expect((await test.control('PUT', '/profile', strict)).status).toBe(200);
+    await test.advance(HOUR_MS);
+    const [id = ''] = ids(data);
+    expect(await placed(id)).toMatchObject({ state: 'done', failure: null });
+    const [made] = (await live('products')).filter(({ licenseOrderId }) => licenseOrderId === id);
+    expect(made).toMatchObject({ limitEndTime: limitEndDate, limitConcurrent: -1 });
+    expect((await test.control('POST', '/reset')).status).toBe(200);
+  });
+
   it('has no effect after a reset', async () => {
     await order({ assets: [part] }, later);
     await test.control('POST', '/reset');

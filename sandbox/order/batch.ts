@@ -21,7 +21,7 @@ interface Placed {
  * @returns one item of section 2.6 for each order
  */
 export const batchOrder: Handler = (call) => {
-  const { state, clock, settings, body } = call;
+  const { state, clock, settings } = call;
   const batch = readBatch(call);
   const now = clock.now();
   const later = batch.syncMode === 'async' && settings.asyncOrderMs > 0;
@@ -31,7 +31,7 @@ export const batchOrder: Handler = (call) => {
   if (later) {
     const dueTime =
       settings.profile.asyncOrders === 'never' ? Number.MAX_SAFE_INTEGER : now + settings.asyncOrderMs;
-    state.waitingBatches.put({ licenseOrderIds, body, appKey: batch.appKey, dueTime, waiting: true });
+    state.waitingBatches.put({ licenseOrderIds, items: batch.items, dueTime, waiting: true });
   }
   const { channelCode, channelOrderId } = batch;
   state.recordCommit({ channelCode, channelOrderId, at: now, licenseOrderIds });
@@ -64,11 +64,11 @@ export function passTime(world: World): void {
   for (const batch of due.sort((a, b) => a.dueTime - b.dueTime)) finish(world, batch);
 }
 
-function finish(world: World, { licenseOrderIds, body, appKey, dueTime }: WaitingBatch): void {
+function finish(world: World, { licenseOrderIds, items, dueTime }: WaitingBatch): void {
   const { state } = world;
-  const query = new URLSearchParams({ appKey });
-  const call: Call = { ...world, clock: { now: () => dueTime }, parameters: {}, query, body, username: null };
-  const placed = readBatch(call, false).items.flatMap((item, index): Placed[] => {
+  const nothing = { parameters: {}, query: new URLSearchParams(), body: undefined, username: null };
+  const call: Call = { ...world, ...nothing, clock: { now: () => dueTime } };
+  const placed = (items as readonly Item[]).flatMap((item, index): Placed[] => {
     const order = state.orders.need(licenseOrderIds[index] ?? '');
     return order.state === 'waiting'
       ? [{ order, item, customer: state.customers.need(order.customerId) }]

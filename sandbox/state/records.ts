@@ -236,8 +236,8 @@ export interface LicenseOrder {
 export interface WaitingBatch {
   /** The licence orders in the order of the items. */
   readonly licenseOrderIds: readonly string[];
-  readonly body: unknown;
-  readonly appKey: string;
+  /** The items as they were read when the batch was accepted, because a later profile may refuse the body or read it in another way. */
+  readonly items: readonly object[];
   readonly dueTime: number;
   readonly waiting: boolean;
 }
