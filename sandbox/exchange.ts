@@ -14,7 +14,7 @@ import { carriesOut, type FaultRule, type FaultTarget } from './fault/rules.ts';
 import { spoil } from './fault/spoil.ts';
 import { HANDLERS } from './handlers.ts';
 
-import { requireOwnEnterprise } from './member/who.ts';
+import { asSeen } from './member/who.ts';
 import { nearestOperation } from './nearest.ts';
 import { matchOperation, methodsOf, type RouteMatch } from './operations.ts';
 import { passTime } from './order/batch.ts';
@@ -124,8 +124,7 @@ export class Exchange {
         const now = world.clock.now();
         const moment = { ...world, clock: { now: () => now } };
         passTime(moment);
-        const call = { ...moment, parameters, query, body, username };
-        if (operation.module === 'member') requireOwnEnterprise(call);
+        const call = asSeen({ ...moment, parameters, query, body, username }, operation.name);
         const { result, changed } = world.state.transaction(() => handler(call), keep);
         const answer =
           result instanceof Refusal

@@ -72,6 +72,30 @@ describe('the lists of assets', () => {
   });
 });
 
+it('a user who sees one enterprise only is refused the assets of another, and finds no employees there', async () => {
+  await test.control('PUT', '/profile', { usersSee: 'own' });
+  const parameters = {
+    enterpriseGlobalId: 'ent-meridian',
+    memberGlobalId: 'mem-meridian-noor',
+    assetId: 'ast-2001',
+  };
+  const member = { userName: 'mia', password: secret(), name: 'Mia' };
+  for (const [operation, code, body] of [
+    ['addMembers', '40006', { userList: [member] }],
+    ['editMember', '60002', { userName: 'noor', name: 'Noor' }],
+    ['resetPassword', '60002', { password: secret() }],
+    ['deleteMember', '60002', undefined],
+    ['listAssetNums', '60017', undefined],
+    ['listAssetProducts', '60017', undefined],
+    ['listLentLocks', '60017', undefined],
+    ['changePrivileges', '60026', { addAssets: ['8000002001'], deleteAssets: [] }],
+    ['borrowAssets', '60026', { borrowedUsbKey: FREE_LOCK, assetIDs: ['ast-2002'] }],
+  ] as const)
+    expect([operation, (await test.call(operation, { parameters, body })).code]).toEqual([operation, code]);
+  expect(await test.members({}, 'ent-meridian')).toEqual([]);
+  expect(await test.members()).not.toEqual([]);
+});
+
 describe('listAssetProducts', () => {
   it('shows the features of an order as extensions, and a package without products of its own', async () => {
     const productFeatures = [{ featureCode: 'f', featureValue: '1' }];

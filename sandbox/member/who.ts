@@ -1,6 +1,7 @@
 /** The employee that a member call is about, and the user who makes it. */
 import type { Call } from '../call.ts';
 import { Refusal } from '../errors.ts';
+import type { OperationName } from '../operations.ts';
 import type { Employee, Enterprise } from '../state/records.ts';
 
 /**
@@ -14,17 +15,29 @@ export function requireBoundUser({ state, username }: Call): void {
   }
 }
 
-/** Refuses a call about another enterprise, if users see only their own. A user who is no employee sees all. */
-export function requireOwnEnterprise({ state, username, parameters, settings }: Call): void {
+/** The operations that may refuse a user with 60017 (section 7.2). */
+const BOUND: ReadonlySet<OperationName> = new Set(['listAssetNums', 'listAssetProducts', 'listLentLocks']);
+
+/**
+ * Returns the call as its user sees the platform. If users see only their own enterprise, another one is refused where the interface has a
+ * code for that. The other operations know neither that enterprise nor its employees. A user who is no employee sees all.
+ */
+export function asSeen(call: Call, operation: OperationName): Call {
+  if (!isForeign(call)) return call;
+  if (BOUND.has(operation)) throw new Refusal('60017');
+  return { ...call, parameters: {} };
+}
+
+function isForeign({ state, username, parameters, settings }: Call): boolean {
   const own = actingEmployee({ state, username })?.enterpriseGlobalId;
-  if (settings.profile.usersSee === 'all' || own === undefined) return;
+  if (settings.profile.usersSee === 'all' || own === undefined) return false;
   const { memberGlobalId = '', assetId = '' } = parameters;
   const asset = state.assets.get(assetId);
   const named =
     parameters['enterpriseGlobalId'] ??
     state.employees.by('globalId', memberGlobalId)[0]?.enterpriseGlobalId ??
     (asset && state.customers.get(asset.customerId)?.enterpriseGlobalId);
-  if (named !== undefined && named !== null && named !== own) throw new Refusal('60017');
+  return named !== undefined && named !== null && named !== own;
 }
 
 /** Returns the acting user's record. Undefined for a user who is no employee. */
