@@ -3,8 +3,8 @@ import type { Call, Handler } from '../call.ts';
 import { Refusal } from '../errors.ts';
 import type { Asset, Employee } from '../state/records.ts';
 import { isExpired } from '../state/time.ts';
+import { hasFreeNodes } from '../state/nodes.ts';
 import { badParameter, readObject, readText, readTexts } from './body.ts';
-import { hasFreeNodes } from './nodes.ts';
 import { actingEmployee } from './who.ts';
 
 const FIELDS = new Set(['borrowedUsbKey', 'assetIDs']);

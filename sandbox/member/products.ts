@@ -2,8 +2,8 @@
 import { type Call, type Handler, wireTime } from '../call.ts';
 import { Refusal } from '../errors.ts';
 import type { Asset, MerchandiseInstance, ProductInstance } from '../state/records.ts';
+import { lentInstances, nodesLeft, nodesOf } from '../state/nodes.ts';
 import { isUsable } from '../state/time.ts';
-import { lentInstances, nodesOf } from './nodes.ts';
 import { requireBoundUser } from './who.ts';
 
 /** A product instance with its nodes in the place where it is shown. */
@@ -39,13 +39,9 @@ export const listAssetProducts: Handler = (call) => {
 };
 
 function heldBy({ state }: Call, asset: Asset): Held[] {
-  const lent = lentInstances(state, asset);
   return state.products
     .by('asset', asset.id)
-    .map((product) => ({
-      product,
-      nodes: nodesOf(product) - (lent.get(product.productUri)?.id === product.id ? 1 : 0),
-    }))
+    .map((product) => ({ product, nodes: nodesLeft(state, asset, product) }))
     .filter(({ product, nodes }) => nodes > 0 || nodesOf(product) === 0);
 }
 

@@ -155,6 +155,25 @@ describe('delete_product', () => {
     expect(await uris('ast-1001')).toEqual(['draft.view lic-5001']);
   });
 
+  it('matches strictly what the list of products shows: its unit of times, and the nodes that are left', async () => {
+    const half = Date.UTC(2030, 0, 1) + 500;
+    const limits = { limitStartDate: half, limitEndDate: half };
+    await order({ assets: [{ assetNos: ['8000001001'], products: [product('x.y', limits)] }] });
+    await test.control('PUT', '/profile', { timestampUnit: 's' });
+    for (const [assetId, assetNum, productUri, more, nodes] of [
+      ['ast-1001', '8000001001', 'x.y', {}, 1],
+      // One of its three nodes is in a lent lock.
+      ['ast-1012', '8000001012', 'draft.pro', { ...cloud, srcLicenseOrderId: 'lic-1012' }, 2],
+    ] as const) {
+      const { data } = await test.call('listAssetProducts', { parameters: { assetId } });
+      const shown = data.productInstanceList.find((one: any) => one.productUri === productUri);
+      const { limitStartTime: limitStartDate, limitEndTime: limitEndDate, limitConcurrent } = shown;
+      expect(limitConcurrent).toBe(nodes);
+      const strict = { limitStartDate, limitEndDate, limitConcurrent, strictMatchWhenDelete: true };
+      expect((await remove(assetNum, [product(productUri, strict)], more)).code).toBe(0);
+    }
+  });
+
   it('reaches all assets of the customer that have the licence type, unless it names the order', async () => {
     const nums = async (): Promise<unknown[]> =>
       (await test.assets())

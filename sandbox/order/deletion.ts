@@ -1,5 +1,5 @@
 /** Revokes assets and products (section 4.1, rules 2 to 5). */
-import type { Call } from '../call.ts';
+import { type Call, wireTime } from '../call.ts';
 import { invalid } from '../errors.ts';
 import type {
   Asset,
@@ -9,6 +9,7 @@ import type {
   ProductTerms,
 } from '../state/records.ts';
 import { emptyLock, takeRightsBack } from '../state/lending.ts';
+import { nodesLeft } from '../state/nodes.ts';
 import type { AssetPart, Item, ProductPart } from './batch-request.ts';
 
 /**
@@ -34,8 +35,8 @@ export function deleteAssets(call: Call, customer: Customer, item: Item): void {
 
 /**
  * Deletes products of the named assets. A loose match compares the mnemonic, that is the uri, gmsPid or appKey. A strict match also
- * compares start time, end time and node count, and an absent value equals an absent one only. Every match ends; without a match the call
- * is refused. Without `srcLicenseOrderId` the products end on all assets of the customer that have the item's licence type, named or not
+ * compares start time, end time and node count, and an absent value equals an absent one only. It accepts what `listAssetProducts` shows:
+ * times in the wire's unit, and the nodes that are left on the asset. Every match ends; without a match the call is refused. Without `srcLicenseOrderId` the products end on all assets of the customer that have the item's licence type, named or not
  * (rule 5). An asset that holds nothing afterwards ends too.
  */
 export function deleteProducts(call: Call, customer: Customer, item: Item): void {
@@ -100,10 +101,10 @@ function productsToDelete(call: Call, customer: Customer, item: Item, part: Asse
   );
 }
 
-function matchesOn({ state }: Call, asset: Asset, item: Item, named: ProductPart): ProductInstance[] {
+function matchesOn(call: Call, asset: Asset, item: Item, named: ProductPart): ProductInstance[] {
   const { terms, strict } = named;
-  return fromOrder(state.products.by('asset', asset.id), item).filter(
-    (product) => sameMnemonic(product, terms) && (!strict || sameLimits(product, terms)),
+  return fromOrder(call.state.products.by('asset', asset.id), item).filter(
+    (product) => sameMnemonic(product, terms) && (!strict || sameLimits(call, asset, product, terms)),
   );
 }
 
@@ -183,10 +184,11 @@ function sameMnemonic(product: ProductInstance, terms: ProductTerms): boolean {
   return names.includes(terms.productUri);
 }
 
-function sameLimits(product: ProductInstance, terms: ProductTerms): boolean {
+function sameLimits(call: Call, asset: Asset, product: ProductInstance, terms: ProductTerms): boolean {
+  const nodes = [product.limitConcurrent, nodesLeft(call.state, asset, product)];
   return (
-    product.limitStartTime === terms.limitStartTime &&
-    product.limitEndTime === terms.limitEndTime &&
-    product.limitConcurrent === terms.limitConcurrent
+    wireTime(call, product.limitStartTime) === wireTime(call, terms.limitStartTime) &&
+    wireTime(call, product.limitEndTime) === wireTime(call, terms.limitEndTime) &&
+    nodes.includes(terms.limitConcurrent)
   );
 }

@@ -3,9 +3,9 @@
  * `productUri`, over all orders. An instance whose order has no node count has one node, and one with a negative count has no limit.
  */
 import type { World } from '../call.ts';
-import type { Asset, ProductInstance } from '../state/records.ts';
-import type { State } from '../state/state.ts';
-import { isUsable } from '../state/time.ts';
+import type { Asset, ProductInstance } from './records.ts';
+import type { State } from './state.ts';
+import { isUsable } from './time.ts';
 
 export function nodesOf({ limitConcurrent }: ProductInstance): number {
   return limitConcurrent !== null && limitConcurrent < 0 ? Infinity : (limitConcurrent ?? 1);
@@ -33,4 +33,10 @@ export function lentInstances(state: State, asset: Asset): ReadonlyMap<string, P
     if (nodesOf(product) > 0 && !lent.has(product.productUri)) lent.set(product.productUri, product);
   }
   return lent;
+}
+
+/** Returns the nodes of an instance that are left on its asset. */
+export function nodesLeft(state: State, asset: Asset, product: ProductInstance): number {
+  const isLent = lentInstances(state, asset).get(product.productUri)?.id === product.id;
+  return nodesOf(product) - (isLent ? 1 : 0);
 }
