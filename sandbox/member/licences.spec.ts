@@ -96,6 +96,23 @@ it('a user who sees one enterprise only is refused the assets of another, and fi
   expect(await test.members()).not.toEqual([]);
 });
 
+it('the ids of an employee are numbers where the profile says so, if they are all digits', async () => {
+  const globalId = '9007199254740993';
+  const { employees } = await test.state();
+  const { id } = employees.find((one: any) => one.globalId === DORA);
+  await test.control('PATCH', `/state/employees/${id}`, { globalId });
+  await change(globalId, ['8000001009']);
+  await test.control('PUT', '/profile', { otherIds: 'number' });
+  for (const [operation, field] of [
+    ['listMembers', 'globalId'],
+    ['listAssetNums', 'cloudAccountGlobalId'],
+    ['listAssets', 'assignMemberId'],
+  ] as const) {
+    const { text } = await test.call(operation, { query: { pageNum: '1', pageSize: '100' } });
+    expect(text).toContain(`"${field}":${globalId},`);
+  }
+});
+
 describe('listAssetProducts', () => {
   it('shows the features of an order as extensions, and a package without products of its own', async () => {
     const productFeatures = [{ featureCode: 'f', featureValue: '1' }];

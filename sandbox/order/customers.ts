@@ -119,7 +119,7 @@ export const queryCustomers: Handler = (call) => {
 
 /**
  * Operation 4 changes name, branch and address for every customer under the CRM number. An absent branch or address is kept or removed, as
- * the profile says.
+ * the profile says. The answer has no `data`.
  */
 export const updateCustomer: Handler = (call) => {
   const fields = new Fields(call.body, '', CRM_FIELDS, call.settings);
@@ -139,7 +139,6 @@ export const updateCustomer: Handler = (call) => {
       updateTime: call.clock.now(),
     });
   }
-  return null;
 };
 
 function customersBeside({ state }: Call, channelCode: string, channelCustomerId: string): Customer[] {

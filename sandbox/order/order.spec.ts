@@ -55,6 +55,11 @@ describe('createEnterprise', () => {
   });
 });
 
+it('updateCustomer answers with code and message only', async () => {
+  const { text } = await test.call('updateCustomer', { body: { crmCustomerId: 'CRM-2001', address: 'x' } });
+  expect(JSON.parse(text)).toEqual({ code: 0, message: 'success' });
+});
+
 describe('queryCustomers', () => {
   it.each([
     ['CH-1002', 'Y', 'crm', ['cus-harbour-default']],
