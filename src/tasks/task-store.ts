@@ -132,7 +132,7 @@ const GIVE_BACK = sql`
   WHERE ${OF_ATTEMPT}`;
 
 export interface EndedTask extends TakenTask {
-  /** The task is due again after this time; undefined: it is done. */
+  /** The task is due again after this time, of which a fraction of a millisecond is rounded up; undefined: it is done. */
   readonly inMs: number | undefined;
   /** The same for a task that was added again meanwhile; default: at once. */
   readonly againMs?: number;
@@ -147,7 +147,7 @@ export const end: Step<EndedTask, undefined> = {
   decide: (ended) => ({
     writes: ended.flatMap(({ inMs, againMs = 0, ...task }) => [
       ...(inMs === undefined ? [FORGET.with(task)] : []),
-      { ...GIVE_BACK.with({ ...task, inMs: inMs ?? 0, againMs }), wakes: channelOf(task.kind) },
+      { ...GIVE_BACK.with({ ...task, inMs: Math.ceil(inMs ?? 0), againMs }), wakes: channelOf(task.kind) },
     ]),
   }),
 };

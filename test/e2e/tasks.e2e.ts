@@ -152,6 +152,17 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     expect(faults).toHaveLength(names.length);
   });
 
+  it('A run that names a fraction of a millisecond is repeated after it, and not only when its lease has ended', async () => {
+    const kind = newKind();
+    const faults: unknown[] = [];
+    reportFaults((_, fault) => void faults.push(fault));
+    let runs = 0;
+    worker(kind, async () => (++runs === 1 ? 0.5 : undefined));
+    await addAll(kind, ['task']);
+    await until('it is done', async () => (await rowsOf(kind)).length === 0);
+    expect([runs, faults]).toEqual([2, []]);
+  });
+
   it('A worker takes nothing while it is paused', async () => {
     const kind = newKind();
     let paused = true;
