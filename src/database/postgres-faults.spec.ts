@@ -11,15 +11,25 @@ it('A connection that breaks during a commit leaves its outcome open, and before
 });
 
 it('An error of the server during a commit means that nothing was done', () => {
-  const reasons = ['40001', '40P01', '23505', '53100', '25006', '42501', '22P02', '55P03', '57014'].map(
-    (code) => [code, faultOfPostgres(withCode(code), true).reason],
-  );
+  const reasons = [
+    '40001',
+    '40P01',
+    '23505',
+    '53100',
+    '25006',
+    '25P03',
+    '42501',
+    '22P02',
+    '55P03',
+    '57014',
+  ].map((code) => [code, faultOfPostgres(withCode(code), true).reason]);
   expect(Object.fromEntries(reasons)).toEqual({
     '40001': 'conflict',
     '40P01': 'conflict',
     '23505': 'conflict',
     '53100': 'full',
     '25006': 'read-only',
+    '25P03': 'away',
     '42501': 'rights',
     '22P02': 'broken',
     '55P03': 'away',

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<string, FaultReason>> = {
   '23505': 'conflict',
   '25006': 'read-only',
   '25P02': 'conflict',
+  '25P03': 'away', // The process stood still within a transaction, and the server ended its connection.
   '26000': 'conflict', // The pooler switched to another connection, on which nothing is prepared.
   '28': 'refused',
   '3D000': 'refused',
