@@ -52,7 +52,10 @@ export class AuthorisedIds {
   /** Asset numbers that the caller reserved and that the named enterprise does not have yet. */
   readonly reserved: { readonly assetNum: string; readonly enterprise: string }[] = [];
 
-  /** The problem for an id that does not exist for the caller. The handler may still repeat an earlier result instead. */
+  /**
+   * The problem for an id that does not exist for the caller, or that could not be looked up. The handler may still repeat an earlier result
+   * instead.
+   */
   get refusal(): ProblemException | undefined {
     return this.#refusal;
   }

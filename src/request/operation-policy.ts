@@ -45,8 +45,8 @@ export interface OperationPolicy {
    */
   readonly idempotency?: 'key' | 'order' | undefined;
   /**
-   * True if a repeated request gets the result of the first one, even if its object is gone by now. The service has to look for that
-   * result.
+   * True if a repeated request gets the result of the first one, even if its object is gone by now or cannot be looked up. The service has
+   * to look for that result.
    */
   readonly answersRepeats?: boolean | undefined;
   /**

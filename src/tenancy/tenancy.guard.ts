@@ -109,11 +109,17 @@ export class TenancyGuard implements CanActivate {
     const as = ({ enterprise }: Lookup): CallContext =>
       policy.actsAsUser ? own : { ...own, user: own.user ?? this.users.forEnterprise(enterprise) };
     const started = performance.now();
-    const missing = await settleAll(
-      lookups.map((lookup) => this.#missing(lookup, as(lookup), authorisedIds)),
-    );
+    let problem: ProblemException | undefined;
+    try {
+      const missing = await settleAll(
+        lookups.map((lookup) => this.#missing(lookup, as(lookup), authorisedIds)),
+      );
+      problem = problemOf(lookups, missing);
+    } catch (error) {
+      if (!(error instanceof ProblemException)) throw error;
+      problem = error;
+    }
     if (own.progress.upstreamMs > 0) call.progress.lookupMs += performance.now() - started;
-    const problem = problemOf(lookups, missing);
     if (!problem) return;
     if (!policy.answersRepeats) throw problem;
     authorisedIds.refuse(problem);

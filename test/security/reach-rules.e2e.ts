@@ -178,6 +178,19 @@ describe('S1 a repeat', () => {
     expect(await writes()).toEqual(['batchOrder']);
   });
 
+  it('of an order gets the first response while its ids cannot be looked up, and a new order is refused', async () => {
+    const send = (at: TestGateway, id: string) =>
+      at.post('/v1/license-orders', orderOf(id, item({ customer: foreign })), key('meridian', at));
+    expect((await send(one, 'SO-AWAY')).status).toBe(201);
+    // The other process has read nothing of this enterprise yet.
+    await sandbox.fault({ operation: 'listAssets', action: { code: '500' } });
+    const again = await send(two, 'SO-AWAY');
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+    const other = await send(two, 'SO-AWAY-2');
+    expect([other.status, other.body['outcome']]).toEqual([503, 'not_processed']);
+    expect(await writes()).toEqual(['batchOrder']);
+  });
+
   it('of a delete whose outcome is unknown is 204 once the member is gone', async () => {
     const lost = { reset: 'before-headers' };
     await sandbox.fault({ operation: 'deleteMember', phase: 'after', action: lost, times: 1 });
