@@ -27,7 +27,7 @@ import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 import { LaterOrders } from './later-orders.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
-import { budgetUses } from './order-budget.ts';
+import { budgetUses, unlimitedProblem } from './order-budget.ts';
 import { deletes, orderedItems, searchOf } from './order-content.ts';
 import { timeProblem } from './order-time.ts';
 
@@ -76,7 +76,10 @@ export class LicenseOrderService {
     // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
     // still gets its earlier result, even if its deletion names things that are gone by now.
     const ofOrder =
-      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? this.maintenance.refusal('orders');
+      this.#notTaken(order) ??
+      call.authorisedIds?.refusal ??
+      this.maintenance.refusal('orders') ??
+      unlimitedProblem(order, call.caller.budgets);
     const refusal = ofOrder ?? (isLater ? undefined : this.upstream.refusal('batchOrder'));
     // Reconciliation later recognizes the end of an async deletion by what is gone, so the gateway reads what is there before it sends the order.
     const isSeenBefore = !isLater && order.syncMode === 'async' && deletes(order);
@@ -101,7 +104,8 @@ export class LicenseOrderService {
     order: PlaceOrderDto,
     { scheduled, submittedAt, waitsAgain }: DueOrder,
   ): Promise<void> {
-    const refusal = this.#notTaken(order) ?? call.authorisedIds?.refusal;
+    const refusal =
+      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? unlimitedProblem(order, call.caller.budgets);
     if (refusal) throw refusal;
     const isMarked = order.syncMode === 'async' && deletes(order);
     const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
@@ -188,7 +192,8 @@ export class LicenseOrderService {
       timeProblem(timeOf(order) ?? now, now) ??
       this.#notTaken(order) ??
       call.authorisedIds?.refusal ??
-      this.maintenance.refusal('orders');
+      this.maintenance.refusal('orders') ??
+      unlimitedProblem(order, call.caller.budgets);
     if (refusal) throw refusal;
     await this.#assertInBudget(call, order);
     await this.effects.show(dryRun, call, order);

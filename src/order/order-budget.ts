@@ -13,10 +13,7 @@ interface Found {
 
 type Content = Pick<MerchandiseDto, 'products'> & { merchandises?: MerchandiseDto[] | undefined };
 
-/**
- * Returns what the order takes from each budget of its caller: one order; the licences that it buys; the assets and products that it deletes.
- * Throws `forbidden` for a number of licences that means "no limit", where the caller's licences are limited.
- */
+/** Returns what the order takes from each budget of its caller: one order; the licences that it buys; the assets and products that it deletes. */
 export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUse[] {
   const amounts = {
     orders: 1,
@@ -26,21 +23,32 @@ export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUs
   return limitsOf(budgets).map(([budget, limit]) => ({ budget, amount: amounts[budget], limit }));
 }
 
-function licencesOf(items: readonly OrderItemDto[]): number {
-  const bought = items.flatMap((item, index) =>
-    item.orderType === 'new_buy'
-      ? item.assets.map((asset, at) => ({ asset, pointer: `/items/${index}/assets/${at}` }))
-      : [],
-  );
-  const errors: RequestFault[] = bought
+/** Returns the problem for a number of licences that means "no limit", where the caller's licences are limited; undefined without one. */
+export function unlimitedProblem(
+  { items }: PlaceOrderDto,
+  budgets: Budgets | undefined,
+): ProblemException | undefined {
+  if (budgets?.licences === undefined) return undefined;
+  const errors: RequestFault[] = boughtIn(items)
     .flatMap(({ asset, pointer }) => productsIn(asset, pointer))
     .filter(({ product: { limitConcurrent } }) => isUnlimited(limitConcurrent))
     .map(({ pointer }) => ({
       pointer: `${pointer}/limitConcurrent`,
       detail: 'must be a number of licences, since those of this caller are counted',
     }));
-  if (errors.length > 0) throw new ProblemException('forbidden', { errors });
-  return bought.reduce(
+  return errors.length > 0 ? new ProblemException('forbidden', { errors }) : undefined;
+}
+
+function boughtIn(items: readonly OrderItemDto[]) {
+  return items.flatMap((item, index) =>
+    item.orderType === 'new_buy'
+      ? item.assets.map((asset, at) => ({ asset, pointer: `/items/${index}/assets/${at}` }))
+      : [],
+  );
+}
+
+function licencesOf(items: readonly OrderItemDto[]): number {
+  return boughtIn(items).reduce(
     (sum, { asset }) =>
       sum +
       Math.max(1, asset.assetNums?.length ?? 0) * countIn(asset, (product) => product.limitConcurrent ?? 1),
