@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { KnownReadings } from '../config/platform-profile.ts';
 import { exhausted, exhaustedProblem, monthOf } from '../budgets/state/budgets.ts';
 import { UseStore } from '../budgets/state/use-store.ts';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
@@ -211,11 +210,12 @@ export class LicenseOrderService {
   }
 
   /**
-   * Returns the text of the fingerprint. It leaves out the application's key and the platform's form of a date, because neither makes it another
-   * order. The text of the body serves it too, where it has no such date: the mapper writes fields in alphabetical order, as the fingerprint needs.
+   * Returns the text of the fingerprint. It leaves out the application's key, and has every time in ms, because neither the key nor the platform's
+   * form of times makes it another order. The text of the body serves it too, where it has the same times: the mapper writes fields in alphabetical
+   * order, as the fingerprint needs.
    */
   #payloadText(order: PlaceOrderDto, bodyText?: string): string {
-    const plain = (this.#isPlain && bodyText) || JSON.stringify(this.#bodyOf(order, {}));
+    const plain = (this.#isPlain && bodyText) || JSON.stringify(toBatchOrder(order, { unit: 'ms' }));
     const notBefore = timeOf(order);
     const later =
       notBefore === undefined ? '' : `,"later":${JSON.stringify([notBefore, order.ifEffectsChanged])}`;
@@ -224,19 +224,18 @@ export class LicenseOrderService {
 
   get #isPlain(): boolean {
     return (
-      this.readings.of('featureTrialEnd') !== 'text' && this.readings.of('productTrialEnd') !== 'seconds'
+      this.config.timestampUnit === 'ms' &&
+      this.readings.of('featureTrialEnd') !== 'text' &&
+      this.readings.of('productTrialEnd') !== 'seconds'
     );
   }
 
-  #bodyOf(order: PlaceOrderDto, readings = this.#timeReadings()) {
-    return toBatchOrder(order, { unit: this.config.timestampUnit, ...readings });
-  }
-
-  #timeReadings(): Pick<KnownReadings, 'featureTrialEnd' | 'productTrialEnd'> {
-    return {
+  #bodyOf(order: PlaceOrderDto) {
+    return toBatchOrder(order, {
+      unit: this.config.timestampUnit,
       featureTrialEnd: this.readings.of('featureTrialEnd'),
       productTrialEnd: this.readings.of('productTrialEnd'),
-    };
+    });
   }
 
   /** Returns the problem of what the platform is not known to accept (src/config/readings.ts); undefined where it accepts the order. */

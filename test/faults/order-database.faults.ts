@@ -388,3 +388,16 @@ it("O9 The application's key is replaced, the gateway's and a caller's own: an o
   expect(other.body).toMatchObject({ code: 'idempotency-key-reused' });
   expect([await commitsOf(own), await commitsOf(ofPartner)]).toEqual([1, 1]);
 });
+
+it('O9 The gateway learns another unit of the times of the platform: an order from before is the same order', async () => {
+  const url = await newFile();
+  const number = newNumber();
+  const [item] = orderOf(number, {}, { endsAt: '2040-01-01T00:00:00.250Z' }).items;
+  const sent = (gateway: TestGateway) => onceServed(() => place(gateway, number, { items: [item] }));
+  const before = await gatewayOn(url, { UPSTREAM_TIMESTAMP_UNIT: 'ms' });
+  expect((await sent(before)).status).toBe(201);
+  await before.stop();
+  const again = await sent(await gatewayOn(url, { UPSTREAM_TIMESTAMP_UNIT: 's' }));
+  expect([again.status, isReplay(again)]).toEqual([201, true]);
+  expect(await commitsOf(number)).toBe(1);
+});
