@@ -146,9 +146,9 @@ export class OrderRecordsService {
 
   /** How old an order of that state must be for this settlement, in ms; undefined where it cannot be settled. */
   #leastAge(state: State, { as }: Settlement): number | undefined {
-    if (state === 'accepted') return this.config.acceptedAlertMs;
-    if (state !== 'in_doubt' && state !== 'incomplete') return undefined;
-    return as === 'not_placed' ? NOT_PLACED_AFTER_MS : 0;
+    const afterMs = as === 'not_placed' ? NOT_PLACED_AFTER_MS : 0;
+    if (state === 'accepted') return Math.max(afterMs, this.config.acceptedAlertMs);
+    return state === 'in_doubt' || state === 'incomplete' ? afterMs : undefined;
   }
 
   /** Throws `order-not-found` for an order of another enterprise too: for the caller it does not exist. */

@@ -164,6 +164,10 @@ describe('O12 an order stays accepted, since nothing shows that the platform has
       expect(seconds).toBeGreaterThan(80_000);
       expect(seconds).toBeLessThanOrEqual(86_400);
     }
+    // The number is not free before the platform can no longer carry the order out, however small ACCEPTED_ALERT_AFTER_MS is.
+    const notPlaced = await settle(HASTY, number, { as: 'not_placed', reason: 'nothing is seen' });
+    expect([notPlaced.status, notPlaced.body['code']]).toEqual([409, 'order-not-settleable']);
+    expect(Number(notPlaced.headers.get('retry-after'))).toBeGreaterThan(800);
     expect((await recordOf(number))['state']).toBe('accepted');
     const settled = await settle(HASTY, number, {
       as: 'succeeded',

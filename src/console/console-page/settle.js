@@ -48,8 +48,7 @@ export function settle(order, refresh) {
 
   const askResult = () => {
     const possibleAt = order.submittedAt + NOT_PLACED_AFTER_MS;
-    // An accepted order is shown when it may be settled.
-    const leftMs = order.state === 'accepted' ? 0 : possibleAt - serverNow();
+    const leftMs = possibleAt - serverNow();
     const content = [
       h(
         'fieldset',
