@@ -106,7 +106,8 @@ export class OrderLedger {
    * it out, or a part of it.
    */
   async #ended(own: OwnWrite, state: State, details: Details): Promise<LedgerRecord> {
-    const dropped = state === 'not_sent' ? undefined : this.store.carriedOut(details.order);
+    const isUnsent = state === 'not_sent' || state === 'scheduled';
+    const dropped = isUnsent ? undefined : this.store.carriedOut(details.order);
     const [record] = await Promise.all([this.recorder.record(own, state, details), dropped]);
     return record;
   }

@@ -347,6 +347,27 @@ describe('a cache', () => {
     }
   });
 
+  it('is not emptied by the attempts of an order that waits for its time to be sent', async () => {
+    // The platform refuses the credentials of the gateway, so that the order waits.
+    await sandbox.fault({ operation: 'batchOrder', action: { code: '60000' } });
+    const of = `N-${randomUUID()}`;
+    const waits = async () => {
+      const before = await calls('batchOrder');
+      await until('it is tried', async () => (await calls('batchOrder')) > before);
+      const record = () => alone.get(`/v1/license-orders/crm/${of}`);
+      await until('it waits', async () => (await record()).body['state'] === 'scheduled');
+    };
+    const notBefore = new Date(Date.now() + 500).toISOString();
+    const scheduled = await alone.post('/v1/license-orders', { ...orderOf(of), notBefore });
+    expect(scheduled.status).toBe(202);
+    await waits();
+    await alone.get(ASSETS);
+    await waits();
+    expect((await alone.get(ASSETS)).headers.has('age')).toBe(true);
+    await sandbox.control('DELETE', '/faults');
+    await until('it is sent', async () => (await sandbox.commits()).length === 1);
+  });
+
   it('of replicas is invalidated once for each order', async () => {
     const renewed: string[] = [];
     const { promise: isSeen, resolve: see } = Promise.withResolvers<void>();
