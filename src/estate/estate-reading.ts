@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { Log } from '../observability/log.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -201,10 +202,6 @@ export class EstateReading {
   async #change(hold: TaskHold, change: Change): Promise<void> {
     if (!(await this.store.change(hold, change))) throw new HoldLost('another process has the task');
   }
-}
-
-function isMaintenance(error: unknown): boolean {
-  return error instanceof ProblemException && error.slug === 'maintenance';
 }
 
 /** The asset whose products were read first, or never, comes first, so that a reading that gave way goes on where it was. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import {
   type Deletion,
@@ -47,8 +48,8 @@ export class OrderReconciler {
   ) {}
 
   /**
-   * Never fails. `write` is the name of the record. Resolves to whether the order is settled now. If the platform names a wait, this tries again
-   * after it.
+   * `write` is the name of the record. Resolves to whether the order is settled now. If the platform names a wait, this tries again after it.
+   * Fails only if a maintenance stops the search. Such an attempt does not count.
    */
   async reconcile(write: string, abandon: AbortSignal): Promise<boolean> {
     for (let waits = 0; waits <= MAX_WAITS && !abandon.aborted; waits++) {
@@ -71,6 +72,7 @@ export class OrderReconciler {
         ? await inOwnTrace('reconciliation', () => this.#attempt(record, abandon))
         : NOT_NEEDED;
     } catch (error) {
+      if (isMaintenance(error)) throw error;
       const result = error instanceof NoUser ? 'no_user' : 'failed';
       const reason = error instanceof Error ? error.name : typeof error;
       if (!abandon.aborted)

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Maintenance } from '../maintenance/state/maintenance.ts';
+import { isMaintenance, Maintenance } from '../maintenance/state/maintenance.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { poll } from '../kit/poll/poll.ts';
@@ -13,6 +13,8 @@ import { ReconciliationSchedule } from './schedule.ts';
 
 /** A record that could not be read is read again after this time. */
 const UNREAD_MS = 60_000;
+/** A search that a maintenance has stopped begins anew after this time, once the maintenance is over. */
+const STOPPED_MS = 1_000;
 
 /**
  * Searches the platform at the scheduled times for orders that are in doubt, incomplete or accepted for later, for as long as they are. The step
@@ -61,6 +63,7 @@ export class ReconciliationJob implements OnApplicationBootstrap, BeforeApplicat
       const now = Date.now();
       return this.times.next(submittedAt, now) - now;
     } catch (error) {
+      if (isMaintenance(error)) return STOPPED_MS;
       if (!(error instanceof DatabaseUnavailable)) throw error;
       return UNREAD_MS;
     }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { AliasUsers } from './alias-users.ts';
-import type { CallContext } from '../request/call-context.ts';
+import { type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { UpstreamClient } from './upstream.client.ts';
@@ -59,8 +59,8 @@ export class PlatformSearch {
   }
 
   /**
-   * Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, or if no user serves the
-   * enterprise.
+   * Reads one asset after the other, to leave capacity for callers. Rejects if the platform does not respond, if no user serves the
+   * enterprise, or if a maintenance of everything begins meanwhile.
    */
   async holdings(enterpriseGlobalId: string, { abandon, user, assetNums }: SearchTerms): Promise<Holdings> {
     const acting = this.users.forEnterprise(enterpriseGlobalId, user);
@@ -78,7 +78,8 @@ export class PlatformSearch {
     for (const { assetId, assetNum } of listed.items) {
       if (assetNums && assetNum !== null && !assetNums.has(assetNum)) continue;
       abandon?.throwIfAborted();
-      assets.push({ assetNum, ...(await this.#read(call, assetId)) });
+      // Each call asks whether a maintenance stops it.
+      assets.push({ assetNum, ...(await this.#read({ ...call, progress: new Progress() }, assetId)) });
     }
     return { assets, isWhole: isWholeFor(listed, deciding.fields) };
   }

@@ -379,6 +379,25 @@ describe('the reconciliation of an order', () => {
     const [search] = await sandbox.journal('listAssets');
     expect(Date.parse(String(search?.at))).toBeGreaterThanOrEqual(end);
   });
+
+  it('stops within a second when an operator stops everything, and begins anew afterwards', async () => {
+    quick.times = [1, HOUR_MS];
+    const gateway = await newGateway();
+    const slow = await sandbox.fault({ operation: 'listAssetProducts', action: { delayMs: 500 } });
+    const body = await lose(gateway, 'after');
+    await until('it is looked for', async () => (await callsOf('listAssetProducts')) > 0);
+    const end = Date.now() + 4_000;
+    const stop = { stops: 'all', until: new Date(end).toISOString(), reason: 'the platform is updated' };
+    expect((await gateway.request('PUT', '/v1/maintenance', { body: stop })).status).toBe(200);
+    const stopped = Date.now() + 1_000;
+    await until('the maintenance is over', () => Date.now() >= end);
+    await sandbox.heal(slow);
+    await isFound(gateway, body);
+    const times = (await sandbox.journal('listAssetProducts')).map(({ at: time }) => Date.parse(time));
+    expect(times.filter((time) => time > stopped && time < end)).toEqual([]);
+    await until('the attempt is counted', async () => (await attemptsOf(gateway))['settled'] === 1);
+    expect(await attemptsOf(gateway)).toEqual({ settled: 1 });
+  });
 });
 
 it('A process that searches for orders ends by itself, also while the database is away', async () => {

@@ -33,6 +33,11 @@ export function stoppedProblem({ stops, until, reason }: MaintenanceWindow, now:
   });
 }
 
+/** Returns whether the error is the problem of {@link stoppedProblem}. */
+export function isMaintenance(error: unknown): boolean {
+  return error instanceof ProblemException && error.slug === 'maintenance';
+}
+
 /** The maintenance of the platform as this process knows it. All code that calls the platform checks here whether that is stopped. */
 @Injectable()
 export class Maintenance {
