@@ -123,7 +123,7 @@ async function isOver(gateways: readonly TestGateway[]): Promise<void> {
   }
 }
 
-it('D11 The server is away at the start: the gateway starts, reads are served, orders are refused until it answers', async () => {
+it('D11 The server is away at the start: the gateway starts, reads are served, orders and other writes are refused until it answers', async () => {
   const url = await postgresUrl();
   const proxy = await FaultProxy.start(Number(new URL(url).port));
   atEnd(() => proxy.close());
@@ -132,11 +132,18 @@ it('D11 The server is away at the start: the gateway starts, reads are served, o
   const ready = await gateway.get('/health/ready');
   expect([ready.status, ready.body]).toMatchObject([200, { status: 'degraded', orders: 'down' }]);
   expectRefused(await place(gateway, newNumber()));
+  // An operator may have stopped writes before this gateway started.
+  const write = () => {
+    const body = { account: 'anna', name: 'Anna' };
+    return gateway.request('PATCH', '/v1/enterprises/ent-harbour/members/mem-harbour-anna', { body });
+  };
+  expectRefused(await write());
   await isStopped([gateway], 'away', 'DatabaseAway');
   expect((await gateway.get('/v1/enterprises/ent-harbour/assets')).status).toBe(200);
-  expect(await sends()).toBe(0);
+  expect([await sends(), await sandbox.journal('editMember')]).toEqual([0, []]);
   await proxy.clear();
   await isOver([gateway]);
+  await until('it takes writes', async () => (await write()).status === 204);
 });
 
 describe('a server of PostgreSQL', () => {

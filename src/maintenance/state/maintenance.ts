@@ -38,9 +38,14 @@ export function isMaintenance(error: unknown): boolean {
   return error instanceof ProblemException && error.slug === 'maintenance';
 }
 
+const UNKNOWN =
+  'The gateway has not read from its database yet whether its operator has stopped writes. Nothing was sent to the platform.';
+
 /** The maintenance of the platform as this process knows it. All code that calls the platform checks here whether that is stopped. */
 @Injectable()
 export class Maintenance {
+  /** False until the window was read for the first time. Until then, writes may be stopped. */
+  #isKnown = false;
   #window: MaintenanceWindow | undefined;
   /** The lead of the database's clock over the monotonic one. */
   #aheadMs = Date.now() - performance.now();
@@ -64,8 +69,10 @@ export class Maintenance {
     return this.#window !== undefined && stopsAt(this.#window, kind, this.now);
   }
 
-  /** Returns the problem for a call of a kind that is stopped now. Undefined if it is not stopped. */
+  /** Returns the problem for a call of a kind that is stopped now, or for a write that may be. Undefined if it is not stopped. */
   refusal(kind: Stops): ProblemException | undefined {
+    if (kind === 'writes' && !this.#isKnown)
+      return new ProblemException('dependency-unavailable', { detail: UNKNOWN, retryAfter: 1 });
     return this.#window && this.stops(kind) ? stoppedProblem(this.#window, this.now) : undefined;
   }
 
@@ -81,6 +88,7 @@ export class Maintenance {
 
   /** Accepts the window in the database, and the time of its clock at the read. Runs twice a second. */
   learn(window: MaintenanceWindow | undefined, now: number): void {
+    this.#isKnown = true;
     this.#window = window;
     this.#aheadMs = now - performance.now();
     if (this.stops('writes')) this.#pause.abort();
