@@ -10,6 +10,13 @@ const TOO_MUCH_S = 3_600;
 
 export interface NewRow extends Begin {
   readonly sealed: string;
+  /** The sealed details for the event of a scheduled order; undefined for any other write, which has no event yet. */
+  readonly told: string | undefined;
+}
+
+/** The event of a scheduled order counts too, because it stays when the order is cancelled. */
+export function bytesOf({ sealed, told = '' }: NewRow): number {
+  return sealed.length + told.length;
 }
 
 interface Bounded {
@@ -41,14 +48,9 @@ export class BeginLimits {
   }
 
   /** Returns why the order must not be recorded; undefined where it may be. */
-  refusal({
-    details: { caller },
-    budgets,
-    notBefore,
-    scheduledAt,
-    sealed,
-  }: NewRow): ProblemException | undefined {
-    const bytes = sealed.length;
+  refusal(row: NewRow): ProblemException | undefined {
+    const { budgets, notBefore, scheduledAt } = row;
+    const { caller } = row.details;
     const window = this.#window;
     if (window && window.from <= this.now && this.now < window.until) return stoppedProblem(window, this.now);
     const spent = budgets && exhausted(budgets, this.#usedBy(caller));
@@ -60,7 +62,7 @@ export class BeginLimits {
         detail: `This caller has ${MAX_SCHEDULED} orders for a later day: no more are kept.`,
         retryAfter: TOO_MUCH_S,
       });
-    if (this.#boundedOf(caller).bytes + bytes <= MAX_ORDER_BYTES) return undefined;
+    if (this.#boundedOf(caller).bytes + bytesOf(row) <= MAX_ORDER_BYTES) return undefined;
     return new ProblemException('too-many-requests', {
       detail: `The records of this caller's orders of the last 7 days have more than ${MAX_ORDER_BYTES / 1024 / 1024} MiB.`,
       retryAfter: TOO_MUCH_S,
@@ -68,10 +70,12 @@ export class BeginLimits {
   }
 
   /** Counts the write as one more record of its caller. Returns false where the caller may have no more. */
-  take({ details: { caller, order }, budgets = [], notBefore, sealed }: NewRow): boolean {
+  take(row: NewRow): boolean {
+    const { budgets = [], notBefore } = row;
+    const { caller, order } = row.details;
     const bounded = this.#boundedOf(caller);
     if (!order && bounded.writes >= MAX_WRITES) return false;
-    if (order) bounded.bytes += sealed.length;
+    if (order) bounded.bytes += bytesOf(row);
     else bounded.writes++;
     if (notBefore !== undefined) bounded.scheduled++;
     const used = this.#usedBy(caller);

@@ -4,7 +4,7 @@ import { CONFIRMED } from '../database/identity.ts';
 import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { addTasksAt, type NewTask } from '../tasks/task-store.ts';
-import { BeginLimits, type NewRow } from './begin-limits.ts';
+import { BeginLimits, bytesOf, type NewRow } from './begin-limits.ts';
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import { type Details, enterprisesOf, released, type State } from './ledger-record.ts';
 import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
@@ -50,7 +50,7 @@ const INSERT = sql`
 export const beginWrites: Step<NewRow, BeginResult> = {
   name: 'begin writes',
   key: ({ name }) => name,
-  bytes: ({ sealed }) => sealed.length,
+  bytes: bytesOf,
   guarded: true,
   repeatable: true,
   withinMs: WITHIN_MS,
@@ -145,7 +145,7 @@ class Beginning {
     const events: NewEvent[] = [];
     const day = dayOf(this.now);
     for (const begin of fresh) {
-      const { name, details, budgets, sealed, notBefore } = begin;
+      const { name, details, budgets, told } = begin;
       const { order, caller } = details;
       const place = newPlace(details);
       const before = this.#known.get(name);
@@ -162,17 +162,17 @@ class Beginning {
       }
       groups.push(enterprisesOf(order));
       counts.push({ ...place, state: stateOf(begin), amount: 1 });
-      if (notBefore !== undefined) {
+      if (told !== undefined) {
         uses.push({ caller, period: '', kind: 'scheduled', amount: 1 });
         events.push({
           kind: 'order',
           name,
           state: 'scheduled',
           at: this.now,
-          record: JSON.stringify([this.now, null, sealed]),
+          record: JSON.stringify([this.now, null, told]),
         });
       }
-      uses.push({ caller, period: day, kind: 'bytes', amount: sealed.length });
+      uses.push({ caller, period: day, kind: 'bytes', amount: bytesOf(begin) });
       if (budgets) uses.push(...usesOf(caller, { month: this.#month, uses: budgets }, 1));
     }
     const replaced = fresh.map(({ name }) => name).filter((name) => this.#known.has(name));

@@ -110,7 +110,7 @@ export interface OrderDetails {
   readonly search?: OrderSearch;
   /** The time before which the order is not sent, in ms; absent: it was placed at once. */
   readonly notBefore?: number;
-  /** Kept until the order has been sent. */
+  /** Kept while the order is scheduled. */
   readonly scheduled?: ScheduledOrder;
 }
 
@@ -226,17 +226,25 @@ export function enterprisesOf({
   );
 }
 
+/** Returns the details without what only the sending of a scheduled order needs: it may be large, and contain passwords of products. */
+export function withoutScheduled(details: Details): Details {
+  if (!details.order?.scheduled) return details;
+  const { scheduled: _, ...order } = details.order;
+  return { ...details, order };
+}
+
 /**
- * Returns the details that are kept of a write in that state. A settled order loses its search data, because reconciliation does not look for it. An
+ * Returns the details that are kept of a write in that state. An order that is being sent is scheduled again by its sender, who knows the rest, so
+ * its record loses what it needed for its time. A settled order loses its search data, because reconciliation does not look for it. An
  * order that was refused, not sent or cancelled loses its items, so that no caller fills the database with orders that cost nothing.
  */
 export function keptDetails(details: Details, state: State): Details {
-  if (!details.order || state === 'scheduled' || state === 'sending') return details;
-  const { scheduled: __, ...sent } = details.order;
-  if (unsettled.includes(state)) return { ...details, order: sent };
-  const { search: _, ...order } = sent;
-  if (!['rejected', 'not_sent', 'cancelled'].includes(state)) return { ...details, order };
-  return { ...details, order: { ...order, ordered: [], enterprises: enterprisesOf(order) } };
+  if (state === 'scheduled') return details;
+  const sent = withoutScheduled(details);
+  if (!sent.order || unsettled.includes(state)) return sent;
+  const { search: _, ...order } = sent.order;
+  if (!['rejected', 'not_sent', 'cancelled'].includes(state)) return { ...sent, order };
+  return { ...sent, order: { ...order, ordered: [], enterprises: enterprisesOf(order) } };
 }
 
 const DAY_MS = 24 * 3_600_000;

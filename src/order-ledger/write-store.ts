@@ -5,7 +5,7 @@ import { Database } from '../database/database.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites, mayReplace } from './begin-store.ts';
-import { keptDetails, type LedgerRecord, unsettled } from './ledger-record.ts';
+import { keptDetails, type LedgerRecord, unsettled, withoutScheduled } from './ledger-record.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
 import {
   endLeases,
@@ -74,13 +74,19 @@ export class WriteStore implements OnModuleInit {
 
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   async begin(write: Begin): Promise<Begun> {
-    const sealed = this.records.sealed(write.name, write.details);
+    const { name, details, notBefore } = write;
+    const told = this.records.sealed(name, withoutScheduled(details));
+    // Only the record of an order that waits for its time has what the order needs then.
+    const texts =
+      notBefore === undefined
+        ? { sealed: told, told: undefined }
+        : { sealed: this.records.sealed(name, details), told };
     for (;;) {
-      const result = await this.database.step(beginWrites, { ...write, sealed });
+      const result = await this.database.step(beginWrites, { ...write, ...texts });
       if (result.kind === 'there')
         return { kind: 'there', same: result.same, record: this.records.opened(result.row) };
       if (result.kind !== 'ended') return result;
-      await this.#moved({ name: write.name, by: 'lease', to: 'in_doubt' });
+      await this.#moved({ name, by: 'lease', to: 'in_doubt' });
     }
   }
 
@@ -133,9 +139,7 @@ export class WriteStore implements OnModuleInit {
   #listed(row: WriteRow): LedgerRecord | undefined {
     try {
       const record = this.records.opened(row);
-      if (!record.details.order?.scheduled) return record;
-      const { scheduled: _, ...order } = record.details.order;
-      return { ...record, details: { ...record.details, order } };
+      return { ...record, details: withoutScheduled(record.details) };
     } catch {
       // The page shows the other orders; `getOrder` responds with 503 to a request for this one.
       return undefined;

@@ -9,7 +9,9 @@ import { EventStore } from '../../src/events/log/event-store.ts';
 import {
   type Details,
   type Mover,
+  type OrderDetails,
   orderName,
+  type ScheduledOrder,
   type State,
   states,
   transitions,
@@ -58,6 +60,13 @@ const later = (inMs: number): Partial<Begin> & { notBefore: number } => {
   const notBefore = Date.now() + inMs;
   const order = ledgerOrder(`SO-${++numbers}`, { notBefore });
   return { notBefore, details: { caller: 'billing', order }, name: orderName('crm', order.channelOrderId) };
+};
+
+/** Such an order, with what it needs at its time. */
+const laterWith = (inMs: number, scheduled: ScheduledOrder, given: Partial<OrderDetails> = {}): Begin => {
+  const { details, ...write } = newOrder(later(inMs));
+  const order = details.order as OrderDetails;
+  return { ...write, details: { ...details, order: { ...order, ...given, scheduled } } };
 };
 
 const byOwner = ({ name, owner }: Begin, to: State, details?: Details) =>
@@ -336,20 +345,22 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
     it('forgets what they would send once it is sent, or not', async () => {
       const order = { order: { items: ['a secret'] }, byToken: [], effects: [] };
+      const bodyOf = async ({ name }: Begin) => (await store.read(name))?.details.order?.scheduled;
       for (const to of ['succeeded', 'in_doubt', 'rejected', 'scheduled'] as const) {
-        const { details, ...given } = later(-1);
-        const kept = details?.order && { ...details, order: { ...details.order, scheduled: order } };
-        if (!kept) throw new Error('no order');
-        const write = newOrder({ ...given, details: kept });
+        const write = laterWith(-1, order);
         await schedule(write);
+        expect(await bodyOf(write)).toEqual(order);
         const owner = randomUUID();
         await due(write, { owner });
-        await store.move({ ...byOwner(write, to, kept), owner });
-        expect([to, (await store.read(write.name))?.details.order?.scheduled]).toEqual([
-          to,
-          to === 'scheduled' ? order : undefined,
-        ]);
+        expect(await bodyOf(write)).toBeUndefined();
+        await store.move({ ...byOwner(write, to, write.details), owner });
+        expect([to, await bodyOf(write)]).toEqual([to, to === 'scheduled' ? order : undefined]);
       }
+      const died = laterWith(-1, order);
+      await schedule(died);
+      await due(died, { leaseMs: 1 });
+      await until('its lease has ended', async () => (await store.sweep()).includes(died.name));
+      expect([await stateOf(died), await bodyOf(died)]).toEqual(['in_doubt', undefined]);
     });
 
     it('and begins none that was due before an operator confirmed a database that lacks commits', async () => {
@@ -373,17 +384,23 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
 
     it('and counts the bytes of one that waits again only once', async () => {
       const write = newOrder(later(-MINUTE_MS));
+      const counted = async () => {
+        const found = sql`SELECT size, (SELECT sum(used) FROM uses WHERE platform = :platform AND kind = 'bytes') AS used
+          FROM writes WHERE platform = :platform`;
+        const [row] = await database.read<Record<'size' | 'used', number>>(found.with());
+        return [Number(row?.size), Number(row?.used)];
+      };
       await schedule(write);
+      const [size = 0, used] = await counted();
+      // The event has the same details as the record.
+      expect(used).toBe(2 * size);
       for (let attempt = 0; attempt < 3; attempt++) {
         const owner = randomUUID();
         const begun = await due(write, { owner, scheduledAt: (await store.read(write.name))?.submittedAt });
         expect(begun).toMatchObject({ kind: 'begun' });
         await store.move({ ...byOwner(write, 'scheduled'), owner });
       }
-      const counted = sql`SELECT size, (SELECT sum(used) FROM uses WHERE platform = :platform AND kind = 'bytes') AS used
-        FROM writes WHERE platform = :platform`;
-      const [row] = await database.read<Record<'size' | 'used', number>>(counted.with());
-      expect(Number(row?.used)).toBe(Number(row?.size));
+      expect(await counted()).toEqual([size, used]);
     });
   });
 
@@ -707,15 +724,16 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       if (isEnd) return moves;
     }
   }
-  const largeOrder = (bytes: number): Begin => {
-    const write = newOrder();
-    const order = write.details.order as NonNullable<Details['order']>;
-    const ordered = Array.from({ length: Math.ceil(bytes / 70) }, (_, at) => ({
+  const manyItems = (bytes: number) =>
+    Array.from({ length: Math.ceil(bytes / 70) }, (_, at) => ({
       sequence: at + 1,
       orderType: 'new_buy' as const,
       enterpriseGlobalId: 'ent-1',
     }));
-    return { ...write, details: { ...write.details, order: { ...order, ordered } } };
+  const largeOrder = (bytes: number): Begin => {
+    const write = newOrder();
+    const order = write.details.order as NonNullable<Details['order']>;
+    return { ...write, details: { ...write.details, order: { ...order, ordered: manyItems(bytes) } } };
   };
 
   describe('the feed', () => {
@@ -840,6 +858,23 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       expect(Number(row?.size)).toBeLessThan(1_000);
       expect(Number(row?.used)).toBe(Number(row?.size));
       expect(Number(row?.event)).toBeLessThan(1_000);
+    });
+
+    it('S32 an order for a later day that is cancelled leaves its event, which has no body and counts', async () => {
+      const scheduled = { order: { items: ['a secret'.repeat(40_000)] }, byToken: [], effects: [] };
+      const write = laterWith(DAY_MS, scheduled, { ordered: manyItems(100 * 1024) });
+      await store.begin(write);
+      await store.move({ name: write.name, by: 'caller', to: 'cancelled', details: write.details });
+      const [first, last] = (await readOn(undefined)) as [LoggedMove, LoggedMove];
+      expect([first.state, last.state]).toEqual(['scheduled', 'cancelled']);
+      const { scheduled: _, ...shown } = write.details.order as OrderDetails;
+      expect(store.recordIn(first).details.order).toEqual(shown);
+      const kept = sql`SELECT size, (SELECT sum(used) FROM uses WHERE platform = :platform AND kind = 'bytes') AS used,
+        (SELECT sum(size) FROM events WHERE platform = :platform) AS events FROM writes WHERE platform = :platform`;
+      const [row] = await database.read<Record<'size' | 'used' | 'events', number>>(kept.with());
+      expect(Number(row?.size)).toBeLessThan(1_000);
+      expect(Number(row?.events)).toBeLessThan(200 * 1024);
+      expect(Number(row?.used)).toBeGreaterThan(100 * 1024);
     });
 
     it('whose orders of seven days have too many bytes; the orders of others go on', async () => {
