@@ -144,6 +144,13 @@ describe('a deletion', () => {
     ['of a product that is there', ofProduct, { assets: [asset('1', other)], isWhole: true }, true, false],
     ['of a product that is not', ofProduct, { assets: [asset('1')], isWhole: true }, false, true],
     [
+      'of two products, of which one was never there',
+      { ...ofProduct, named: [...(ofProduct.named ?? []), { productUri: 'b', merchandiseNums: [] }] },
+      { assets: [asset('1', other)], isWhole: true },
+      false,
+      false,
+    ],
+    [
       'of a product whose asset is not read',
       ofProduct,
       { assets: [{ ...asset('1'), isWhole: false }], isWhole: true },

@@ -14,9 +14,11 @@ export function isThere(deletion: Deletion, { assets }: Holdings): boolean {
   );
 }
 
+/** Each product that the deletion names has to be on the asset: one that was never there proves nothing by its absence. */
 function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Deletion): boolean {
-  if (named === undefined && licenseOrderId === undefined) return true;
-  return instances.some((each) => isNamed(each, licenseOrderId, named));
+  const isOn = (wanted: Deletion['named']) => instances.some((each) => isNamed(each, licenseOrderId, wanted));
+  if (named === undefined) return licenseOrderId === undefined || isOn(undefined);
+  return named.length > 0 && named.every((name) => isOn([name]));
 }
 
 /**

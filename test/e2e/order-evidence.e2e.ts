@@ -152,13 +152,18 @@ describe('an accepted deletion', () => {
     expect(await stateOf(gateway, body)).toBe('accepted');
   });
 
-  it.each<[string, object, object]>([
-    ['a misspelt number', { assetNums: ['8000001900'] }, {}],
-    ['a lock where only virtual assets are listed', { assetNums: ['8000001003'] }, { assetList: 'virtual' }],
-    ['another order than the one of the asset', {}, {}],
-  ])('of %s stays accepted, and the history says why', async (what, asset, readings) => {
+  it.each<[string, object, object, object]>([
+    ['a misspelt number', { assetNums: ['8000001900'] }, {}, {}],
+    ['a lock that is not listed', { assetNums: ['8000001003'] }, {}, { assetList: 'virtual' }],
+    ['another order than the one of the asset', {}, { srcLicenseOrderId: 'lic-none' }, {}],
+    [
+      'a product that is there and a misspelt one',
+      { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }, { productUri: 'cloud.modle' }] },
+      { orderType: 'delete_product', srcLicenseOrderId: 'lic-5003' },
+      {},
+    ],
+  ])('of %s stays accepted, and the history says why', async (_, asset, over, readings) => {
     const gateway = await gatewayOf(readings);
-    const over = what.startsWith('another') ? { srcLicenseOrderId: 'lic-none' } : {};
     const action = success([{ sequence: 1, licenseOrderId: 'lic-x', customerId: 'cus-harbour-default' }]);
     await sandbox.fault({ operation: 'batchOrder', phase: 'before', action });
     const body = order([deletion(asset, over)], { syncMode: 'async' });
