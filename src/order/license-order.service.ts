@@ -84,7 +84,7 @@ export class LicenseOrderService {
     const isSeenBefore = !isLater && order.syncMode === 'async' && deletes(order);
     const known = refusal || isSeenBefore || isLater ? await this.#recordOf(order) : undefined;
     if (refusal && !known) throw refusal;
-    const { write, send } = await this.#prepared(call, order, idempotencyKey, isSeenBefore && !known);
+    const { write, send } = await this.#prepared(call, order, idempotencyKey, isSeenBefore && isFree(known));
     const asked = { ...write, refusal: timeProblem(notBefore, now) ?? ofOrder };
     const kept = isLater ? await this.#kept(call, order, asked, known) : asked;
     const { result, replayed } = await this.ledger.order(kept, send);
@@ -123,8 +123,7 @@ export class LicenseOrderService {
     { budgets: _, ...write }: OrderWrite,
     known: LedgerRecord | undefined,
   ): Promise<OrderWrite> {
-    const isFree = !known || known.state === 'rejected' || released.includes(known.state);
-    const isNew = isFree && !write.refusal;
+    const isNew = isFree(known) && !write.refusal;
     if (isNew) await this.#assertInBudget(call, order);
     const scheduled = await this.later.scheduled(call, order, write.idempotencyKey, isNew);
     return { ...write, notBefore: write.order.notBefore, order: { ...write.order, scheduled } };
@@ -259,6 +258,11 @@ export class LicenseOrderService {
           }
     return errors.length > 0 ? new ProblemException('validation-failed', { errors }) : undefined;
   }
+}
+
+/** Whether the number of the order may be used: it was never used, or its order was not placed. */
+function isFree(known: LedgerRecord | undefined): boolean {
+  return !known || known.state === 'rejected' || released.includes(known.state);
 }
 
 /** In ms since the epoch. */

@@ -105,6 +105,33 @@ describe('an accepted deletion', () => {
     expect((await recordOf(gateway, body))['reason']).toBe('what it deletes is gone at the platform');
   });
 
+  it.each<[string, object, (gateway: TestGateway, body: Body) => Promise<unknown>]>([
+    [
+      'was rejected',
+      { syncMode: 'sync' },
+      async (gateway, body) => {
+        await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '13004' } });
+        expect((await place(gateway, body)).status).toBe(422);
+      },
+    ],
+    [
+      'was cancelled',
+      { notBefore: new Date(Date.now() + 86_400_000).toISOString() },
+      async (gateway, body) => {
+        expect((await place(gateway, body)).status).toBe(202);
+        const path = `${ORDERS}/crm/${body.channelOrderId}`;
+        expect((await onceServed(() => gateway.request('DELETE', path))).status).toBe(204);
+      },
+    ],
+  ])('ends too where an earlier order of its number %s', async (_, over, before) => {
+    const gateway = await gatewayOf();
+    const body = order([deletion()], { syncMode: 'async' });
+    await before(gateway, { ...body, ...over });
+    expect((await place(gateway, body)).status).toBe(202);
+    await sandbox.advance(ASYNC_ORDER_MS);
+    await isFound(gateway, body);
+  });
+
   it('of several items of one enterprise is looked at by one reading of its assets', async () => {
     const gateway = await gatewayOf({ asyncOrders: 'never' });
     const product = { assetNums: ['8000001002'], products: [{ productUri: 'cloud.model' }] };
