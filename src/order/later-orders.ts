@@ -6,9 +6,13 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { DryRun, type DryRunEffect } from '../request/dry-run.ts';
 import { isAway, mayEnd } from '../upstream/if-shown.ts';
+import { comparedEffects, textOf } from './compared-effects.ts';
 import { DeletionEffects } from './deletion-effects.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { deletes } from './order-content.ts';
+
+const NOT_SHOWN =
+  'The platform does not show what is on an asset that the order deletes, so the gateway cannot tell whether it has changed since the order was accepted.';
 
 /** The scopes that an order needs. */
 export function orderScopes(order: PlaceOrderDto): readonly Scope[] {
@@ -42,21 +46,26 @@ export class LaterOrders {
     };
   }
 
-  /** Throws where a deletion would now take away something other than at its acceptance. */
+  /** Throws where a deletion would now take away something other than at its acceptance, or the platform hides now what it showed then. */
   async assertSameEffects(
     call: CallContext,
     order: PlaceOrderDto,
-    { effects }: ScheduledOrder,
+    { effects: before }: ScheduledOrder,
   ): Promise<void> {
     if (order.ifEffectsChanged === 'send' || !deletes(order)) return;
-    const before = textOf(effects);
-    if (textOf(await this.#effectsOf(call, order)) === before) return;
+    if (comparedEffects(before, await this.#effectsOf(call, order)) === 'same') return;
     // The effects also differ where an answer of the platform could not be read, which proves nothing. This second read throws that problem.
-    const now = textOf(await this.#effectsOf(call, order, mayEnd));
-    if (now === before) return;
-    throw new ProblemException('effects-changed', {
-      detail: `effects-changed: it would have taken away ${before}, and would take away ${now} now`,
-    });
+    const now = await this.#effectsOf(call, order, mayEnd);
+    switch (comparedEffects(before, now)) {
+      case 'same':
+        return;
+      case 'hidden':
+        throw new ProblemException('upstream-contract-violation', { detail: NOT_SHOWN });
+      case 'changed':
+        throw new ProblemException('effects-changed', {
+          detail: `effects-changed: it would have taken away ${textOf(before)}, and would take away ${textOf(now)} now`,
+        });
+    }
   }
 
   /** Returns what the deletions of an order would take away now. */
@@ -69,11 +78,4 @@ export class LaterOrders {
     await this.effects.show(dryRun, call, order, isThrown);
     return dryRun.effects;
   }
-}
-
-function textOf(effects: ScheduledOrder['effects']): string {
-  const told = effects.map(({ kind, assetNum, productUri, readable }) =>
-    [kind, assetNum, productUri, readable ? null : 'unreadable'].filter((part) => part !== null).join(' '),
-  );
-  return `[${told.toSorted().join(', ')}]`;
 }

@@ -393,6 +393,28 @@ describe('a deletion is looked at again before it is sent:', () => {
     ]);
   });
 
+  it('sent also where what it takes away could not be read when it was accepted', async () => {
+    const of = number();
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { raw: { text: '{"code":0}' } } });
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    expect(await sandbox.spoiled()).toBe(1);
+    await becomes(of, 'succeeded');
+    expect(await sent(of)).toBe(1);
+  });
+
+  it('and waits while the platform does not show any more what is on the asset', async () => {
+    const of = number();
+    expect((await gateway.post(ORDERS, soon(of, { items: [deletion] }))).status).toBe(202);
+    const action = { code: 0, codeAs: 'integer', status: 200, data: null };
+    const rules = await sandbox.fault({ operation: 'listAssetProducts', action });
+    // Each attempt reads the asset twice.
+    await sandbox.untilSpoiled(3);
+    expect(await sent(of)).toBe(0);
+    await sandbox.heal(rules);
+    await becomes(of, 'succeeded');
+    expect([await sent(of), (await read(of))['reason']]).toEqual([1, null]);
+  });
+
   it('where its effects have changed, it is rejected with both lists, or sent all the same if the order says so', async () => {
     const [of, anyway] = [number(), number()];
     const notBefore = at(2 * SOON_MS);

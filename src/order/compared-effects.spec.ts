@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { comparedEffects, type Effects } from './compared-effects.ts';
+
+const of = (assetNum: string, more: Partial<Effects[number]> = {}): Effects[number] => ({
+  ...{ kind: 'product-removed', enterpriseGlobalId: 'ent-1', assetId: `id-${assetNum}`, assetNum },
+  ...{ productUri: 'a', memberGlobalId: null, account: null, readable: true },
+  ...more,
+});
+/** The content of the asset cannot be read. */
+const unread = (assetNum: string) => of(assetNum, { productUri: null, readable: false });
+/** The list of assets cannot be read, or lacks the number. */
+const unlisted = (assetNum: string) => of(assetNum, { assetId: null, productUri: null, readable: false });
+
+describe('the effects of deletions now and before, with', () => {
+  it.each<[string, Effects, Effects, string]>([
+    ['nothing', [], [], 'same'],
+    ['the same in another order', [of('1'), of('2')], [of('2'), of('1')], 'same'],
+    ['a product more', [of('1')], [of('1'), of('1', { productUri: 'b' })], 'changed'],
+    ['an asset more', [of('1')], [of('1'), of('2')], 'changed'],
+    ['an asset more where nothing was to be taken away', [], [of('2')], 'changed'],
+    ['a number that is no longer in the list', [of('1')], [unlisted('1')], 'changed'],
+    ['a number that never was in the list', [unlisted('1')], [unlisted('1')], 'same'],
+    ['an asset that could not be read', [unread('1'), of('2')], [of('1'), of('2')], 'same'],
+    ['another asset than the one that could not be read', [unread('1'), of('2')], [of('1')], 'changed'],
+    ['an asset that cannot be read any more', [of('1'), of('2')], [unread('1'), of('2')], 'hidden'],
+    ['one that cannot be read, and a change', [of('1'), of('2')], [unread('1')], 'changed'],
+    ['an asset that cannot be read both times', [unread('1')], [unread('1')], 'same'],
+    [
+      'a list that could not be read, with assets that the order does not name',
+      [unlisted('1')],
+      [of('1'), of('9'), unread('8')],
+      'same',
+    ],
+    [
+      'a list that could be read beside a number that is not there',
+      [unlisted('1'), of('2')],
+      [unlisted('1'), of('2'), of('9')],
+      'changed',
+    ],
+    [
+      'another enterprise than the one whose list could not be read',
+      [unlisted('1')],
+      [of('1'), of('7', { enterpriseGlobalId: 'ent-2' })],
+      'changed',
+    ],
+  ])('%s', (_, before, now, expected) => {
+    expect(comparedEffects(before, now)).toBe(expected);
+  });
+});

@@ -1,0 +1,38 @@
+import type { DryRunEffect } from '../request/dry-run.ts';
+
+export type Effects = readonly DryRunEffect[];
+
+/**
+ * Compares what deletions would take away now with what they would have taken away before, as far as the platform showed it both times: what it
+ * does not show proves nothing. `hidden`: nothing differs, but the platform no longer shows what is on an asset. A number that was in its list
+ * and is missing there now is a change.
+ */
+export function comparedEffects(before: Effects, now: Effects): 'same' | 'changed' | 'hidden' {
+  const unread = before.filter(({ readable }) => !readable);
+  // The list of these enterprises may have been unreadable, because none of their assets was shown.
+  const unlisted = enterprisesIn(unread).difference(
+    enterprisesIn(before.filter(({ assetId }) => assetId !== null)),
+  );
+  const hidden = now.filter(({ readable, assetId }) => !readable && assetId !== null);
+  const known = (effects: Effects, unknown: Effects) => {
+    const numbers = new Set(unknown.map(({ assetNum }) => assetNum));
+    return effects.filter(
+      ({ assetNum, enterpriseGlobalId }) => !numbers.has(assetNum) && !unlisted.has(enterpriseGlobalId),
+    );
+  };
+  const unknown = [...unread, ...hidden];
+  if (textOf(known(before, unknown)) !== textOf(known(now, unknown))) return 'changed';
+  return known(hidden, unread).length === 0 ? 'same' : 'hidden';
+}
+
+function enterprisesIn(effects: Effects): ReadonlySet<string | null> {
+  return new Set(effects.map(({ enterpriseGlobalId }) => enterpriseGlobalId));
+}
+
+/** Two lists with the same effects have the same text. */
+export function textOf(effects: Effects): string {
+  const told = effects.map(({ kind, assetNum, productUri, readable }) =>
+    [kind, assetNum, productUri, readable ? null : 'unreadable'].filter((part) => part !== null).join(' '),
+  );
+  return `[${told.toSorted().join(', ')}]`;
+}
