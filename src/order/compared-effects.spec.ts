@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { comparedEffects, type Effects } from './compared-effects.ts';
+import { comparedEffects, type Effects, shortTextOf } from './compared-effects.ts';
 
 const of = (assetNum: string, more: Partial<Effects[number]> = {}): Effects[number] => ({
   ...{ kind: 'product-removed', enterpriseGlobalId: 'ent-1', assetId: `id-${assetNum}`, assetNum },
@@ -11,7 +11,7 @@ const unread = (assetNum: string) => of(assetNum, { productUri: null, readable: 
 /** The list of assets cannot be read, or lacks the number. */
 const unlisted = (assetNum: string) => of(assetNum, { assetId: null, productUri: null, readable: false });
 
-describe('the effects of deletions now and before, with', () => {
+describe('the effects of deletions now and before:', () => {
   it.each<[string, Effects, Effects, string]>([
     ['nothing', [], [], 'same'],
     ['the same in another order', [of('1'), of('2')], [of('2'), of('1')], 'same'],
@@ -45,5 +45,12 @@ describe('the effects of deletions now and before, with', () => {
     ],
   ])('%s', (_, before, now, expected) => {
     expect(comparedEffects(before, now)).toBe(expected);
+  });
+
+  it('a long list is cut for a caller, and says how many there are; both lists of a change fit into a reason', () => {
+    expect(shortTextOf([of('2'), unread('1')])).toBe('[product-removed 1 unreadable, product-removed 2 a]');
+    const text = shortTextOf(Array.from({ length: 5_000 }, (_, at) => of(String(at))));
+    expect(text).toMatch(/^\[product-removed 0 a, .*\(5000 in all\)]$/);
+    expect(2 * text.length).toBeLessThan(1_900);
   });
 });

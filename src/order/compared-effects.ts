@@ -29,8 +29,17 @@ function enterprisesIn(effects: Effects): ReadonlySet<string | null> {
   return new Set(effects.map(({ enterpriseGlobalId }) => enterpriseGlobalId));
 }
 
+/** Two of these fit into the reason of a record. */
+const MAX_TEXT = 900;
+
+/** Returns the effects for a caller: a list that is too long is cut, and says how many effects it has. */
+export function shortTextOf(effects: Effects): string {
+  const text = textOf(effects);
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${effects.length} in all)]`;
+}
+
 /** Two lists with the same effects have the same text. */
-export function textOf(effects: Effects): string {
+function textOf(effects: Effects): string {
   const told = effects.map(({ kind, assetNum, productUri, readable }) =>
     [kind, assetNum, productUri, readable ? null : 'unreadable'].filter((part) => part !== null).join(' '),
   );

@@ -6,7 +6,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { DryRun, type DryRunEffect } from '../request/dry-run.ts';
 import { isAway, mayEnd } from '../upstream/if-shown.ts';
-import { comparedEffects, textOf } from './compared-effects.ts';
+import { comparedEffects, shortTextOf } from './compared-effects.ts';
 import { DeletionEffects } from './deletion-effects.ts';
 import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import { deletes } from './order-content.ts';
@@ -63,7 +63,7 @@ export class LaterOrders {
         throw new ProblemException('upstream-contract-violation', { detail: NOT_SHOWN });
       case 'changed':
         throw new ProblemException('effects-changed', {
-          detail: `effects-changed: it would have taken away ${textOf(before)}, and would take away ${textOf(now)} now`,
+          detail: `effects-changed: it would have taken away ${shortTextOf(before)}, and would take away ${shortTextOf(now)} now`,
         });
     }
   }
