@@ -51,6 +51,12 @@ export class OrderLedger {
       caller,
       order: { ...sent, items, reason },
     });
+    const failed = ({ state, problem, items, answer }: ReturnType<typeof endOf>) => {
+      const isRefused = state === 'not_sent' || state === 'rejected';
+      // Nobody waits for the response of a scheduled order, so its record keeps the reason.
+      const reason = write.scheduledAt !== undefined && isRefused ? reasonOf(problem) : null;
+      return { state, isRefused, details: { ...placed(items, reason), answer } };
+    };
     const begun = await this.recorder.begin({ ...write, name, details: placed([]) });
     if ('record' in begun) {
       const { record, isNew = false } = begun;
@@ -61,28 +67,26 @@ export class OrderLedger {
     const sendOnce: SendOnce = {
       confirm: () => this.#confirm(begun),
       late: (outcome) => {
-        const { state, items, answer } =
+        const { state, details } =
           'data' in outcome
-            ? { state: done, items: outcome.data as PlacedItem[], answer: undefined }
-            : endOf(outcome.failure);
+            ? { state: done, details: placed(outcome.data as PlacedItem[]) }
+            : failed(endOf(outcome.failure));
         if (state === 'in_doubt') return;
-        inBackground('late outcome', () => this.#ended(begun, state, { ...placed(items), answer }));
+        inBackground('late outcome', () => this.#ended(begun, state, details));
       },
     };
     try {
       const items = await send(sendOnce);
       return { result: await this.#ended(begun, done, placed(items)), replayed: false };
     } catch (error) {
-      const { state, problem, items, answer } = endOf(error);
+      const end = endOf(error);
+      const { state, isRefused, details } = failed(end);
       if (state === 'not_sent' && waitsAgain) {
         await this.#ended(begun, 'scheduled', placed([]));
-        throw problem;
+        throw end.problem;
       }
-      const isRefused = state === 'not_sent' || state === 'rejected';
-      // Nobody waits for the response of a scheduled order, so its record keeps the reason.
-      const reason = write.scheduledAt !== undefined && isRefused ? reasonOf(problem) : null;
-      const record = await this.#ended(begun, state, { ...placed(items, reason), answer });
-      throw isRefused ? problem : problemFor(record, false, error);
+      const record = await this.#ended(begun, state, details);
+      throw isRefused ? end.problem : problemFor(record, false, error);
     }
   }
 

@@ -146,6 +146,18 @@ describe('a gateway with a bad way to the platform and to its database', () => {
     expect([await sends(), await commitsOf(number)]).toEqual([1, 1]);
   });
 
+  it('U15 a refusal of a scheduled order after the deadline ends it, and its record says why', async () => {
+    const action = { delayMs: 5_500, code: '13004' };
+    await sandbox.fault({ operation: 'batchOrder', phase: 'before', times: 1, action });
+    const number = newNumber();
+    const order = { ...orderOf(number), notBefore: new Date(Date.now() + 2_000).toISOString() };
+    expect((await onceServed(() => gateway.post('/v1/license-orders', order))).status).toBe(202);
+    await becomes(gateway, number, 'rejected');
+    const record = await onceServed(() => gateway.get(`/v1/license-orders/crm/${number}`));
+    expect(record.body['reason']).toEqual(expect.any(String));
+    expect([await sends(), await commitsOf(number)]).toEqual([1, 0]);
+  });
+
   it('D31 the connection to the database is reset before each reply: nothing is sent, and the number is not lost', async () => {
     await database.add({ toxic: 'reset_peer', direction: 'downstream', ms: 0 });
     const number = newNumber();
