@@ -216,7 +216,7 @@ export const readings = {
     question: "Which assets are in the order module's list of an enterprise?",
     values: ['all', 'virtual'],
     gateway:
-      'looks for an asset number in the list of the member center too before it counts as missing; ends no accepted deletion by an asset that it has never seen',
+      'looks for an asset number in the list of the member center too before it counts as missing; ends no accepted deletion by an asset that it has never seen; shows a lock that is not in the list as unreadable in a dry run, unless the list is known to have all',
     asked: 'reads',
   },
   usersSee: {

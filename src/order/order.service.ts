@@ -172,9 +172,11 @@ export class OrderService {
     const isDisabling = operation === 'disableLocks';
     const kind = isDisabling ? 'lock-disabled' : 'lock-enabled';
     const assets = await ifShown(() => this.wholeAssets(call, enterpriseGlobalId));
+    // The list may have virtual assets only, so a number that it lacks may be that of a lock.
+    const hasLocks = assets !== undefined && this.readings.of('assetList') === 'all';
     for (const assetNum of assetNums) {
       const asset = assets?.find((each) => each.assetNum === assetNum);
-      const isUnknown = assets === undefined || asset?.locked === null;
+      const isUnknown = asset ? asset.locked === null : !hasLocks;
       if (isUnknown || (asset && asset.locked !== isDisabling))
         dryRun.add(kind, {
           enterpriseGlobalId,

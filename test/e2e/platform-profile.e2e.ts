@@ -149,6 +149,26 @@ describe('C33 packages in a deletion of products', () => {
   });
 });
 
+describe('a dry run of locks', () => {
+  const HARBOUR = '/v1/enterprises/ent-harbour';
+  const shown = async (...assetNums: string[]) => {
+    const { body } = await gateway.post(`${HARBOUR}/locks/disable/dry-run`, { assetNums });
+    return (body['effects'] as { assetNum: string; readable: boolean }[]).map(({ assetNum, readable }) => [
+      assetNum,
+      readable,
+    ]);
+  };
+
+  it('shows a lock that is not listed as unreadable, unless the list is known to have all assets', async () => {
+    await know({ assetList: 'virtual' });
+    expect(await shown('8000001003')).toEqual([['8000001003', false]]);
+    await know({}, { assetList: 'virtual' });
+    expect(await shown('8000001003')).toEqual([['8000001003', false]]);
+    await know({ assetList: 'all' });
+    expect(await shown('8000001003', '8000009999')).toEqual([['8000001003', true]]);
+  });
+});
+
 describe('C34 a platform that takes fewer at once', () => {
   it('is asked for numbers and locks by several calls, and a longer batch is refused', async () => {
     await know({ maxAssetNums: 3, maxLocksPerCall: 2, maxOrdersPerBatch: 1 });
