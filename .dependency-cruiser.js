@@ -21,7 +21,7 @@ const FLOORS = [
   ['redis', 'transport'],
   ['database'],
   ['token', 'tasks'],
-  ['maintenance/state', 'budgets/state', 'events/log'],
+  ['maintenance/state', 'budgets/state', 'tenancy/state', 'events/log'],
   ['request'],
   ['upstream'],
   ['caller', 'validation', 'read-cache'],

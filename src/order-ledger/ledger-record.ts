@@ -62,6 +62,9 @@ export const SOUGHT: ReadonlySet<State> = new Set(['accepted', 'incomplete', 'in
 /** In these states the platform did nothing, so the name is free for any payload. */
 export const released: readonly State[] = ['not_sent', 'not_placed', 'cancelled'];
 
+/** A write that moves to one of these states was not carried out, so it gives back what it took: of budgets, and reserved numbers. */
+export const UNDONE: ReadonlySet<State> = new Set([...released, 'rejected', 'scheduled']);
+
 /** In these states the platform carried out all of the write, or a part of it. */
 export const CARRIED_OUT: ReadonlySet<State> = new Set(['succeeded', 'accepted', 'incomplete']);
 

@@ -2,7 +2,7 @@ import { rowsAs } from '../database/engine.ts';
 import { among, either, NOW, rows, sql } from '../database/sql.ts';
 import type { Decision, Step } from '../database/step.ts';
 import { eventWrites, MAX_READ_BYTES, type NewEvent } from '../events/log/event-store.ts';
-import { isOrder, keptFor, released, SOUGHT, transitions } from './ledger-record.ts';
+import { isOrder, keptFor, released, SOUGHT, transitions, UNDONE } from './ledger-record.ts';
 import {
   DELETE_NAMED,
   FIELDS_BUT_DETAILS,
@@ -16,6 +16,7 @@ import { countWrites, type OrderCount } from './order-counts-store.ts';
 import type { Move } from './write-steps.ts';
 import { SEARCH } from './search-store.ts';
 import { addTasks } from '../tasks/task-store.ts';
+import { freeNumbers, type FreedOrder, lockNumbers } from '../tenancy/state/reservation-store.ts';
 import { forgottenUses, type Taken, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
 import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
 
@@ -26,6 +27,8 @@ export const MAX_FORGOTTEN = 1_000;
 export interface MoveOfRow extends Omit<Move, 'details'> {
   /** Sealed details that replace the stored ones; undefined: the stored ones stay. */
   readonly sealed?: string | undefined;
+  /** The caller whose reserved numbers the move may free. */
+  readonly frees?: string | undefined;
   /** The time by the gateway's clock. A record is deleted when its time is over by this clock and by the database's. */
   readonly gatewayNow: number;
 }
@@ -55,13 +58,17 @@ function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
     bytes: ({ sealed }) => 2 * (sealed?.length ?? 0),
     ...(isGuarded ? { guarded: true } : { pastLoss: true }),
     look: (moves) => {
-      const unknown = moves.filter(({ sealed }) => sealed === undefined);
+      const callers = new Set(moves.flatMap(({ frees }) => frees ?? []));
+      const unsealed = unsealedIn(moves);
       return [
         MOVING.with(wanted(moves.map(({ name }) => name))),
-        ...(unknown.length > 0 ? [DETAILS.with(wanted(unknown.map(({ name }) => name)))] : []),
+        ...[...callers].toSorted().map(lockNumbers),
+        ...(unsealed.length > 0 ? [DETAILS.with(wanted(unsealed))] : []),
       ];
     },
-    decide: (moves, [found, details], now) => {
+    decide: (moves, looked, now) => {
+      const [found] = looked;
+      const details = unsealedIn(moves).length > 0 ? looked.at(-1) : undefined;
       const there = new Map(rowsAs<WriteRow>(found).map((row) => [row.name, row]));
       const stored = new Map(details?.map((row) => [row['name'], String(row['details'])]));
       const made = new Moving(now);
@@ -74,6 +81,11 @@ function moveStep(isGuarded: boolean): Step<MoveOfRow, MovedRow> {
       return made.decision(results);
     },
   };
+}
+
+/** Returns the names of the moves that leave the stored details as they are. */
+function unsealedIn(moves: readonly MoveOfRow[]): string[] {
+  return moves.filter(({ sealed }) => sealed === undefined).map(({ name }) => name);
 }
 
 /** Records the result that the sender of a write knows, even where the database has lost other writes. */
@@ -102,6 +114,7 @@ class Moving {
   readonly #events: NewEvent[] = [];
   readonly #uses: Use[] = [];
   readonly #counts: OrderCount[] = [];
+  readonly #freed: FreedOrder[] = [];
 
   constructor(private readonly now: number) {}
 
@@ -122,7 +135,7 @@ class Moving {
       this.#uses.push({ caller, period: '', kind: 'writes', amount: -1 });
       return record;
     }
-    const isBack = taken !== undefined && (to === 'rejected' || to === 'scheduled' || released.includes(to));
+    const isBack = taken !== undefined && UNDONE.has(to);
     if (isBack) this.#uses.push(...usesOf(caller, taken, -1));
     const keptMs = keptFor(to, isOrder(name));
     const size = sealed?.length ?? row.size;
@@ -134,6 +147,7 @@ class Moving {
     this.#uses.push({ caller, period: row.countedOn, kind: 'bytes', amount: size - row.size });
     this.#counts.push({ ...place, state: row.state, amount: -1 }, { ...place, state: to, amount: 1 });
     if (SOUGHT.has(to)) this.#sought.push(name);
+    if (UNDONE.has(to)) this.#freed.push({ caller, orderName: name });
     const scheduled = Number(to === 'scheduled') - Number(row.state === 'scheduled');
     if (scheduled !== 0) this.#uses.push({ caller, period: '', kind: 'scheduled', amount: scheduled });
     // An order that goes back to wait was told when it was accepted: many that wait for the platform would fill the feed with their attempts.
@@ -151,6 +165,7 @@ class Moving {
   decision<T>(results: readonly T[]): Decision<T> {
     return {
       writes: [
+        ...freeNumbers(this.#freed),
         ...(this.#updated.length > 0 ? [UPDATE.with({ moves: this.#updated })] : []),
         ...(this.#removed.length > 0 ? [DELETE_NAMED.with(wanted(this.#removed))] : []),
         ...useWrites(this.#uses),

@@ -5,7 +5,7 @@ import { Database } from '../database/database.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites, mayReplace } from './begin-store.ts';
-import { keptDetails, type LedgerRecord, unsettled, withoutScheduled } from './ledger-record.ts';
+import { keptDetails, type LedgerRecord, UNDONE, unsettled, withoutScheduled } from './ledger-record.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
 import {
   endLeases,
@@ -179,7 +179,8 @@ export class WriteStore implements OnModuleInit {
 
   #moved({ details, ...move }: Move) {
     const sealed = details && this.records.sealed(move.name, keptDetails(details, move.to));
-    const input: MoveOfRow = { ...move, sealed, gatewayNow: Date.now() };
+    const frees = details?.order && UNDONE.has(move.to) ? details.caller : undefined;
+    const input: MoveOfRow = { ...move, sealed, frees, gatewayNow: Date.now() };
     return this.database.step(move.by === 'owner' ? moveOwn : moveWrites, input);
   }
 

@@ -13,7 +13,6 @@ import {
 } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger, type OrderWrite } from '../order-ledger/order-ledger.service.ts';
-import { endOf } from '../order-ledger/write-outcome.ts';
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import type { CallContext } from '../request/call-context.ts';
@@ -151,36 +150,26 @@ export class LicenseOrderService {
       budgets: call.caller.budgets && budgetUses(order, call.caller.budgets),
       deadlineMs: this.config.orderDeadlineMs,
     };
-    const send = (sendOnce: SendOnce) =>
-      this.#withNumbersBound(call, order, () => {
-        // The number of a refused order may come again with another order, so the check runs again.
-        const notTaken = this.#notTaken(order);
-        if (notTaken) throw notTaken;
-        return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
-          toPlacedItems(data, body, this.readings.of('orderIds'), notes),
-        );
-      });
+    const send = async (sendOnce: SendOnce) => {
+      await this.#bindNumbers(call, order);
+      // The number of a refused order may come again with another order, so the check runs again.
+      const notTaken = this.#notTaken(order);
+      if (notTaken) throw notTaken;
+      return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
+        toPlacedItems(data, body, this.readings.of('orderIds'), notes),
+      );
+    };
     return { write, send };
   }
 
-  /** Binds the reserved numbers of the order to its enterprises before it is sent, and frees them where it was not carried out. */
-  async #withNumbersBound<T>(
-    call: CallContext,
-    { channelCode, channelOrderId }: PlaceOrderDto,
-    send: () => Promise<T>,
-  ): Promise<T> {
+  /** Binds the reserved numbers of the order to its enterprises before it is sent. The move of an order that was not carried out frees them. */
+  async #bindNumbers(call: CallContext, { channelCode, channelOrderId }: PlaceOrderDto): Promise<void> {
     const uses = call.authorisedIds?.reserved ?? [];
-    if (uses.length === 0) return send();
-    const use = [call.caller.name, orderName(channelCode, channelOrderId), uses] as const;
+    if (uses.length === 0) return;
+    const order = orderName(channelCode, channelOrderId);
+    const isBound = await this.reservations.bind(call.caller.name, order, uses);
     // Another order has used a number since the lookup.
-    if (!(await this.reservations.bind(...use))) throw new ProblemException('asset-not-found');
-    try {
-      return await send();
-    } catch (error) {
-      const { state } = endOf(error);
-      if (state === 'not_sent' || state === 'rejected') await this.reservations.release(...use);
-      throw error;
-    }
+    if (!isBound) throw new ProblemException('asset-not-found');
   }
 
   async #dryRun(dryRun: DryRun, call: CallContext, order: PlaceOrderDto): Promise<never> {

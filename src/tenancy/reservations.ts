@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Log } from '../observability/log.ts';
-import { RESERVATION_MS, MAX_RESERVATIONS, type NumberUse, ReservationStore } from './reservation-store.ts';
+import {
+  RESERVATION_MS,
+  MAX_RESERVATIONS,
+  type NumberUse,
+  ReservationStore,
+} from './state/reservation-store.ts';
 
 /**
  * Asset numbers that a caller reserved and may use in a purchase before an enterprise has them. The first order with a number binds it to
@@ -44,21 +49,12 @@ export class Reservations {
     return new Set(own.filter((each) => (boundTo.get(each) ?? enterprise) === enterprise));
   }
 
-  /** Binds numbers before an order is sent. Resolves to false, and binds nothing, if a number was used for another enterprise before. */
+  /**
+   * Binds numbers before an order is sent. Resolves to false, and binds nothing, if a number was used for another enterprise before. The move of
+   * an order that was not carried out frees its numbers.
+   */
   bind(caller: string, order: string, uses: readonly NumberUse[]): Promise<boolean> {
     return this.store.bind(caller, order, uses);
-  }
-
-  /** Frees the numbers of an order that the platform did not carry out, for any enterprise. Never fails. */
-  async release(caller: string, order: string, uses: readonly NumberUse[]): Promise<void> {
-    try {
-      await this.store.release(caller, order, uses);
-    } catch (error) {
-      this.log.warn(
-        { event: 'reservation-not-released', reason: (error as Error).name, numbers: uses.length },
-        'Reserved asset numbers of an order that was not carried out stay bound to its enterprise',
-      );
-    }
   }
 
   #addHere(caller: string, assetNums: readonly string[]): void {

@@ -3,7 +3,7 @@ import { ReadCacheModule } from '../read-cache/read-cache.module.ts';
 import { UpstreamClientModule } from '../upstream/upstream-client.module.ts';
 import { IdLists } from './id-lists.ts';
 import { OwnershipCheck } from './ownership-check.ts';
-import { ReservationStore } from './reservation-store.ts';
+import { ReservationStore } from './state/reservation-store.ts';
 import { Reservations } from './reservations.ts';
 import { TenancyGuard } from './tenancy.guard.ts';
 

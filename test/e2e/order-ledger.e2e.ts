@@ -31,6 +31,7 @@ import {
 } from '../../src/order-ledger/write-steps.ts';
 import { dayOf, MAX_ORDER_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
 import { WindowStore } from '../../src/maintenance/state/window-store.ts';
+import { ReservationStore } from '../../src/tenancy/state/reservation-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
 import { WriteStore } from '../../src/order-ledger/write-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
@@ -228,6 +229,51 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       async (state) => {
         await inState(state, { budgets: uses(2, 3) });
         expect(await used()).toEqual({ orders: 2, licences: 3, deletions: 0 });
+      },
+    );
+  });
+
+  describe('binds reserved numbers to the enterprise of an order', () => {
+    const use = (assetNum: string) => ({ assetNum, enterprise: 'ent-1' });
+    const bound = async () =>
+      [...(await new ReservationStore(database).known('billing', ['n-1', 'n-2'])).boundTo.keys()].toSorted();
+    /** An order that uses `n-1`, moved to that state by its own details. `n-2` is used by another order too. */
+    const ended = async (state: State) => {
+      const reserved = new ReservationStore(database);
+      const write = newOrder(LATER.includes(state) ? later(-1) : {});
+      const { name, details, owner } = write;
+      await store.begin(write);
+      await reserved.bind('billing', name, [use('n-1'), use('n-2')]);
+      await reserved.bind('billing', 'order/crm/other', [use('n-2')]);
+      for (const [by, to] of pathsTo[state])
+        await store.move({ name, by, to, details, ...(by === 'owner' && { owner }) });
+      expect((await store.read(name))?.state).toBe(state);
+    };
+
+    it.each(['rejected', 'not_sent', 'not_placed', 'cancelled'] as const)(
+      'until it is %s: then those are free that only this order has used',
+      async (state) => {
+        await ended(state);
+        expect(await bound()).toEqual(['n-2']);
+      },
+    );
+
+    it('until it waits again for its time', async () => {
+      const write = newOrder(later(-1));
+      const begun = await store.begin(write);
+      if (begun.kind !== 'scheduled') throw new Error(`is ${begun.kind}`);
+      const due = { ...write, owner: randomUUID(), notBefore: undefined, scheduledAt: begun.submittedAt };
+      expect(await store.begin(due)).toMatchObject({ kind: 'begun' });
+      await new ReservationStore(database).bind('billing', write.name, [use('n-1')]);
+      await store.move(byOwner(due, 'scheduled', write.details));
+      expect(await bound()).toEqual([]);
+    });
+
+    it.each(['succeeded', 'accepted', 'incomplete', 'in_doubt'] as const)(
+      'also while it is %s',
+      async (state) => {
+        await ended(state);
+        expect(await bound()).toEqual(['n-1', 'n-2']);
       },
     );
   });

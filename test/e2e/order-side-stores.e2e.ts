@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
 import { AttemptStore } from '../../src/reconciliation/attempt-store.ts';
-import { ReservationStore } from '../../src/tenancy/reservation-store.ts';
+import { ReservationStore } from '../../src/tenancy/state/reservation-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { engines } from '../support/database.ts';
 import { settings } from '../support/settings.ts';
@@ -39,15 +39,6 @@ describe.each(engines)('what orders keep beside their records: %s', (engine) => 
       );
       const bound = await Promise.all(attempts);
       expect(bound.filter(Boolean)).toHaveLength(5);
-    });
-
-    it('are free again when the only order that used them was not carried out', async () => {
-      const store = new ReservationStore(database());
-      await store.bind('careful', 'a', [use('n-1', 'ent-1'), use('n-2', 'ent-1')]);
-      await store.bind('careful', 'b', [use('n-2', 'ent-1')]);
-      await store.release('careful', 'a', [use('n-1', 'ent-1'), use('n-2', 'ent-1')]);
-      expect((await store.known('careful', ['n-1', 'n-2'])).boundTo).toEqual(new Map([['n-2', 'ent-1']]));
-      expect(await store.bind('careful', 'c', [use('n-1', 'ent-2')])).toBe(true);
     });
 
     it('of a caller are 100,000 at most, and those that end first are forgotten first', async () => {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.ts';
-import { rowsAs } from '../database/engine.ts';
-import { among, type Columns, fields, columnNames, NOW, type Query, rows, sql } from '../database/sql.ts';
-import { locked, type Step } from '../database/step.ts';
+import { Database } from '../../database/database.ts';
+import { rowsAs } from '../../database/engine.ts';
+import { among, type Columns, fields, columnNames, NOW, type Query, rows, sql } from '../../database/sql.ts';
+import { locked, type Step } from '../../database/step.ts';
 
 export const RESERVATION_MS = 30 * 24 * 3_600_000;
 /** The limit for one caller. The numbers that end first are forgotten first. */
@@ -45,9 +45,11 @@ const BIND = sql`
   FROM ${rows('bound', BOUND)} WHERE true ORDER BY asset_num
   ON CONFLICT (platform, caller, asset_num) DO UPDATE SET enterprise = excluded.enterprise, order_name = excluded.order_name,
     bound_until = excluded.bound_until`;
-const RELEASE = sql`
+const FREED: Columns = { caller: 'text', orderName: 'text' };
+const FREE = sql`
   UPDATE reservations SET enterprise = NULL, order_name = NULL, bound_until = 0
-  WHERE ${OF_CALLER} AND order_name = :order AND ${IN_NUMBERS}`;
+  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT freed.caller FROM ${rows('freed', FREED)}`)}
+    AND ${among(sql`order_name`, sql`SELECT freed.order_name FROM ${rows('freed', FREED)}`)}`;
 
 /** A number that an order puts on an asset, and the enterprise that gets it. */
 export interface NumberUse {
@@ -74,8 +76,8 @@ const reserve: Step<{ readonly caller: string; readonly assetNums: readonly stri
   }),
 };
 
-/** Locks the numbers of a caller until the commit, including a number that has no row yet. No other step binds or releases them before. */
-function lockNumbers(caller: string): Query {
+/** Locks the numbers of a caller until the commit, including a number that has no row yet. No other step binds or frees them before. */
+export function lockNumbers(caller: string): Query {
   return locked(`numbers of ${caller}`, 'alone');
 }
 
@@ -99,14 +101,16 @@ const bind: Step<Uses, boolean> = {
   },
 };
 
-const release: Step<Uses, undefined> = {
-  name: 'release numbers',
-  repeatable: true,
-  look: ([{ caller }]) => [lockNumbers(caller)],
-  decide: ([{ caller, order, uses }]) => ({
-    writes: [RELEASE.with({ caller, order, numbers: numbersOf(named(uses)) })],
-  }),
-};
+/** An order that was not carried out. */
+export interface FreedOrder {
+  readonly caller: string;
+  readonly orderName: string;
+}
+
+/** Returns the writes with which a step frees the numbers that only these orders have used. The step must use {@link lockNumbers} first. */
+export function freeNumbers(freed: readonly FreedOrder[]): Query[] {
+  return freed.length === 0 ? [] : [FREE.with({ freed })];
+}
 
 interface Bound {
   readonly assetNum: string;
@@ -162,10 +166,5 @@ export class ReservationStore {
   /** Binds all numbers or none. Resolves to false if one of them was used for another enterprise before. */
   bind(caller: string, order: string, uses: readonly NumberUse[]): Promise<boolean> {
     return this.database.step(bind, { caller, order, uses });
-  }
-
-  /** Frees the numbers that only this order has used. */
-  release(caller: string, order: string, uses: readonly NumberUse[]): Promise<undefined> {
-    return this.database.step(release, { caller, order, uses });
   }
 }
