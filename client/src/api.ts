@@ -862,7 +862,7 @@ interface components {
             readonly products: number;
             /**
              * Format: date-time
-             * @description The oldest `seenAt` of the enterprises; null where one was never read to its end
+             * @description The oldest `seenAt` of the enterprises; null where one was never read to its end, or further ones may be unknown
              */
             readonly seenAt: string | null;
             /**

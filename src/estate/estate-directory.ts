@@ -50,7 +50,7 @@ export class EstateDirectory {
       await this.#add(named);
       if (named.includes(ALL)) {
         for await (const ordered of this.store.ordered()) await this.#add(ordered);
-        await this.#addOfChannels(over);
+        if (await this.#addOfChannels(over)) await this.store.looked();
       }
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable) && !over.aborted) throw error;
@@ -63,10 +63,10 @@ export class EstateDirectory {
     await this.store.want(ids, 'named');
   }
 
-  /** Adds the enterprises of channels, as often as each enterprise itself is read. */
-  async #addOfChannels(over: AbortSignal): Promise<void> {
+  /** Adds the enterprises of channels, as often as each enterprise itself is read. Resolves to whether no channel is left to ask. */
+  async #addOfChannels(over: AbortSignal): Promise<boolean> {
     const { refreshMs = Infinity } = this.config;
-    if (performance.now() - this.#channelsAt < refreshMs) return;
+    if (performance.now() - this.#channelsAt < refreshMs) return true;
     const call = this.platform.contextFor('', over);
     let isAll = true;
     for (const channel of await this.#channels()) {
@@ -80,6 +80,7 @@ export class EstateDirectory {
       await this.#add(found);
     }
     if (isAll) this.#channelsAt = performance.now();
+    return isAll;
   }
 
   /** Returns the channels of the entries that have all enterprises. If one has all channels, these are the channels of all entries and orders. */

@@ -59,6 +59,7 @@ type Sum = 'assets' | 'licences' | 'unassigned' | 'products' | 'allAssets' | 'al
 type Group = Readonly<Record<Sum | 'month', number>> &
   Pick<ProductSum, 'productUri' | 'productName' | 'nextEndsAt'>;
 
+const LOOKED = sql`SELECT 1 AS looked FROM estate_turns WHERE platform = :platform AND looked_at IS NOT NULL`;
 const VERSION = sql`SELECT version FROM estate_turns WHERE platform = :platform`;
 const MINUTE_MS = 60_000;
 const MAX_KEPT = 1_000;
@@ -72,6 +73,7 @@ export class EstateListStore {
   readonly #totals = new LRUCache<string, Promise<number>>({ max: MAX_KEPT });
   readonly #groups = new LRUCache<string, Promise<readonly Group[]>>({ max: MAX_KEPT_SUMS });
   readonly #places = new LRUCache<string, SqlParameters>({ max: MAX_KEPT });
+  #hasLooked = false;
 
   constructor(
     private readonly database: Database,
@@ -172,6 +174,12 @@ export class EstateListStore {
       reason: row.reason,
       seenAt: row.seen_at,
     }));
+  }
+
+  /** Resolves to whether the gateway has looked for the enterprises of a caller of all. Before that the copy may not know each of them. */
+  async hasLooked(): Promise<boolean> {
+    this.#hasLooked ||= (await this.#read(LOOKED, {})).length > 0;
+    return this.#hasLooked;
   }
 
   async sums({ granted, enterprise }: Scope): Promise<EstateSums> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.ts';
 import { SealedTexts } from '../database/sealed-texts.ts';
-import { sql } from '../database/sql.ts';
+import { NOW, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
 import { isDue } from '../tasks/task-store.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
@@ -38,9 +38,18 @@ const ORDERED = sql`
 const CHANNELS = sql`
   SELECT DISTINCT channel FROM order_counts
   WHERE platform = :platform AND enterprise_group = '' AND channel > '' AND ${PLACED} LIMIT :most`;
+const LOOK = sql`
+  INSERT INTO estate_turns (platform, next_at, version, looked_at) VALUES (:platform, 0, 0, ${NOW})
+  ON CONFLICT (platform) DO UPDATE SET looked_at = ${NOW}`;
 const UNREAD = sql`
   SELECT count(CASE WHEN state <> 'whole' AND state <> 'assets-only' AND coalesce(seen_at, added_at) <= :since THEN 1 END) AS unread,
     min(coalesce(seen_at, added_at)) AS "oldestAt" FROM estate_enterprises WHERE platform = :platform`;
+
+const LOOKED: Step<undefined, undefined> = {
+  name: 'end a look for enterprises',
+  repeatable: true,
+  decide: () => ({ writes: [LOOK.with()] }),
+};
 
 /** Times are in ms since the epoch. `askedAt`: when a caller asked for its last refresh; 0: nobody did. */
 export interface KnownEnterprise extends EstateEnterprise {
@@ -141,6 +150,11 @@ export class EstateRowsStore {
       }
       if (part.length < MAX_READ) return found;
     }
+  }
+
+  /** Notes that the enterprises of callers of all were looked for to the end. */
+  async looked(): Promise<void> {
+    await this.database.step(LOOKED, undefined);
   }
 
   /** The enterprises that orders named which were placed, or may have been. */

@@ -51,7 +51,7 @@ export class EstateController {
         headers: {
           [INCOMPLETE]: {
             description:
-              'How many enterprises in reach the copy does not have whole; absent where there are none',
+              'How many enterprises in reach the copy does not have whole; one more before the first look for enterprises has ended; absent where there are none',
             schema: { type: 'integer' },
           },
         },

@@ -192,7 +192,10 @@ export class ProductSumDto {
 
 @ApiSchema({ description: 'The estate in sums' })
 export class EstateSummaryDto {
-  @Time(undefined, 'The oldest `seenAt` of the enterprises; null where one was never read to its end')
+  @Time(
+    undefined,
+    'The oldest `seenAt` of the enterprises; null where one was never read to its end, or further ones may be unknown',
+  )
   seenAt!: string | null;
 
   /** The enterprises that the caller may see. */

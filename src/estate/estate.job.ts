@@ -1,7 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { EstateConfig } from '../config/app-config.ts';
-import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { Database } from '../database/database.ts';
+import { poll } from '../kit/poll/poll.ts';
+import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { add } from '../tasks/task-store.ts';
 import { TaskWorker } from '../tasks/task-worker.ts';
 import { EstateDirectory } from './estate-directory.ts';
@@ -10,11 +11,14 @@ import { ESTATE, FIRST_MS } from './estate-steps-store.ts';
 
 /** The kind of the one task that looks for enterprises and endings: it does not wait for readings. */
 const LOOKS = 'estate-looks';
+/** How often a start tries to add that task. */
+const ADD_MS = 2_000;
 
 /** Keeps the copy of the estate. Each enterprise has a task, and one process at a time has it. */
 @Injectable()
 export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #workers: readonly TaskWorker[];
+  #endPoll: (() => void) | undefined;
 
   constructor(
     private readonly config: EstateConfig,
@@ -42,14 +46,24 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
     ];
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  onApplicationBootstrap(): void {
     if (this.config.refreshMs === undefined) return;
     for (const worker of this.#workers) worker.start();
-    // If the database is away, the task of an earlier start is still there.
-    await this.database.step(add, { kind: LOOKS, name: 'all' }).catch(() => undefined);
+    this.#endPoll = poll('looks of the estate', ADD_MS, () => this.#addLooks(), true);
+  }
+
+  /** The database may be away or have no tables yet. Then the next run of the poll tries again. */
+  async #addLooks(): Promise<void> {
+    const adding = this.database.step(add, { kind: LOOKS, name: 'all' });
+    const isAdded = await adding.then(
+      () => true,
+      () => false,
+    );
+    if (isAdded) this.#endPoll?.();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.#endPoll?.();
     if (this.config.refreshMs !== undefined) await Promise.all(this.#workers.map((each) => each.close()));
   }
 }

@@ -25,7 +25,10 @@ export class EstateService {
     private readonly rows: EstateRowsStore,
   ) {}
 
-  /** `incomplete`: the number of enterprises in the list's reach of which the copy does not have everything. */
+  /**
+   * `incomplete`: the number of enterprises in the list's reach of which the copy does not have everything. It is one higher while further
+   * enterprises may be unknown.
+   */
   async list(
     wanted: ListEstateQuery,
     call: CallContext,
@@ -55,11 +58,16 @@ export class EstateService {
 
   async summary({ enterpriseGlobalId }: EstateSummaryQuery, call: CallContext): Promise<EstateSummaryDto> {
     const query = this.#queryOf({ enterpriseGlobalId }, call);
-    const [enterprises, sums] = await Promise.all([this.#enterprises(query), this.lists.sums(query)]);
+    const [enterprises, sums, mayLack] = await Promise.all([
+      this.#enterprises(query),
+      this.lists.sums(query),
+      this.#mayLack(query),
+    ]);
     const seen = enterprises.map(({ seenAt }) => seenAt);
     return {
       ...sums,
-      seenAt: seen.includes(null) ? null : (seen.flatMap((each) => each ?? []).toSorted()[0] ?? null),
+      seenAt:
+        mayLack || seen.includes(null) ? null : (seen.flatMap((each) => each ?? []).toSorted()[0] ?? null),
       enterprises,
       byProduct: sums.byProduct.map((product) => ({ ...product, nextEndsAt: timeText(product.nextEndsAt) })),
     };
@@ -91,7 +99,13 @@ export class EstateService {
   }
 
   async #incomplete(query: WantedRows): Promise<number> {
-    return (await this.#enterprises(query)).filter(({ state }) => state !== 'whole').length;
+    const [all, mayLack] = await Promise.all([this.#enterprises(query), this.#mayLack(query)]);
+    return all.filter(({ state }) => state !== 'whole').length + Number(mayLack);
+  }
+
+  /** A caller of all enterprises may have more of them than the copy knows, until the gateway has looked for them. */
+  async #mayLack({ granted, enterprise }: WantedRows): Promise<boolean> {
+    return granted === undefined && enterprise === undefined && !(await this.lists.hasLooked());
   }
 
   /** An enterprise of which the copy knows nothing yet is unread. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Licensing, responseOf } from '../../client/src/licensing.ts';
 import { runCommand } from '../../client/test/support/run-command.ts';
 import { newEncryptionKey } from '../support/canary.ts';
-import { emptyDatabase } from '../support/database.ts';
+import { databaseInit, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import {
   atPlatform,
@@ -97,8 +97,41 @@ describe('a gateway without ESTATE_REFRESH', () => {
   });
 });
 
+const { ended, atEnd } = endings();
+
+it('E8 A gateway that starts before its tables are there reads the estate once they are', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  const database = { DATABASE_URL: url, DATABASE_INIT: 'manual', ENCRYPTION_KEYS: newEncryptionKey() };
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const gateway = ended(await TestGateway.start(sandbox, { ...ESTATE, ...database }, callers));
+  expect((await gateway.get(LIST)).status).toBe(503);
+  const init = await databaseInit({ ...gateway.environment(sandbox), ...database }, '--yes');
+  expect(init).toMatchObject({ code: 0 });
+  await isState(gateway, 'ent-meridian', 'whole');
+});
+
+it('E8 A list of all enterprises is incomplete until each channel was asked for its enterprises', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const busy = await sandbox.fault({ operation: 'queryCustomers', action: { code: '80001' } });
+  const callers = [{ name: 'seller', enterprises: ['*'], channels: ['partner'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await refresh(gateway, 'ent-meridian');
+  await isState(gateway, 'ent-meridian', 'whole');
+  await until('the channel was asked', async () => (await sandbox.journal('queryCustomers')).length > 0);
+  const missing = async () => (await gateway.get(LIST)).headers.get('x-estate-incomplete');
+  expect([await missing(), (await gateway.get(SUMMARY)).body['seenAt']]).toEqual(['1', null]);
+  const one = await gateway.get(`${LIST}?enterpriseGlobalId=ent-meridian`);
+  expect(one.headers.has('x-estate-incomplete')).toBe(false);
+  await sandbox.heal(busy);
+  await isState(gateway, 'ent-harbour', 'whole');
+  await until('nothing is missing', async () => (await missing()) === null);
+});
+
 describe('several processes', () => {
-  const { ended, atEnd } = endings();
   const ASSETS = 8;
 
   it('E1 Two processes, one of which is killed, read each asset once, with two calls a second at most', async () => {
