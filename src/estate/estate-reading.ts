@@ -118,6 +118,7 @@ export class EstateReading {
       assets.map(({ held }) => held),
       before,
       since,
+      isWhole,
     );
     let missing = 0;
     const open = assets.filter(({ isOpen }) => isOpen).map(({ held }) => held);
@@ -139,18 +140,27 @@ export class EstateReading {
     return true;
   }
 
-  /** Keeps at once what the lists say. Products that are still to be read stay unchanged until then. */
+  /**
+   * Keeps at once what the lists say. Products that are still to be read stay unchanged until then. Without the lists of a user, an asset
+   * that the list of assets never had may still be there: it has no `updatedAt`.
+   */
   async #keepLists(
     hold: TaskHold,
     assets: readonly HeldAsset[],
     before: ReadonlyMap<string, HeldAsset>,
     since: number | null,
+    isWhole: boolean,
   ): Promise<void> {
     const told = (old: HeldAsset | undefined, held?: HeldAsset) =>
       since === null ? [] : changesOf(hold.name, old, held, since);
     const there = new Set(assets.map(({ asset }) => asset.assetId));
-    const gone = [...before.keys()].filter((id) => !there.has(id));
-    await this.#change(hold, { gone, changes: gone.flatMap((id) => told(before.get(id))) });
+    const gone = [...before].filter(
+      ([id, { asset }]) => !there.has(id) && (isWhole || asset.updatedAt !== null),
+    );
+    await this.#change(hold, {
+      gone: gone.map(([id]) => id),
+      changes: gone.flatMap(([, old]) => told(old)),
+    });
     for (let at = 0; at < assets.length; at += ASSETS_PER_STEP) {
       const kept = assets.slice(at, at + ASSETS_PER_STEP);
       const changes = kept.flatMap((held) => told(before.get(held.asset.assetId), held));

@@ -81,6 +81,30 @@ describe('the estate of a platform whose users see their own enterprise only', (
   });
 });
 
+describe('the estate of a platform that lists virtual assets only', () => {
+  const { sandbox, gateway } = useStack({
+    environment: ESTATE,
+    callers: [{ name: 'seller', enterprises: ['ent-harbour'] }],
+    sandbox: { profile: { assetList: 'virtual' } },
+  });
+
+  it('E9 keeps what only the lists of members had when they are not shown any more, and tells nothing', async () => {
+    await isRead(gateway, 1);
+    const before = namesOf(await rowsOf(gateway));
+    expect(before.join()).toContain('ast-1005');
+    await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
+    // The list of assets had this one.
+    await sandbox.control('PATCH', '/state/assets/ast-1001', { revoked: true });
+    await refresh(gateway, 'ent-harbour');
+    await isState(gateway, 'ent-harbour', 'assets-only');
+    const isThere = (name: string) => !name.includes('ast-1001');
+    expect(namesOf(await rowsOf(gateway))).toEqual(before.filter(isThere));
+    const { body } = await gateway.get('/v1/events?type=estate.removed');
+    const removed = (body['items'] as { subject: string }[]).map(({ subject }) => subject);
+    expect(new Set(removed)).toEqual(new Set(['ent-harbour/ast-1001']));
+  });
+});
+
 describe('a gateway without ESTATE_REFRESH', () => {
   const { sandbox, gateway } = useStack();
 
