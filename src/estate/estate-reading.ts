@@ -6,13 +6,14 @@ import { Log } from '../observability/log.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
+import type { CallContext } from '../request/call-context.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
 import { CLOCKS_MS } from './estate-events-store.ts';
 import { EstateDirectory } from './estate-directory.ts';
 import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
-import type { HeldAsset } from './estate-row.ts';
+import type { EstateProduct, HeldAsset } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
 import { type Change, FIRST_MS } from './estate-steps-store.ts';
 
@@ -26,6 +27,14 @@ const GO_ON_MS = FIRST_MS / 2;
 /** A reading reads this number of assets before it gives way, so that it comes to its end at last. */
 const MIN_ASSETS = 20;
 const ASSETS_PER_STEP = 100;
+/** After this number of failures one after the other the platform is away, and the reading ends. */
+const MAX_FAILURES = 3;
+
+/** The assets whose products are missing after a reading, and why those of the last one are. */
+interface Missing {
+  readonly count: number;
+  readonly why: string;
+}
 
 /** Another process has the task of the enterprise, so nothing was written. */
 class HoldLost extends Error {
@@ -46,18 +55,13 @@ export class EstateReading {
 
   /** Resolves to the ms until the enterprise is read again; undefined: nobody may see it any more. */
   async run(hold: TaskHold): Promise<number | undefined> {
-    const { refreshMs = DAY_MS } = this.config;
     let known: KnownEnterprise | undefined;
     try {
       known = await this.store.enterprise(hold.name);
       if (!known) return undefined;
       if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known);
-      const { name } = hold;
       const reading = known;
-      const isRead = await inOwnTrace('estate', () => this.#read(hold, reading));
-      if (!isRead) return GO_ON_MS;
-      const { state } = (await this.store.enterprise(name)) ?? known;
-      return state === 'stale' || state === 'unread' ? Math.min(refreshMs, FAILED_MS) : refreshMs;
+      return await inOwnTrace('estate', () => this.#read(hold, reading));
     } catch (error) {
       if (hold.over.aborted || error instanceof HoldLost) return 0;
       if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
@@ -66,8 +70,16 @@ export class EstateReading {
       if (this.#isOnlyAskedFor(known) && (await this.platform.isUnknown(hold.name, error, hold.over)))
         return await this.#forget(hold, reason);
       await this.#end(hold, known, reason).catch(() => undefined);
-      return Math.min(refreshMs, FAILED_MS);
+      return this.#failedMs;
     }
+  }
+
+  get #refreshMs(): number {
+    return this.config.refreshMs ?? DAY_MS;
+  }
+
+  get #failedMs(): number {
+    return Math.min(this.#refreshMs, FAILED_MS);
   }
 
   /** Forgets an enterprise that only a caller knows. Otherwise it would count in every list as one that is missing. */
@@ -94,8 +106,8 @@ export class EstateReading {
     return undefined;
   }
 
-  /** Resolves to false where the reading gave way to an enterprise that is to be read first. */
-  async #read(hold: TaskHold, known: KnownEnterprise): Promise<boolean> {
+  /** Resolves to the ms until the enterprise is read again. */
+  async #read(hold: TaskHold, known: KnownEnterprise): Promise<number> {
     const startedAt = Date.now();
     const call = this.lists.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
@@ -120,24 +132,53 @@ export class EstateReading {
       since,
       isWhole,
     );
-    let missing = 0;
     const open = assets.filter(({ isOpen }) => isOpen).map(({ held }) => held);
-    for (const [index, held] of open.toSorted(byAge).entries()) {
-      if (index >= MIN_ASSETS && (await this.store.isAsked())) return false;
-      const read = { at: Date.now(), updatedAt: held.asset.updatedAt };
-      const products = await this.lists.products(held.asset.assetId, call);
-      if (!products) missing++;
-      else await this.#keep(hold, held, { ...held, products, read, isNew: false }, since);
+    const missing = await this.#readProducts(hold, open.toSorted(byAge), call, since);
+    if (!missing) return GO_ON_MS;
+    if (missing.count > 0) {
+      const { count, why } = missing;
+      // Where only few are missing, the first reading of the others ends, so that their endings are told.
+      const readAt = 2 * count <= assets.length ? startedAt : null;
+      await this.#end(hold, known, `${why}, ${count} of ${assets.length} assets`, readAt);
+      return this.#failedMs;
     }
-    const { length } = assets;
-    if (missing > 0)
-      await this.#end(hold, known, `getAssetProducts: ${missing} of ${length} assets did not come whole`);
-    else {
-      const state = isWhole ? 'whole' : 'assets-only';
-      const ended = { state, reason: lists.assetsOnly ?? null, seenAt: startedAt } as const;
-      await this.#change(hold, { state: ended, isFirst: since === null });
+    const state = isWhole ? 'whole' : 'assets-only';
+    const ended = { state, reason: lists.assetsOnly ?? null, seenAt: startedAt } as const;
+    await this.#change(hold, { state: ended, isFirst: since === null });
+    return this.#refreshMs;
+  }
+
+  /** Resolves to undefined where the reading gave way to an enterprise that is to be read first. An asset that fails stops no others. */
+  async #readProducts(
+    hold: TaskHold,
+    open: readonly HeldAsset[],
+    call: CallContext,
+    since: number | null,
+  ): Promise<Missing | undefined> {
+    let [count, failures] = [0, 0];
+    let why = 'getAssetProducts: did not come whole';
+    for (const [index, held] of open.entries()) {
+      if (index >= MIN_ASSETS && (await this.store.isAsked())) return undefined;
+      const at = Date.now();
+      let products: readonly EstateProduct[] | undefined;
+      try {
+        products = await this.lists.products(held.asset.assetId, call);
+        failures = 0;
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure) || hold.over.aborted) throw error;
+        why = unreadReasonOf(error);
+        failures++;
+      }
+      if (products) {
+        const read = { at, updatedAt: held.asset.updatedAt };
+        await this.#keep(hold, held, { ...held, products, read, isNew: false }, since);
+      } else {
+        count++;
+        await this.#change(hold, { kept: [{ ...held, failedAt: at }] });
+      }
+      if (failures === MAX_FAILURES) return { count: count + open.length - index - 1, why };
     }
-    return true;
+    return { count, why };
   }
 
   /**
@@ -186,6 +227,7 @@ export class EstateReading {
       asset: { ...asset, lastOnlineAt: seenInUse ?? old?.asset.lastOnlineAt ?? null },
       products: old?.products ?? [],
       read: old?.read ?? null,
+      failedAt: old?.failedAt,
       seenAt: now,
       accounts:
         assetsOnly === undefined
@@ -195,10 +237,16 @@ export class EstateReading {
     };
   }
 
-  /** Ends a failed reading. What the copy has stays, with its age. */
-  async #end(hold: TaskHold, { seenAt, state: was }: KnownEnterprise, reason: string): Promise<void> {
+  /** Ends a failed reading. What the copy has stays, with its age. `readAt`: the time of a reading that lacks few assets. */
+  async #end(
+    hold: TaskHold,
+    { seenAt: before, state: was }: KnownEnterprise,
+    reason: string,
+    readAt: number | null = null,
+  ): Promise<void> {
+    const seenAt = before ?? readAt;
     const state = seenAt === null ? 'unread' : 'stale';
-    await this.#change(hold, { state: { state, reason, seenAt } });
+    await this.#change(hold, { state: { state, reason, seenAt }, isFirst: before !== seenAt });
     if (was !== 'stale') this.#tell(hold.name, reason);
   }
 
@@ -214,9 +262,16 @@ export class EstateReading {
   }
 }
 
-/** The asset whose products were read first, or never, comes first, so that a reading that gave way goes on where it was. */
-function byAge({ read: one }: HeldAsset, { read: other }: HeldAsset): number {
-  return (one?.at ?? 0) - (other?.at ?? 0);
+/**
+ * The asset whose products were asked for the longest time ago, or never, comes first. So a reading that gave way goes on where it was, and
+ * assets that fail again and again come last.
+ */
+function byAge(one: HeldAsset, other: HeldAsset): number {
+  return askedAtOf(one) - askedAtOf(other);
+}
+
+function askedAtOf({ read, failedAt = 0 }: HeldAsset): number {
+  return Math.max(read?.at ?? 0, failedAt);
 }
 
 /**

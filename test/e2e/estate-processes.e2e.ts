@@ -25,6 +25,8 @@ import { useStack } from '../support/stack.ts';
 
 /** The copy of the estate by several processes, of a platform that shows little, and where it is off. */
 
+const { ended, atEnd } = endings();
+
 describe('the estate of a platform whose users see their own enterprise only', () => {
   const { gateway } = useStack({
     environment: ESTATE,
@@ -105,6 +107,31 @@ describe('the estate of a platform that lists virtual assets only', () => {
   });
 });
 
+it('E10 reads the other assets where the products of one are refused, and tells what changes of them', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const match = { path: 'ast-1001' };
+  const ids = await sandbox.fault({ operation: 'listAssetProducts', match, action: { code: '13004' } });
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-harbour', 'stale');
+  const harbour = async () => (await enterpriseOf(gateway, 'ent-harbour'))?.reason;
+  expect(await harbour()).toMatch(/^getAssetProducts: refused 13004, 1 of \d+ assets$/);
+  const rest = (name: string) => name.startsWith('ent-harbour') && !name.includes('ast-1001');
+  expect(namesOf(await rowsOf(gateway)).filter(rest)).toEqual((await atPlatform(sandbox)).filter(rest));
+  await sandbox.control('PATCH', '/state/assets/ast-1009', { revoked: true });
+  await refresh(gateway, 'ent-harbour');
+  await until('the loss of another asset is told', async () => {
+    const { body } = await gateway.get('/v1/events?type=estate.removed');
+    return (body['items'] as { subject: string }[]).some(({ subject }) => subject === 'ent-harbour/ast-1009');
+  });
+  await sandbox.heal(ids);
+  await gateway.post('/v1/enterprises/ent-harbour/locks/disable', { assetNums: ['8000001003'] });
+  await isState(gateway, 'ent-harbour', 'whole');
+  const own = (name: string) => name.startsWith('ent-harbour');
+  expect(namesOf(await rowsOf(gateway))).toEqual((await atPlatform(sandbox)).filter(own));
+});
+
 describe('a gateway without ESTATE_REFRESH', () => {
   const { sandbox, gateway } = useStack();
 
@@ -120,8 +147,6 @@ describe('a gateway without ESTATE_REFRESH', () => {
     expect(await sandbox.calls()).toEqual([]);
   });
 });
-
-const { ended, atEnd } = endings();
 
 it('E8 A gateway that starts before its tables are there reads the estate once they are', async () => {
   const sandbox = await TestSandbox.start();
