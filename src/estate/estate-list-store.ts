@@ -52,10 +52,10 @@ const GROUPS = sql`
   product_uri AS "productUri", month, max(product_name) AS "productName", CAST(sum(is_first_of_product) AS bigint) AS assets,
   CAST(sum(licences) AS bigint) AS licences, CAST(sum(is_first_of_product * unassigned) AS bigint) AS unassigned, count(CASE WHEN row_key <> '' THEN 1 END) AS products,
   CAST(sum(is_first) AS bigint) AS "allAssets", CAST(sum(is_first * unassigned) AS bigint) AS "allUnassigned",
-  count(CASE WHEN licences <> 0 THEN 1 END) AS licensed, min(CASE WHEN month <> 0 AND ends_at >= :now THEN ends_at END) AS "nextEndsAt"`;
+  min(CASE WHEN month <> 0 AND ends_at >= :now THEN ends_at END) AS "nextEndsAt"`;
 /** Reading the table once is quicker than looking up each row of an index. */
 const EVERYTHING = either(sql`platform = :platform`, sql`+platform = :platform`);
-type Sum = 'assets' | 'licences' | 'unassigned' | 'products' | 'allAssets' | 'allUnassigned' | 'licensed';
+type Sum = 'assets' | 'licences' | 'unassigned' | 'products' | 'allAssets' | 'allUnassigned';
 type Group = Readonly<Record<Sum | 'month', number>> &
   Pick<ProductSum, 'productUri' | 'productName' | 'nextEndsAt'>;
 
@@ -216,7 +216,7 @@ export class EstateListStore {
       endingByMonth: byMonth
         .map(([month, own]) => ({
           month: monthName(month),
-          products: sum(own, 'licensed'),
+          products: sum(own, 'products'),
           licences: sum(own, 'licences'),
         }))
         .filter(({ products: count }) => count > 0)

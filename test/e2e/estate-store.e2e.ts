@@ -193,6 +193,13 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     expect(byProduct.map(({ productName, assets }) => [productName, assets])).toEqual([['VIEW', 2]]);
   });
 
+  it('counts a product without nodes among those that end in its month, and no asset without products', async () => {
+    const kept = [made('z1', { products: [{ uri: 'view', nodes: 0, ends: SEEN }] }), made('z2', { ends: SEEN })];
+    await rows.change(await begun('ent-z'), { kept });
+    const { endingByMonth } = await lists.sums({ enterprise: 'ent-z' });
+    expect(endingByMonth).toEqual([{ month: '2026-11', products: 1, licences: 0 }]);
+  });
+
   it('E6 sums every product, however many there are', async () => {
     const products = Array.from({ length: 1_001 }, (_, at) => ({ uri: `p${at}` }));
     await rows.change(await begun('ent-s'), { kept: [made('s1', { products })] });
