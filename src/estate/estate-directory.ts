@@ -8,7 +8,7 @@ import { type CallContext, isGranted } from '../request/call-context.ts';
 import { customerShape } from '../upstream/wire/order.ts';
 import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
-import { EstatePlatform } from './estate-platform.ts';
+import { EstatePlatform, isMaintenance } from './estate-platform.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 /** How often the callers file and the orders are looked through. */
@@ -53,7 +53,7 @@ export class EstateDirectory {
         if (await this.#addOfChannels(over)) await this.store.looked();
       }
     } catch (error) {
-      if (!(error instanceof DatabaseUnavailable) && !over.aborted) throw error;
+      if (!(error instanceof DatabaseUnavailable) && !isMaintenance(error) && !over.aborted) throw error;
     }
     return LOOK_MS;
   }
@@ -71,7 +71,7 @@ export class EstateDirectory {
     let isAll = true;
     for (const channel of await this.#channels()) {
       const found = await this.#ofChannel(channel, call).catch((error: unknown) => {
-        if (error instanceof DatabaseUnavailable || over.aborted) throw error;
+        if (error instanceof DatabaseUnavailable || isMaintenance(error) || over.aborted) throw error;
         const reason = error instanceof Error ? error.name : typeof error;
         this.log.warn({ event: 'estate-channel-failed', reason }, 'The customers of a channel were not read');
         isAll = false;

@@ -25,7 +25,7 @@ import { keysOf, openAsset } from './sealed-assets.ts';
 const DAY_MS = 86_400_000;
 /** A row makes an event at each of these numbers of days before its end. */
 const DISTANCES = [60, 30, 7, 1];
-/** An event that becomes due while no gateway runs is made later, by at most this time. */
+/** An event is made by this time late at most, and later only if no gateway looked for endings meanwhile. */
 const LATE_MS = DAY_MS;
 const MAX_TOLD = 100;
 /** The clocks of the database and of a gateway differ by less than this. */
@@ -88,11 +88,12 @@ function eventOf(texts: SealedTexts, state: string, row: EstateRow, at: number):
 }
 
 const DISTANCE = rows('distances', { days: 'bigint', fromMs: 'bigint', untilMs: 'bigint' });
-const distances = DISTANCES.map((days) => ({
-  days,
-  fromMs: days * DAY_MS - Math.min(LATE_MS, days * DAY_MS),
-  untilMs: days * DAY_MS,
-}));
+const distancesBy = (lateMs: number) =>
+  DISTANCES.map((days) => ({
+    days,
+    fromMs: days * DAY_MS - Math.min(lateMs, days * DAY_MS),
+    untilMs: days * DAY_MS,
+  }));
 const TOLD: Columns = {
   enterprise: 'text',
   assetId: 'text',
@@ -124,14 +125,14 @@ const TELL_NOBODY = sql`
 
 /** Marks the endings of an enterprise as told. Runs at the end of its first reading, which makes no events. */
 export function tellNobody(enterprise: string): Query {
-  return TELL_NOBODY.with({ enterprise, distances });
+  return TELL_NOBODY.with({ enterprise, distances: distancesBy(LATE_MS) });
 }
 
-/** Resolves to the number of rows that were told. */
-const tellEndings = (texts: SealedTexts): Step<undefined, number> => ({
+/** Tells endings that are late by the time of its input at most. Resolves to the number of rows that were told. */
+const tellEndings = (texts: SealedTexts): Step<number, number> => ({
   name: 'tell endings of the estate',
   pastLoss: true,
-  look: () => [DUE.with({ distances, most: MAX_TOLD })],
+  look: ([lateMs]) => [DUE.with({ distances: distancesBy(lateMs), most: MAX_TOLD })],
   decide: (_, [found], now) => {
     type Due = { enterprise: string; assetId: string; rowKey: string; endsAt: number; details: string };
     const due = rowsAs<Due & { days: number }>(found);
@@ -147,16 +148,22 @@ const tellEndings = (texts: SealedTexts): Step<undefined, number> => ({
     };
   },
 });
-const FORGET: Step<undefined, undefined> = {
-  name: 'forget what was told of the estate',
+const TOLD_AT = sql`SELECT told_at AS "toldAt" FROM estate_turns WHERE platform = :platform`;
+const NOTE_TOLD = sql`
+  INSERT INTO estate_turns (platform, next_at, version, told_at) VALUES (:platform, 0, 0, ${NOW})
+  ON CONFLICT (platform) DO UPDATE SET told_at = ${NOW}`;
+const END_TELLING: Step<undefined, undefined> = {
+  name: 'end the telling of the estate',
   repeatable: true,
-  decide: () => ({ writes: [FORGET_WRITTEN.with({ keptMs: 7 * DAY_MS }), FORGET_TOLD.with()] }),
+  decide: () => ({
+    writes: [NOTE_TOLD.with(), FORGET_WRITTEN.with({ keptMs: 7 * DAY_MS }), FORGET_TOLD.with()],
+  }),
 };
 
 /** Makes the events of endings, and opens the events of the estate. */
 @Injectable()
 export class EstateEvents {
-  readonly #tellEndings: Step<undefined, number>;
+  readonly #tellEndings: Step<number, number>;
 
   constructor(
     private readonly database: Database,
@@ -165,10 +172,12 @@ export class EstateEvents {
     this.#tellEndings = tellEndings(texts);
   }
 
-  /** Makes the events of rows that end 60, 30, 7 and 1 days from now. */
+  /** Makes the events of rows that end 60, 30, 7 and 1 days from now, and those that became due since the last call. */
   async tellEndings(): Promise<void> {
-    while ((await this.database.step(this.#tellEndings, undefined)) === MAX_TOLD);
-    await this.database.step(FORGET, undefined);
+    const [last] = await this.database.read<{ toldAt: number | null }>(TOLD_AT.with());
+    const lateMs = Math.max(LATE_MS, Date.now() - (last?.toldAt ?? Infinity));
+    while ((await this.database.step(this.#tellEndings, lateMs)) === MAX_TOLD);
+    await this.database.step(END_TELLING, undefined);
   }
 
   /** Returns the row of an event; undefined where no key of the gateway opens it. */

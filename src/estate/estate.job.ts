@@ -27,22 +27,17 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
     directory: EstateDirectory,
     reading: EstateReading,
   ) {
-    const isPaused = () => maintenance.stops('all');
     this.#workers = [
       // An enterprise that a write changes during its reading is read again next.
       new TaskWorker(database, {
         kind: ESTATE,
         concurrency: 1,
         againMs: FIRST_MS,
-        isPaused,
+        isPaused: () => maintenance.stops('all'),
         run: (hold) => reading.run(hold),
       }),
-      new TaskWorker(database, {
-        kind: LOOKS,
-        concurrency: 1,
-        isPaused,
-        run: (hold) => directory.run(hold),
-      }),
+      // In a maintenance the looks go on without calls of the platform: endings are told.
+      new TaskWorker(database, { kind: LOOKS, concurrency: 1, run: (hold) => directory.run(hold) }),
     ];
   }
 

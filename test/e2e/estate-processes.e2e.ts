@@ -132,6 +132,31 @@ it('E10 reads the other assets where the products of one are refused, and tells 
   expect(namesOf(await rowsOf(gateway))).toEqual((await atPlatform(sandbox)).filter(own));
 });
 
+it('E11 An end that comes near is told in a maintenance of all calls', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const { url, remove } = await emptyDatabase('file');
+  atEnd(remove);
+  const environment = { ...ESTATE, DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const nearAt = Date.now() + 45_000;
+  const limitEndTime = nearAt + 60 * 86_400_000;
+  await sandbox.control('PATCH', '/state/assets/ast-2002', { limitEndTime });
+  const first = await TestGateway.start(sandbox, environment, callers);
+  await isState(first, 'ent-meridian', 'whole');
+  const terms = { stops: 'all', until: new Date(nearAt + 3_600_000).toISOString(), reason: 'an update' };
+  expect((await first.request('PUT', '/v1/maintenance', { body: terms })).status).toBe(200);
+  await first.stop();
+  await until('the end is near', () => Date.now() > nearAt);
+  const second = ended(await TestGateway.start(sandbox, environment, callers));
+  await until('it is told', async () => {
+    const { body } = await second.get('/v1/events?type=estate.ending');
+    return (body['items'] as { subject: string }[]).some(
+      ({ subject }) => subject === 'ent-meridian/ast-2002',
+    );
+  });
+});
+
 describe('a gateway without ESTATE_REFRESH', () => {
   const { sandbox, gateway } = useStack();
 

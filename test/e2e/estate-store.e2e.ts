@@ -416,6 +416,21 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
         ['k2', 'k3', 'k3', 'k4', 'k5'].map((id) => `estate.ending ent-k ${id}-p0`),
       );
     });
+
+    it('E11 An end that came near while no gateway ran is told late, once, and no end that was near before', async () => {
+      const hold = await begun('ent-r');
+      const day = 86_400_000;
+      const of = (id: string, days: number) =>
+        made(id, { member: 'mem-r', ends: Date.now() + days * day, products: [{ uri: 'a' }] });
+      await rows.change(hold, { kept: [of('r1', 57), of('r2', 50)], state });
+      await events.tellEndings();
+      const after = await feed.newest();
+      const ago = sql`UPDATE estate_turns SET told_at = told_at - 432000000 WHERE platform = :platform`;
+      await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
+      await events.tellEndings();
+      await events.tellEndings();
+      expect(await told(after)).toEqual(['estate.ending ent-r r1-p0']);
+    });
   });
 
   it('gives all replicas together two turns a second at most', async () => {
