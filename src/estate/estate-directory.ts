@@ -5,6 +5,8 @@ import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Log } from '../observability/log.ts';
 import type { TaskHold } from '../tasks/task-worker.ts';
 import { type CallContext, isGranted } from '../request/call-context.ts';
+import { meaningOf } from '../upstream/problems/upstream-codes.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { customerShape } from '../upstream/wire/order.ts';
 import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
@@ -21,7 +23,8 @@ const ALL = '*';
  */
 @Injectable()
 export class EstateDirectory {
-  #channelsAt = -Infinity;
+  /** When the platform last showed or refused the customers of each channel, by the monotonic clock. */
+  readonly #channelsAt = new Map<string, number>();
 
   constructor(
     private readonly callers: CallerRegistry,
@@ -63,23 +66,24 @@ export class EstateDirectory {
     await this.store.want(ids, 'named');
   }
 
-  /** Adds the enterprises of channels, as often as each enterprise itself is read. Resolves to whether no channel is left to ask. */
+  /** Adds the enterprises of channels, each as often as an enterprise itself is read. Resolves to whether no channel is left to ask. */
   async #addOfChannels(over: AbortSignal): Promise<boolean> {
     const { refreshMs = Infinity } = this.config;
-    if (performance.now() - this.#channelsAt < refreshMs) return true;
     const call = this.platform.contextFor('', over);
     let isAll = true;
     for (const channel of await this.#channels()) {
+      if (performance.now() - (this.#channelsAt.get(channel) ?? -Infinity) < refreshMs) continue;
       const found = await this.#ofChannel(channel, call).catch((error: unknown) => {
         if (error instanceof DatabaseUnavailable || isMaintenance(error) || over.aborted) throw error;
         const reason = error instanceof Error ? error.name : typeof error;
         this.log.warn({ event: 'estate-channel-failed', reason }, 'The customers of a channel were not read');
-        isAll = false;
-        return [];
+        return isRefusal(error) ? [] : undefined;
       });
+      isAll &&= found !== undefined;
+      if (!found) continue;
       await this.#add(found);
+      this.#channelsAt.set(channel, performance.now());
     }
-    if (isAll) this.#channelsAt = performance.now();
     return isAll;
   }
 
@@ -98,4 +102,11 @@ export class EstateDirectory {
       readList(customerShape, data, notes, (customer) => customer.id('enterpriseGlobalId') ?? ''),
     );
   }
+}
+
+/** Returns whether the platform would refuse the same call again: it is not busy, and the token is not the reason. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof UpstreamFailure) || error.kind !== 'refused') return false;
+  const known = meaningOf(error.operation, error.details);
+  return known?.transient === undefined && known?.refuses === undefined;
 }

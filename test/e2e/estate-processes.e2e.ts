@@ -83,6 +83,23 @@ describe('the estate of a platform whose users see their own enterprise only', (
   });
 });
 
+it('asks for each channel once in a while, also where the platform refuses another one', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  await sandbox.fault({ operation: 'queryCustomers', times: 1, action: { code: '13004' } });
+  const callers = [{ name: 'seller', enterprises: ['*'], channels: ['nowhere', 'partner'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const asked = async () =>
+    (await sandbox.journal('queryCustomers')).map(({ query }) => query['channelCode'] ?? '').toSorted();
+  await isState(gateway, 'ent-meridian', 'whole');
+  // The next look finds this entry, before it asks for channels.
+  gateway.addCaller({ name: 'newcomer', enterprises: ['ent-tidewater'] });
+  gateway.writeCallers();
+  await isState(gateway, 'ent-tidewater', 'whole');
+  expect(await asked()).toEqual(['nowhere', 'partner']);
+  expect((await gateway.get(LIST)).headers.has('x-estate-incomplete')).toBe(false);
+});
+
 describe('the estate of a platform that lists virtual assets only', () => {
   const { sandbox, gateway } = useStack({
     environment: ESTATE,
