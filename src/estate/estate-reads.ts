@@ -9,7 +9,7 @@ import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 
 const LOOK_MS = 20_000;
-/** The most assets in all lists that wait, so that they take little memory. The oldest list is dropped first. */
+/** The most lists and assets that wait, so that they take little memory. The oldest list is dropped first. */
 const MAX_ASSETS = 5_000;
 
 interface Shown {
@@ -26,7 +26,7 @@ export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdow
   /** The latest list of each enterprise that was not compared yet. */
   readonly #shown = new LRUCache<string, Shown>({
     maxSize: MAX_ASSETS,
-    sizeCalculation: ({ data }) => data.length,
+    sizeCalculation: ({ data }) => 1 + data.length,
   });
   #endPoll: (() => void) | undefined;
 

@@ -16,11 +16,16 @@ export class ServedEnterprises {
     this.#watches.push(watch);
   }
 
-  /** `all` is absent if the list may lack assets, or no caller wanted it. */
-  add(id: string, all?: readonly unknown[]): void {
-    this.last = id;
-    this.#ids.set(id, true);
-    if (all) for (const watch of this.#watches) watch(id, all);
+  /**
+   * `isWatched` is false if the list may lack assets, or no caller wanted it. An empty list does not prove that the platform knows the
+   * enterprise.
+   */
+  add(id: string, assets: readonly unknown[], isWatched: boolean): void {
+    if (assets.length > 0) {
+      this.last = id;
+      this.#ids.set(id, true);
+    }
+    if (isWatched) for (const watch of this.#watches) watch(id, assets);
   }
 
   has(id: string): boolean {

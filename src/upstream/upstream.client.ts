@@ -185,10 +185,10 @@ export class UpstreamClient {
 
   #noteServed({ operation, request: { ids, query }, context }: Attempt, data: unknown): void {
     const id = operation === operations.listAssets ? ids?.['enterpriseGlobalId'] : undefined;
-    if (id === undefined || !Array.isArray(data) || data.length === 0) return;
+    if (id === undefined || !Array.isArray(data)) return;
     // The gateway's own calls have no scopes.
     const isForCaller = context.caller.scopes !== undefined;
-    this.served.add(id, isForCaller && query?.['extendCode'] === undefined ? data : undefined);
+    this.served.add(id, data, isForCaller && query?.['extendCode'] === undefined);
   }
 
   #decoded<T>(operation: UpstreamOperation, data: unknown, decode: Decode<T>, notes: ContractNotes): T {

@@ -24,6 +24,7 @@ import { useSandbox } from '../support/stack.ts';
 /** Those of all enterprises are asked for by the channels that entries name. */
 const seller = { name: 'seller', enterprises: ['*'], channels: ['crm', 'partner'] };
 const ENTERPRISES = 3;
+const LONGFELLOW = '9007199254741993';
 
 describe('the estate', () => {
   const sandbox = useSandbox();
@@ -205,6 +206,17 @@ describe('the estate', () => {
     expect((await gateway.get(path, { headers: { 'cache-control': 'no-cache' } })).status).toBe(200);
     const isLocked = async () => (await rowsOf(gateway, '&find=8000001005'))[0]?.['locked'] === true;
     await until('the copy shows that it is locked', isLocked);
+  });
+
+  it('E7 reads an enterprise next whose assets are all gone when the platform shows them to a caller', async () => {
+    await isState(gateway, LONGFELLOW, 'whole');
+    const of = `&enterpriseGlobalId=${LONGFELLOW}`;
+    expect(await rowsOf(gateway, of)).not.toEqual([]);
+    await sandbox.control('PATCH', '/state/assets/9007199254743993', { revoked: true });
+    const path = `/v1/enterprises/${LONGFELLOW}/assets`;
+    const { status, body } = await gateway.get(path, { headers: { 'cache-control': 'no-cache' } });
+    expect([status, body['items']]).toEqual([200, []]);
+    await until('the copy has none', async () => (await rowsOf(gateway, of)).length === 0);
   });
 
   it('E2 keeps what was there after a list that is null, lacks an id, or is refused, and says why', async () => {
