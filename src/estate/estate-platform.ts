@@ -14,7 +14,7 @@ import { EstateRowsStore } from './estate-rows-store.ts';
 const REST = 4;
 const MAX_GAP_MS = 10_000;
 
-/** Calls the platform for the estate: one call after the other, and two a second at most of all replicas together. It only reads. */
+/** Calls the platform for the estate: one attempt after the other, and two a second at most of all replicas together. It only reads. */
 @Injectable()
 export class EstatePlatform {
   #lastMs = 0;
@@ -27,7 +27,8 @@ export class EstatePlatform {
 
   /** `user` of the result is undefined where no user of the users file serves the enterprise. */
   contextFor(enterpriseGlobalId: string, abandon: AbortSignal): CallContext {
-    return ownCallOf('estate', { user: this.users.forEnterprise(enterpriseGlobalId), abandon });
+    const call = ownCallOf('estate', { user: this.users.forEnterprise(enterpriseGlobalId), abandon });
+    return { ...call, turn: () => this.#turn(abandon) };
   }
 
   async read<T>(
@@ -36,21 +37,18 @@ export class EstatePlatform {
     request: UpstreamRequest,
     decode: Decode<T>,
   ): Promise<T> {
-    await this.#turn(context.abandon);
-    const started = performance.now();
+    // Each call asks whether a maintenance stops it.
+    const progress = new Progress();
     try {
-      // Each call asks whether a maintenance stops it.
-      return await this.upstream.call(name, { ...context, progress: new Progress() }, request, decode);
+      return await this.upstream.call(name, { ...context, progress }, request, decode);
     } finally {
-      this.#lastMs = performance.now() - started;
+      this.#lastMs = progress.upstreamMs;
     }
   }
 
-  /** Resolves to whether the refusal means that the platform does not know the enterprise. To find out takes two calls at most. */
+  /** Resolves to whether the refusal means that the platform does not know the enterprise. */
   async isUnknown(enterpriseGlobalId: string, refusal: Error, abandon: AbortSignal): Promise<boolean> {
     try {
-      await this.#turn(abandon);
-      await this.#turn(abandon);
       const context = this.contextFor(enterpriseGlobalId, abandon);
       await nothingIfUnknown(this.upstream, context, enterpriseGlobalId)(refusal);
       return true;
@@ -60,10 +58,10 @@ export class EstatePlatform {
     }
   }
 
-  async #turn(abandon: AbortSignal | undefined): Promise<void> {
+  async #turn(abandon: AbortSignal): Promise<void> {
     const waitMs = await this.store.turn(Math.min(MAX_GAP_MS, REST * this.#lastMs));
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: abandon, ref: false });
-    abandon?.throwIfAborted();
+    abandon.throwIfAborted();
   }
 }
 

@@ -151,6 +151,8 @@ export interface CallContext {
   /** The ids that a bound caller's request may send, set once they were looked up. The gateway sends no other ids. */
   readonly authorisedIds?: AuthorisedIds;
   readonly progress: Progress;
+  /** Waits until the gateway may make another call of its own. Each attempt of a call waits, also one that repeats another. */
+  readonly turn?: () => Promise<void>;
   /** The dry run of a write: nothing is sent, and nothing recorded. */
   readonly dryRun?: DryRun | undefined;
 }

@@ -67,6 +67,7 @@ export class UpstreamClient {
     decode: Decode<T>,
   ): Promise<T> {
     const operation = operations[name];
+    if (context.turn) await context.turn();
     assertOwnTenants(operation, request, context);
     // For an order, the ledger has already checked the maintenance.
     if (!context.progress.hasBegun && !operation.placesOrders) this.maintenance.assertNot('all');
@@ -121,6 +122,7 @@ export class UpstreamClient {
         if (!isDropped) stayed.push('userToken');
       }
       if (!this.#mayRepeat(result, refused, allowed, attempt)) return result;
+      await attempt.context.turn?.();
     }
   }
 

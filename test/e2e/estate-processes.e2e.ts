@@ -83,6 +83,22 @@ describe('the estate of a platform whose users see their own enterprise only', (
   });
 });
 
+it('E1 A call that is repeated after a failure waits until two calls a second allow it', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-meridian', 'whole');
+  await sandbox.control('DELETE', '/journal');
+  await sandbox.fault({ operation: 'listAssets', times: 1, action: { code: '80001' } });
+  await refresh(gateway, 'ent-meridian');
+  const times = async () => (await sandbox.journal('listAssets')).map(({ at }) => Date.parse(at));
+  await until('it is repeated', async () => (await times()).length === 2);
+  const [first = 0, second = 0] = await times();
+  // 500 ms, less the way of the first call.
+  expect(second - first).toBeGreaterThan(250);
+});
+
 it('asks for each channel once in a while, also where the platform refuses another one', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
