@@ -12,9 +12,12 @@ import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
 import { EstatePlatform, isMaintenance } from './estate-platform.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
+import { WRITTEN } from './estate-steps-store.ts';
 
 /** How often the callers file and the orders are looked through. */
 const LOOK_MS = 60_000;
+/** The name of the look for all enterprises and endings. */
+export const ALL_LOOKS = 'all';
 const ALL = '*';
 
 /**
@@ -45,9 +48,13 @@ export class EstateDirectory {
     return this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId));
   }
 
-  /** Resolves to the ms until the next look. */
-  async run({ over }: TaskHold): Promise<number> {
+  /** Resolves to the ms until the next look; undefined: there is none, because this one was for a write of one enterprise. */
+  async run({ name, over }: TaskHold): Promise<number | undefined> {
     try {
+      if (name !== ALL_LOOKS) {
+        await this.store.want([name.slice(WRITTEN.length)], 'written');
+        return undefined;
+      }
       await this.events.tellEndings();
       const named = this.callers.all.flatMap(({ grants }) => [...grants.enterprises]);
       await this.#add(named);

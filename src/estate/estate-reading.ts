@@ -60,6 +60,11 @@ export class EstateReading {
       known = await this.store.enterprise(hold.name);
       if (!known) return undefined;
       if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known);
+      // Only a write wants it again, where nobody has asked for a refresh since.
+      if (known.isJustRead && known.askedAt < (known.seenAt ?? 0) - CLOCKS_MS) {
+        await this.store.want([hold.name], 'written');
+        return this.#refreshMs;
+      }
       const reading = known;
       return await inOwnTrace('estate', () => this.#read(hold, reading));
     } catch (error) {

@@ -15,6 +15,7 @@ import {
   FIRST_MS,
   MIN_GAP_MS,
   OF_ENTERPRISE,
+  ONE_WRITTEN_MS,
   type ReadingCall,
   takeTurn,
   want,
@@ -25,7 +26,9 @@ const MAX_READ = 1_000;
 /** The number of assets for which noted writes are looked up at once. */
 const ASSETS_PER_LOOK = 100;
 
-const ONE = sql`SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", added_at AS "addedAt" FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
+const ONE = sql`
+  SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", added_at AS "addedAt", CASE WHEN abs(${NOW} - coalesce(seen_at, 0)) < :justMs THEN 1 ELSE 0 END AS just
+  FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
 const ASSETS = sql`
   SELECT asset_id AS id, details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`;
 /** An order that was not placed may have named what does not exist. */
@@ -55,6 +58,8 @@ const LOOKED: Step<undefined, undefined> = {
 export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
   readonly addedAt: number;
+  /** It was read so short a time ago that a write does not have it read again at once. */
+  readonly isJustRead: boolean;
 }
 
 /** Keeps what the readings of the estate found. Calls reject with `DatabaseUnavailable` while the database is away. */
@@ -124,12 +129,12 @@ export class EstateRowsStore {
   }
 
   async enterprise(enterpriseGlobalId: string): Promise<KnownEnterprise | undefined> {
-    type Row = Record<'seenAt' | 'askedAt' | 'addedAt', number> & {
-      state: EstateState;
-      reason: string | null;
-    };
-    const [row] = await this.database.read<Row>(ONE.with({ enterprise: enterpriseGlobalId }));
-    return row && { ...row, enterpriseGlobalId };
+    type Row = Record<'seenAt' | 'askedAt' | 'addedAt' | 'just', number> & { state: EstateState; reason: string | null };
+    const one = ONE.with({ enterprise: enterpriseGlobalId, justMs: ONE_WRITTEN_MS });
+    const [row] = await this.database.read<Row>(one);
+    if (!row) return undefined;
+    const { just, ...known } = row;
+    return { ...known, enterpriseGlobalId, isJustRead: just === 1 };
   }
 
   /** Whether an enterprise waits that is to be read before others. */

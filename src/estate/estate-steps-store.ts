@@ -1,3 +1,4 @@
+import { rowsAs } from '../database/engine.ts';
 import type { SealedTexts } from '../database/sealed-texts.ts';
 import { among, type Columns, columnNames, either, NOW, type Query, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
@@ -19,17 +20,23 @@ import { keysOf, sealAsset } from './sealed-assets.ts';
 
 /** The kind of the tasks that read enterprises. The name of a task is the id of its enterprise. */
 export const ESTATE = 'estate';
+/** The kind of the tasks that look for enterprises and endings: they do not wait for readings. */
+export const LOOKS = 'estate-looks';
 /** The due time of a task that is to be first, relative to now. The task that has been due the longest is taken first. */
 export const FIRST_MS = -10 * 365 * 86_400_000;
 /** A second refresh within this time is the first one, unless the clock was far ahead at that one. */
 const ONE_REFRESH_MS = 60_000;
+/** An enterprise that is written again and again is read once in this time. */
+export const ONE_WRITTEN_MS = 30_000;
+/** Stands before the id of the enterprise in the name of a look that lets it be read then. */
+export const WRITTEN = 'written ';
 /** The shortest time between two calls: two calls a second. */
 export const MIN_GAP_MS = 500;
 
 export const OF_ENTERPRISE = sql`platform = :platform AND enterprise = :enterprise`;
 const NAMED = rows('named', { enterprise: 'text' });
 const KNOWN = sql`
-  SELECT enterprise, asked_at FROM estate_enterprises
+  SELECT enterprise, asked_at AS "askedAt", coalesce(seen_at, 0) AS "seenAt" FROM estate_enterprises
   WHERE platform = :platform AND ${among(sql`enterprise`, sql`SELECT enterprise FROM ${NAMED}`)}`;
 const ADD = sql`
   INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
@@ -38,13 +45,16 @@ const ASKED = sql`UPDATE estate_enterprises SET asked_at = ${NOW} WHERE ${OF_ENT
 
 export interface ReadingCall {
   readonly enterprise: string;
-  /** `named`: the enterprise is read in its turn; `written`: it is read next; `asked`: it is read next, but not twice within a minute. */
+  /**
+   * `named`: the enterprise is read in its turn; `written`: it is read next, or 30 s after its last reading; `asked`: it is read next, but
+   * not twice within a minute.
+   */
   readonly why: 'named' | 'written' | 'asked';
 }
 
 /**
- * Adds an enterprise that is not known, with its task. An enterprise that is known is read again next, unless it is only `named`. An
- * enterprise with `asked_at` may not exist.
+ * Adds an enterprise that is not known, with its task. An enterprise that is known is read again next, unless it is only `named`. If it was
+ * read a moment ago, a write has it read a little later. An enterprise with `asked_at` may not exist.
  */
 export const want: Step<ReadingCall, undefined> = {
   name: 'want an enterprise',
@@ -52,13 +62,20 @@ export const want: Step<ReadingCall, undefined> = {
   repeatable: true,
   look: (wanted) => [KNOWN.with({ named: wanted.map(({ enterprise }) => ({ enterprise })) })],
   decide: (wanted, [found = []], now) => {
-    const known = new Map(found.map((row) => [String(row['enterprise']), Number(row['asked_at'])]));
+    type Row = Record<'askedAt' | 'seenAt', number> & { readonly enterprise: string };
+    const known = new Map(rowsAs<Row>(found).map((row) => [row.enterprise, row]));
+    const isWithin = (ms: number, at = 0) => Math.abs(now - at) < ms;
     const fresh = wanted.filter(({ enterprise }) => !known.has(enterprise));
-    const next = wanted.filter(
-      ({ enterprise, why }) =>
-        (why === 'written' && known.has(enterprise)) ||
-        (why === 'asked' && Math.abs(now - (known.get(enterprise) ?? 0)) >= ONE_REFRESH_MS),
-    );
+    const later = wanted.flatMap(({ enterprise, why }) => {
+      const { seenAt } = known.get(enterprise) ?? {};
+      const isLater = why === 'written' && seenAt !== undefined && isWithin(ONE_WRITTEN_MS, seenAt);
+      return isLater ? [{ name: WRITTEN + enterprise, dueAt: seenAt + ONE_WRITTEN_MS }] : [];
+    });
+    const next = wanted.filter(({ enterprise, why }) => {
+      const { askedAt, seenAt } = known.get(enterprise) ?? {};
+      if (why === 'written') return known.has(enterprise) && !isWithin(ONE_WRITTEN_MS, seenAt);
+      return why === 'asked' && !isWithin(ONE_REFRESH_MS, askedAt);
+    });
     const inTurn = fresh.filter((each) => next.every(({ enterprise }) => enterprise !== each.enterprise));
     const asked = [...next, ...inTurn].filter(
       ({ enterprise, why }) => why === 'asked' || (why === 'written' && !known.has(enterprise)),
@@ -71,6 +88,7 @@ export const want: Step<ReadingCall, undefined> = {
           ...next.map(({ enterprise }) => ({ name: enterprise, dueAt: now + FIRST_MS })),
           ...inTurn.map(({ enterprise }) => ({ name: enterprise })),
         ]),
+        ...addTasksAt(LOOKS, later),
       ],
     };
   },

@@ -5,14 +5,14 @@ import { poll } from '../kit/poll/poll.ts';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
 import { add } from '../tasks/task-store.ts';
 import { TaskWorker } from '../tasks/task-worker.ts';
-import { EstateDirectory } from './estate-directory.ts';
+import { ALL_LOOKS, EstateDirectory } from './estate-directory.ts';
 import { EstateReading } from './estate-reading.ts';
-import { ESTATE, FIRST_MS } from './estate-steps-store.ts';
+import { ESTATE, FIRST_MS, LOOKS } from './estate-steps-store.ts';
 
-/** The kind of the one task that looks for enterprises and endings: it does not wait for readings. */
-const LOOKS = 'estate-looks';
 /** How often a start tries to add that task. */
 const ADD_MS = 2_000;
+/** A look for a written enterprise is made again after this time if the enterprise was read meanwhile. */
+const LOOK_AGAIN_MS = 5_000;
 
 /** Keeps the copy of the estate. Each enterprise has a task, and one process at a time has it. */
 @Injectable()
@@ -28,16 +28,22 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
     reading: EstateReading,
   ) {
     this.#workers = [
-      // An enterprise that a write changes during its reading is read again next.
+      // Between two readings of enterprises that are to be first, one that waits its turn is read, or goes on.
       new TaskWorker(database, {
         kind: ESTATE,
         concurrency: 1,
         againMs: FIRST_MS,
+        firstMs: -0.75 * FIRST_MS,
         isPaused: () => maintenance.stops('all'),
         run: (hold) => reading.run(hold),
       }),
       // In a maintenance the looks go on without calls of the platform: endings are told.
-      new TaskWorker(database, { kind: LOOKS, concurrency: 1, run: (hold) => directory.run(hold) }),
+      new TaskWorker(database, {
+        kind: LOOKS,
+        concurrency: 2,
+        againMs: LOOK_AGAIN_MS,
+        run: (hold) => directory.run(hold),
+      }),
     ];
   }
 
@@ -49,7 +55,7 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** The database may be away or have no tables yet. Then the next run of the poll tries again. */
   async #addLooks(): Promise<void> {
-    const adding = this.database.step(add, { kind: LOOKS, name: 'all' });
+    const adding = this.database.step(add, { kind: LOOKS, name: ALL_LOOKS });
     const isAdded = await adding.then(
       () => true,
       () => false,

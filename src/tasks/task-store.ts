@@ -63,7 +63,7 @@ const DUE = sql`
   SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at <= (SELECT ${NOW}) - :forMs LIMIT 1`;
 const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);
 const NEXT = sql`
-  SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE}
+  SELECT name FROM tasks WHERE platform = :platform AND kind = :kind AND ${IS_DUE} AND due_at > (SELECT ${NOW}) - :withinMs
   ORDER BY due_at LIMIT :count ${SKIP_LOCKED}`;
 const TAKE = sql`
   UPDATE tasks SET attempt = :attempt, lease_until = ${NOW} + :leaseMs
@@ -80,7 +80,12 @@ export interface Taking {
   readonly attempt: string;
   readonly count: number;
   readonly leaseMs: number;
+  /** Only tasks that have been due for less than this time. */
+  readonly withinMs?: number;
 }
+
+/** Longer than any task can have been due. */
+const EVER_MS = 10 ** 15;
 
 export interface TakenTask extends HeldTask {
   /** How often the task was added so far. */
@@ -92,7 +97,7 @@ export const take: Step<Taking, readonly TakenTask[]> = {
   name: 'take tasks',
   key: ({ attempt }) => attempt,
   decide: (takings) => ({
-    writes: takings.map((taking) => TAKE.with({ ...taking })),
+    writes: takings.map((taking) => TAKE.with({ withinMs: EVER_MS, ...taking })),
     results: (written) =>
       takings.map(({ kind, attempt }, at) =>
         rowsAs<Pick<TakenTask, 'name' | 'calls'>>(written[at]).map((row) => ({ kind, attempt, ...row })),

@@ -25,6 +25,8 @@ export interface TaskWork {
   readonly run: (hold: TaskHold) => Promise<number | undefined>;
   /** The ms after which a task that was added again during its run is due; default: 0. Below 0 it comes before others that are due. */
   readonly againMs?: number;
+  /** Tasks that have been due for this time are first. After one of them another task is taken, so that they do not hold up all others. */
+  readonly firstMs?: number;
   /** While this returns true, no task is taken. */
   readonly isPaused?: () => boolean;
 }
@@ -41,6 +43,7 @@ interface Run {
 export class TaskWorker {
   readonly #runs = new Map<string, Run>();
   #closed = false;
+  #wasFirst = false;
   #looking = new AbortController();
   #loop = Promise.resolve();
   #renewing: NodeJS.Timeout | undefined;
@@ -81,12 +84,17 @@ export class TaskWorker {
   }
 
   async #take(): Promise<void> {
-    const { kind, concurrency, isPaused } = this.work;
+    const { kind, concurrency, isPaused, firstMs } = this.work;
     const count = concurrency - this.#runs.size;
     if (count <= 0 || isPaused?.() || (await this.database.read(isDue(kind))).length === 0) return;
     const heldUntil = performance.now() + LEASE_MS;
     const attempt = randomBytes(16).toString('base64url');
-    const taken = await this.database.step(take, { kind, attempt, count, leaseMs: LEASE_MS });
+    const taking = { kind, attempt, count, leaseMs: LEASE_MS };
+    const isFirst = firstMs !== undefined && (await this.database.read(isDue(kind, firstMs))).length > 0;
+    const others =
+      isFirst && this.#wasFirst ? await this.database.step(take, { ...taking, withinMs: firstMs }) : [];
+    const taken = others.length > 0 ? others : await this.database.step(take, taking);
+    this.#wasFirst = isFirst && others.length === 0;
     for (const task of taken) {
       // A run that lost its task may not have ended yet.
       if (this.#closed || this.#runs.has(task.name)) await this.#end(task, this.#closed ? 0 : RETRY_MS);

@@ -10,9 +10,9 @@ import { EstateListStore, type WantedRows } from '../../src/estate/estate-list-s
 import { type EstateOrder, estateOrders } from '../../src/estate/estate-filters-store.ts';
 import type { HeldAsset } from '../../src/estate/estate-row.ts';
 import { EstateRowsStore } from '../../src/estate/estate-rows-store.ts';
-import { ESTATE, MIN_GAP_MS } from '../../src/estate/estate-steps-store.ts';
+import { ESTATE, LOOKS, MIN_GAP_MS } from '../../src/estate/estate-steps-store.ts';
 import { countWrites, groupOf, groupWrites } from '../../src/order-ledger/order-counts-store.ts';
-import { take } from '../../src/tasks/task-store.ts';
+import { end as endTask, take } from '../../src/tasks/task-store.ts';
 import type { TaskHold } from '../../src/tasks/task-worker.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { emptyDatabase, engines, openDatabase } from '../support/database.ts';
@@ -194,7 +194,10 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
   });
 
   it('counts a product without nodes among those that end in its month, and no asset without products', async () => {
-    const kept = [made('z1', { products: [{ uri: 'view', nodes: 0, ends: SEEN }] }), made('z2', { ends: SEEN })];
+    const kept = [
+      made('z1', { products: [{ uri: 'view', nodes: 0, ends: SEEN }] }),
+      made('z2', { ends: SEEN }),
+    ];
     await rows.change(await begun('ent-z'), { kept });
     const { endingByMonth } = await lists.sums({ enterprise: 'ent-z' });
     expect(endingByMonth).toEqual([{ month: '2026-11', products: 1, licences: 0 }]);
@@ -289,6 +292,25 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       sql`SELECT calls FROM tasks WHERE platform = :platform AND name = 'ent-h'`.with(),
     );
     expect(task?.calls).toBe(2);
+  });
+
+  it('E12 An enterprise that is written again and again is read once in 30 s', async () => {
+    const hold = await begun('ent-w');
+    const state = { state: 'whole', reason: null, seenAt: Date.now() } as const;
+    await rows.change(hold, { state });
+    await database.step(endTask, { ...hold, kind: ESTATE, calls: 1, inMs: 600_000 });
+    await rows.want(['ent-w'], 'written');
+    expect((await held()).has('ent-w')).toBe(false);
+    const [look] = await database.read<{ name: string; due: number }>(
+      sql`SELECT name, due_at AS due FROM tasks WHERE platform = :platform AND kind = :kind`.with({
+        kind: LOOKS,
+      }),
+    );
+    expect(look).toEqual({ name: 'written ent-w', due: state.seenAt + 30_000 });
+    const ago = sql`UPDATE estate_enterprises SET seen_at = seen_at - 30000 WHERE platform = :platform AND enterprise = 'ent-w'`;
+    await database.step({ name: 'ago', decide: () => ({ writes: [ago.with()] }) }, undefined);
+    await rows.want(['ent-w'], 'written');
+    expect((await held()).has('ent-w')).toBe(true);
   });
 
   describe('its events', () => {

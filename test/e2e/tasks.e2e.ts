@@ -114,6 +114,25 @@ describe.each(engines)('the contract of tasks: %s', (engine) => {
     expect((await taken(kind, 2)).map(({ name }) => name).toSorted()).toEqual(['done', 'later']);
   });
 
+  it('A worker takes another task after each one that is to be first', async () => {
+    const kind = newKind();
+    await addAll(kind, ['first', 'other']);
+    const runs: string[] = [];
+    const run = async ({ name }: TaskHold) => {
+      runs.push(name);
+      await new Promise((resolve) => setImmediate(resolve));
+      return name === 'first' ? -2 * LONG_MS : 0;
+    };
+    const made = new TaskWorker(database(), { kind, concurrency: 1, firstMs: LONG_MS, run });
+    made.start();
+    atEnd(() => made.close());
+    await until('both run again and again', () => runs.filter((name) => name === 'other').length > 3);
+    const later = runs.slice(2, 6);
+    expect(later).toEqual(
+      later.map((_, at) => ((later[0] === 'first') === (at % 2 === 0) ? 'first' : 'other')),
+    );
+  });
+
   it('The end of an attempt says when the task is due again', async () => {
     const kind = newKind();
     await addAll(kind, ['task']);
