@@ -18,6 +18,8 @@ const NOT_SHOWN: ReadonlySet<string> = new Set(['60017', '33003']);
 /** The platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
+const ACCOUNT = /^[a-z0-9]+(?=@|[^a-z0-9@][^@]*$)/;
+
 /** What the platform shows of an asset besides the list of assets. */
 interface Holder {
   readonly assetId: string;
@@ -159,11 +161,16 @@ export class EstateLists {
     const known = await this.suffixes.of(ids.enterpriseGlobalId);
     const suffix = suffixFor(names, new Set(), known) ?? '';
     for (const accounts of found.values())
-      for (const account of [...accounts])
-        if (suffix !== '' && account.length > suffix.length && account.endsWith(suffix))
-          accounts.push(account.slice(0, -suffix.length));
+      accounts.push(...accounts.flatMap((name) => accountIn(name, suffix)));
     return found;
   }
+}
+
+/** Returns the account in a user name. While the suffix is not certain, the account ends where something else than letters and digits begins. */
+function accountIn(userName: string, suffix: string): readonly string[] {
+  const isSuffixed = suffix !== '' && userName.endsWith(suffix);
+  const account = isSuffixed ? userName.slice(0, -suffix.length) : ACCOUNT.exec(userName)?.[0];
+  return account === undefined || account === '' ? [] : [account];
 }
 
 /** Returns an asset that is in the list of assets, in the other lists, or in both. */

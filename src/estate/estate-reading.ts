@@ -228,16 +228,14 @@ export class EstateReading {
   ): HeldAsset {
     const seenInUse = asset.online === true ? new Date(now).toISOString() : null;
     const ofMember = accounts.get(asset.memberGlobalId ?? '') ?? [];
+    const kept = old?.asset.memberGlobalId === asset.memberGlobalId ? old.accounts : [];
     return {
       asset: { ...asset, lastOnlineAt: seenInUse ?? old?.asset.lastOnlineAt ?? null },
       products: old?.products ?? [],
       read: old?.read ?? null,
       failedAt: old?.failedAt,
       seenAt: now,
-      accounts:
-        assetsOnly === undefined
-          ? ofMember.map((account) => this.store.keyOf(account))
-          : (old?.accounts ?? []),
+      accounts: assetsOnly === undefined ? ofMember.map((account) => this.store.keyOf(account)) : kept,
       isNew: false,
     };
   }

@@ -116,6 +116,20 @@ it('asks for each channel once in a while, also where the platform refuses anoth
   expect((await gateway.get(LIST)).headers.has('x-estate-incomplete')).toBe(false);
 });
 
+it('finds an account without what the platform appends where the members do not show what that is', async () => {
+  const sandbox = await TestSandbox.start({ profile: { accountSuffix: 'dotted' } });
+  atEnd(() => sandbox.close());
+  const odd = { pointer: '/data/list/0/userName', value: 'somebody' };
+  await sandbox.fault({ operation: 'listMembers', action: { odd } });
+  const callers = [{ name: 'seller', enterprises: ['ent-harbour'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-harbour', 'whole');
+  for (const find of ['anna.harbour', 'anna']) {
+    const found = (await rowsOf(gateway, `&find=${find}`)).map(({ assetId }) => assetId);
+    expect([find, new Set(found)]).toEqual([find, new Set(['ast-1002'])]);
+  }
+});
+
 describe('the estate of a platform that lists virtual assets only', () => {
   const { sandbox, gateway } = useStack({
     environment: ESTATE,
@@ -128,12 +142,15 @@ describe('the estate of a platform that lists virtual assets only', () => {
     const before = namesOf(await rowsOf(gateway));
     expect(before.join()).toContain('ast-1005');
     await sandbox.fault({ operation: 'listAssetNums', action: { code: '60017' } });
-    // The list of assets had this one.
+    // The list of assets had these two.
     await sandbox.control('PATCH', '/state/assets/ast-1001', { revoked: true });
+    await sandbox.control('PATCH', '/state/assets/ast-1002', { memberGlobalId: 'mem-harbour-bo' });
+    expect(await rowsOf(gateway, '&find=anna')).not.toEqual([]);
     await refresh(gateway, 'ent-harbour');
     await isState(gateway, 'ent-harbour', 'assets-only');
     const isThere = (name: string) => !name.includes('ast-1001');
     expect(namesOf(await rowsOf(gateway))).toEqual(before.filter(isThere));
+    expect(await rowsOf(gateway, '&find=anna')).toEqual([]);
     const { body } = await gateway.get('/v1/events?type=estate.removed');
     const removed = (body['items'] as { subject: string }[]).map(({ subject }) => subject);
     expect(new Set(removed)).toEqual(new Set(['ent-harbour/ast-1001']));
