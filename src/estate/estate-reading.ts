@@ -187,8 +187,8 @@ export class EstateReading {
   }
 
   /**
-   * Keeps at once what the lists say. Products that are still to be read stay unchanged until then. Without the lists of a user, an asset
-   * that the list of assets never had may still be there: it has no `updatedAt`.
+   * Keeps at once what the lists say. Products that are still to be read stay unchanged until then, and a new asset is kept with its
+   * products. Without the lists of a user, an asset that the list of assets never had may still be there: it has no `updatedAt`.
    */
   async #keepLists(
     hold: TaskHold,
@@ -207,8 +207,9 @@ export class EstateReading {
       gone: gone.map(([id]) => id),
       changes: gone.flatMap(([, old]) => told(old)),
     });
-    for (let at = 0; at < assets.length; at += ASSETS_PER_STEP) {
-      const kept = assets.slice(at, at + ASSETS_PER_STEP);
+    const known = assets.filter(({ isNew, asset }) => !isNew || before.has(asset.assetId));
+    for (let at = 0; at < known.length; at += ASSETS_PER_STEP) {
+      const kept = known.slice(at, at + ASSETS_PER_STEP);
       const changes = kept.flatMap((held) => told(before.get(held.asset.assetId), held));
       await this.#change(hold, { kept, changes });
     }

@@ -50,6 +50,7 @@ describe('the estate', () => {
   });
   afterAll(() => gateway.stop());
   const harbour = () => gateway.keys['harbour'] as string;
+  const stateOf = async (id: string) => (await enterpriseOf(gateway, id))?.state;
 
   it('has every row of every enterprise once, with its age, and the same as CSV', async () => {
     const rows = await rowsOf(gateway);
@@ -206,6 +207,28 @@ describe('the estate', () => {
     expect((await gateway.get(path, { headers: { 'cache-control': 'no-cache' } })).status).toBe(200);
     const isLocked = async () => (await rowsOf(gateway, '&find=8000001005'))[0]?.['locked'] === true;
     await until('the copy shows that it is locked', isLocked);
+  });
+
+  it('shows a new asset together with its products', async () => {
+    const spoiled = await sandbox.spoiled();
+    const match = { path: 'ast-1008' };
+    const [id = ''] = await sandbox.fault({
+      operation: 'listAssetProducts',
+      match,
+      action: { delayMs: 3_000 },
+    });
+    await sandbox.control('PATCH', '/state/assets/ast-1008', { revoked: false });
+    const path = '/v1/enterprises/ent-harbour/assets';
+    await gateway.get(path, { headers: { 'cache-control': 'no-cache' } });
+    await sandbox.untilSpoiled(spoiled + 1);
+    expect([(await rowsOf(gateway, '&find=ast-1008')).length, await stateOf('ent-harbour')]).toEqual([
+      0,
+      'whole',
+    ]);
+    await until('it is there', async () => (await rowsOf(gateway, '&find=ast-1008')).length > 0);
+    const [row] = await rowsOf(gateway, '&find=ast-1008');
+    expect(row?.['productUri']).toBe('draft.pro');
+    await sandbox.heal([id]);
   });
 
   it('E7 reads an enterprise next whose assets are all gone when the platform shows them to a caller', async () => {
