@@ -30,6 +30,8 @@ const ASSETS_PER_STEP = 100;
 /** After this number of failures one after the other the platform is away, and the reading ends. */
 const MAX_FAILURES = 3;
 
+const LEFT = 'No caller may see it since ';
+
 /** The assets whose products are missing after a reading, and why those of the last one are. */
 interface Missing {
   readonly count: number;
@@ -104,11 +106,20 @@ export class EstateReading {
     return seenAt === null && askedAt > 0 && !this.directory.isNamed(enterpriseGlobalId);
   }
 
-  /** Forgets the enterprise after a day, not at once: the caller's entry may come back, as when replicas have different callers files for a while. */
-  async #leave(hold: TaskHold, { seenAt, addedAt }: KnownEnterprise): Promise<number | undefined> {
-    if (Date.now() - Math.max(seenAt ?? 0, addedAt) < DAY_MS) return FAILED_MS;
-    await this.#change(hold, { isForgotten: true });
-    return undefined;
+  /**
+   * Forgets the enterprise a day after this was called first, not at once: the caller's entry may come back, as when replicas have
+   * different callers files for a while. Until then the reason has the time of that call.
+   */
+  async #leave(hold: TaskHold, { state, seenAt, reason }: KnownEnterprise): Promise<number | undefined> {
+    const leftAt = reason?.startsWith(LEFT) ? Date.parse(reason.slice(LEFT.length)) : undefined;
+    if (leftAt === undefined) {
+      const left = LEFT + new Date().toISOString();
+      await this.#change(hold, { state: { state, seenAt, reason: left } });
+    } else if (Date.now() - leftAt >= DAY_MS) {
+      await this.#change(hold, { isForgotten: true });
+      return undefined;
+    }
+    return FAILED_MS;
   }
 
   /** Resolves to the ms until the enterprise is read again. */

@@ -27,7 +27,7 @@ const MAX_READ = 1_000;
 const ASSETS_PER_LOOK = 100;
 
 const ONE = sql`
-  SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", added_at AS "addedAt", CASE WHEN abs(${NOW} - coalesce(seen_at, 0)) < :justMs THEN 1 ELSE 0 END AS just
+  SELECT state, reason, seen_at AS "seenAt", asked_at AS "askedAt", CASE WHEN abs(${NOW} - coalesce(seen_at, 0)) < :justMs THEN 1 ELSE 0 END AS just
   FROM estate_enterprises WHERE ${OF_ENTERPRISE}`;
 const ASSETS = sql`
   SELECT asset_id AS id, details FROM estate_assets WHERE ${OF_ENTERPRISE} AND asset_id > :after ORDER BY asset_id LIMIT :most`;
@@ -57,7 +57,6 @@ const LOOKED: Step<undefined, undefined> = {
 /** Times are in ms since the epoch. `askedAt`: when a caller asked for its last refresh; 0: nobody did. */
 export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
-  readonly addedAt: number;
   /** It was read so short a time ago that a write does not have it read again at once. */
   readonly isJustRead: boolean;
 }
@@ -129,7 +128,7 @@ export class EstateRowsStore {
   }
 
   async enterprise(enterpriseGlobalId: string): Promise<KnownEnterprise | undefined> {
-    type Row = Record<'seenAt' | 'askedAt' | 'addedAt' | 'just', number> & { state: EstateState; reason: string | null };
+    type Row = Record<'seenAt' | 'askedAt' | 'just', number> & { state: EstateState; reason: string | null };
     const one = ONE.with({ enterprise: enterpriseGlobalId, justMs: ONE_WRITTEN_MS });
     const [row] = await this.database.read<Row>(one);
     if (!row) return undefined;

@@ -19,6 +19,7 @@ import {
 } from '../support/estate.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { askDatabase } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { TestSandbox } from '../support/sandbox.ts';
 import { useStack } from '../support/stack.ts';
@@ -180,6 +181,34 @@ it('E10 reads the other assets where the products of one are refused, and tells 
   await isState(gateway, 'ent-harbour', 'whole');
   const own = (name: string) => name.startsWith('ent-harbour');
   expect(namesOf(await rowsOf(gateway))).toEqual((await atPlatform(sandbox)).filter(own));
+});
+
+it('keeps what no caller may see any more for a day, also where each enterprise is read more rarely', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const { url, remove } = await emptyDatabase('postgres');
+  atEnd(remove);
+  const environment = { ESTATE_REFRESH: '48h', DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const first = await TestGateway.start(sandbox, environment, callers);
+  await isState(first, 'ent-meridian', 'whole');
+  await first.stop();
+  const ask = (statement: string) => askDatabase(url, statement);
+  await ask('UPDATE estate_enterprises SET seen_at = seen_at - 172800000, added_at = added_at - 172800000');
+  await ask(`UPDATE tasks SET due_at = 0 WHERE kind = 'estate'`);
+  const second = new TestGateway();
+  for (const caller of second.callers) caller.enterprises = ['ent-tidewater'];
+  await second.open(sandbox, environment);
+  atEnd(() => second.stop());
+  const reason = async () => {
+    const [row] = await ask(`SELECT reason FROM estate_enterprises WHERE enterprise = 'ent-meridian'`);
+    return row === undefined ? 'forgotten' : String(row['reason']);
+  };
+  await until('the gateway has looked at it', async () => (await reason()) !== 'null');
+  expect(await reason()).toMatch(/^No caller may see it since 2/);
+  await ask(`UPDATE estate_enterprises SET reason = 'No caller may see it since 2026-01-01T00:00:00.000Z'`);
+  await ask(`UPDATE tasks SET due_at = 0 WHERE kind = 'estate'`);
+  await until('it is forgotten', async () => (await reason()) === 'forgotten');
 });
 
 it('E11 An end that comes near is told in a maintenance of all calls', async () => {
