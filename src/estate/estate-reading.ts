@@ -15,7 +15,7 @@ import { EstatePlatform, isMaintenance } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
 import type { EstateProduct, HeldAsset } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
-import { type Change, FIRST_MS } from './estate-steps-store.ts';
+import { BY_WRITE, type Change, FIRST_MS } from './estate-steps-store.ts';
 
 const DAY_MS = 86_400_000;
 /** An enterprise whose reading failed is read again after this time, or after the usual time if that is shorter. */
@@ -122,12 +122,15 @@ export class EstateReading {
     return FAILED_MS;
   }
 
-  /** Resolves to the ms until the enterprise is read again. */
-  async #read(hold: TaskHold, known: KnownEnterprise): Promise<number> {
+  /** Resolves to the ms until the enterprise is read again; undefined: it is forgotten. */
+  async #read(hold: TaskHold, known: KnownEnterprise): Promise<number | undefined> {
     const startedAt = Date.now();
     const call = this.lists.contextFor(hold.name, hold.over);
     const before = await this.store.assets(hold.name);
     const lists = await this.lists.read(hold.name, call);
+    // Some platforms show empty lists of an enterprise that they do not know. One that a write has just made is empty, too.
+    if (lists.assets.length === 0 && known.askedAt > BY_WRITE && this.#isOnlyAskedFor(known))
+      return this.#forget(hold, 'it has no asset');
     const isWhole = lists.assetsOnly === undefined;
     const now = lists.assets.map((asset) => this.#heldOf(asset, before.get(asset.assetId), startedAt, lists));
     const written = isWhole ? await this.store.written(now) : undefined;

@@ -41,7 +41,9 @@ const KNOWN = sql`
 const ADD = sql`
   INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
   SELECT CAST(:platform AS text), enterprise, 'unread', ${NOW}, 0 FROM ${NAMED} WHERE 1 = 1 ON CONFLICT DO NOTHING`;
-const ASKED = sql`UPDATE estate_enterprises SET asked_at = ${NOW} WHERE ${OF_ENTERPRISE}`;
+const ASKED = sql`UPDATE estate_enterprises SET asked_at = :askedAt WHERE ${OF_ENTERPRISE}`;
+/** Stands in place of the time of a refresh where only a write named the enterprise. */
+export const BY_WRITE = 1;
 
 export interface ReadingCall {
   readonly enterprise: string;
@@ -83,7 +85,9 @@ export const want: Step<ReadingCall, undefined> = {
     return {
       writes: [
         ...(fresh.length > 0 ? [ADD.with({ named: fresh.map(({ enterprise }) => ({ enterprise })) })] : []),
-        ...asked.map(({ enterprise }) => ASKED.with({ enterprise })),
+        ...asked.map(({ enterprise, why }) =>
+          ASKED.with({ enterprise, askedAt: why === 'asked' ? now : BY_WRITE }),
+        ),
         ...addTasksAt(ESTATE, [
           ...next.map(({ enterprise }) => ({ name: enterprise, dueAt: now + FIRST_MS })),
           ...inTurn.map(({ enterprise }) => ({ name: enterprise })),

@@ -117,6 +117,18 @@ it('asks for each channel once in a while, also where the platform refuses anoth
   expect((await gateway.get(LIST)).headers.has('x-estate-incomplete')).toBe(false);
 });
 
+it('forgets a misspelt enterprise of a refresh where the platform shows empty lists of it', async () => {
+  const sandbox = await TestSandbox.start({ profile: { unknownEnterprise: 'empty' } });
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await refresh(gateway, 'ent-nowhere');
+  const isKnown = async () => (await enterpriseOf(gateway, 'ent-nowhere')) !== undefined;
+  expect(await isKnown()).toBe(true);
+  await until('it is forgotten', async () => !(await isKnown()));
+  expect((await sandbox.journal('listAssets')).some(({ path }) => path.includes('ent-nowhere'))).toBe(true);
+});
+
 it('finds an account without what the platform appends where the members do not show what that is', async () => {
   const sandbox = await TestSandbox.start({ profile: { accountSuffix: 'dotted' } });
   atEnd(() => sandbox.close());
