@@ -96,6 +96,27 @@ describe('the page of the estate', () => {
     expect(await nobody?.getAttribute('aria-pressed')).toBe('false');
   });
 
+  it('shows each filter and the order of a link in the form, and leaves a member for what nobody has', async () => {
+    const page = await open('?sort=-seenAt&licenseType=softkey');
+    await isShown(page, /^\d+ rows?$/);
+    expect(await page.getByLabel('Type').inputValue()).toBe('softkey');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await isShown(page, /^\d+ rows?$/);
+    expect(new URL(page.url()).searchParams.get('sort')).toBe('-seenAt');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await isShown(page, `${ROWS} rows`);
+    const holders = page.locator('#list tbody td:nth-child(7)');
+    const member = holders.locator('a').first();
+    const name = await member.innerText();
+    await member.click();
+    await page.waitForURL(/memberGlobalId=/);
+    expect(await page.getByLabel('Member').inputValue()).toBe(name);
+    await page.getByRole('button', { name: 'Assigned to nobody', exact: true }).click();
+    await until('nobody has them', async () => new Set(await holders.allInnerTexts()).has('–'));
+    expect(new URL(page.url()).search).toBe('?unassigned=true');
+    expect(await page.locator('#notice').isVisible()).toBe(false);
+  });
+
   it('gives the list as CSV, and says what the gateway refuses', async () => {
     const page = await open('?productUri=draft.pro');
     const download = page.waitForEvent('download');
@@ -108,6 +129,9 @@ describe('the page of the estate', () => {
     await page.getByLabel('Ends before').fill('2027-01-01');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.locator('#notice', { hasText: 'endsBefore' }).waitFor();
+    // What was there belongs to other filters.
+    expect([await rows(page).count(), await page.locator('#count').innerText()]).toEqual([0, '']);
+    expect(await page.locator('.month').count()).toBe(0);
   });
 
   it.each([

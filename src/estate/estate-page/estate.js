@@ -41,10 +41,10 @@ function shortcuts(now) {
   const ends = [
     ['Ends within 60 days', { endsAfter: inDays(0), endsBefore: inDays(60) }],
     ['Ends next quarter', nextQuarter()],
-    ['Assigned to nobody', { unassigned: 'true' }],
+    ['Assigned to nobody', { unassigned: 'true', memberGlobalId: '' }],
   ];
   const buttons = ends.map(([text, wanted]) => {
-    const isOn = Object.entries(wanted).every(([name, value]) => now[name] === value);
+    const isOn = Object.entries(wanted).every(([name, value]) => (now[name] ?? '') === value);
     const off = Object.fromEntries(Object.keys(wanted).map((name) => [name, '']));
     const made = button(text, () => choose(isOn ? off : wanted));
     made.setAttribute('aria-pressed', String(isOn));
@@ -68,6 +68,8 @@ function fillForm(now) {
     if (field.type === 'checkbox') field.checked = now[field.name] === 'true';
     // The address may have a time; the field takes a day.
     else field.value = field.type === 'date' ? (now[field.name] ?? '').slice(0, 10) : (now[field.name] ?? '');
+    // The order of the address may be none that the field has.
+    if (field.selectedIndex === -1) field.selectedIndex = 0;
   }
   shortcuts(now);
 }
@@ -139,6 +141,12 @@ function showList({ items, page, total, totalPages }) {
   );
 }
 
+/** What is shown belongs to other filters. */
+function showNothing() {
+  for (const id of ['overview', 'count', 'list', 'pages']) element(id).replaceChildren();
+  element('found').hidden = true;
+}
+
 function fail(error) {
   element('notice').hidden = false;
   element('notice').textContent = error.message;
@@ -164,7 +172,9 @@ async function load() {
     incomplete(Number(list.headers.get('x-estate-incomplete') ?? 0));
     return enterpriseGlobalId;
   } catch (error) {
-    if (mine === loads) fail(error);
+    if (mine !== loads) return undefined;
+    showNothing();
+    fail(error);
     return undefined;
   }
 }
@@ -188,6 +198,8 @@ form.addEventListener('submit', (event) => {
 });
 // A tick that does not count yet would say what the list does not have.
 form.addEventListener('change', ({ target }) => {
+  // What nobody has, no member has.
+  if (target.name === 'unassigned' && target.checked) form.elements.memberGlobalId.value = '';
   if (['checkbox', 'select-one'].includes(target.type)) form.requestSubmit();
 });
 element('found').addEventListener('click', () => {
