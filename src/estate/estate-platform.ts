@@ -47,7 +47,7 @@ export class EstatePlatform {
   }
 
   /** Resolves to whether the refusal means that the platform does not know the enterprise. */
-  async isUnknown(enterpriseGlobalId: string, refusal: Error, abandon: AbortSignal): Promise<boolean> {
+  async isUnknown(enterpriseGlobalId: string, refusal: unknown, abandon: AbortSignal): Promise<boolean> {
     try {
       const context = this.contextFor(enterpriseGlobalId, abandon);
       await nothingIfUnknown(this.upstream, context, enterpriseGlobalId)(refusal);

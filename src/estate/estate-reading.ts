@@ -5,8 +5,9 @@ import { isMaintenance } from '../maintenance/state/maintenance.ts';
 import { Log } from '../observability/log.ts';
 import { inOwnTrace } from '../observability/tracing.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import type { TaskHold } from '../tasks/task-worker.ts';
 import type { CallContext } from '../request/call-context.ts';
+import type { TaskHold } from '../tasks/task-worker.ts';
+import { TokenFailure } from '../token/token-failure.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
 import { CLOCKS_MS } from './estate-events-store.ts';
@@ -72,8 +73,8 @@ export class EstateReading {
     } catch (error) {
       if (hold.over.aborted || error instanceof HoldLost) return 0;
       if (error instanceof DatabaseUnavailable || isMaintenance(error)) return SOON_MS;
-      if (!(error instanceof UpstreamFailure || error instanceof ProblemException) || !known) throw error;
-      const reason = error instanceof UpstreamFailure ? unreadReasonOf(error) : error.slug;
+      const reason = reasonOf(error);
+      if (!known || reason === undefined) throw error;
       if (this.#isOnlyAskedFor(known) && (await this.platform.isUnknown(hold.name, error, hold.over)))
         return await this.#forget(hold, reason);
       await this.#end(hold, known, reason).catch(() => undefined);
@@ -278,6 +279,13 @@ export class EstateReading {
   async #change(hold: TaskHold, change: Change): Promise<void> {
     if (!(await this.store.change(hold, change))) throw new HoldLost('another process has the task');
   }
+}
+
+/** Returns why the platform was not read; undefined: by a fault of the gateway. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof UpstreamFailure) return unreadReasonOf(error);
+  if (error instanceof TokenFailure) return `token: ${error.kind}`;
+  return error instanceof ProblemException ? error.slug : undefined;
 }
 
 /**

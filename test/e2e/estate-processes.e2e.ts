@@ -100,6 +100,19 @@ it('E1 A call that is repeated after a failure waits until two calls a second al
   expect(second - first).toBeGreaterThan(250);
 });
 
+it('E2 An enterprise is stale while the platform gives no tokens', async () => {
+  const sandbox = await TestSandbox.start();
+  atEnd(() => sandbox.close());
+  const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
+  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  await isState(gateway, 'ent-meridian', 'whole');
+  await sandbox.fault({ operation: 'token', action: { httpStatus: 503 } });
+  await sandbox.revokeTokens();
+  await refresh(gateway, 'ent-meridian');
+  await isState(gateway, 'ent-meridian', 'stale');
+  expect((await enterpriseOf(gateway, 'ent-meridian'))?.reason).toBe('token: unavailable');
+});
+
 it('asks for each channel once in a while, also where the platform refuses another one', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
