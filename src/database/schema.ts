@@ -98,10 +98,8 @@ const migrations: readonly Migration[] = [
       // estate: the enterprises that are read, and how the last reading of each ended.
       sql`CREATE TABLE estate_enterprises (platform text NOT NULL, enterprise text ${PLAIN} NOT NULL, state text NOT NULL, reason text,
         seen_at bigint, added_at bigint NOT NULL, asked_at bigint NOT NULL, PRIMARY KEY (platform, enterprise))`,
-      // When any replica may make the next call, a number that every change of the rows raises, when the enterprises of a caller of all were
-      // last looked for to the end, and when endings were last told.
-      sql`CREATE TABLE estate_turns (platform text PRIMARY KEY, next_at bigint NOT NULL, version bigint NOT NULL, looked_at bigint,
-        told_at bigint)`,
+      // When any replica may make the next call, and a number that every change of the rows raises.
+      sql`CREATE TABLE estate_turns (platform text PRIMARY KEY, next_at bigint NOT NULL, version bigint NOT NULL)`,
       sql`CREATE TABLE estate_assets (platform text NOT NULL, enterprise text ${PLAIN} NOT NULL, asset_id text ${PLAIN} NOT NULL, details text NOT NULL,
         PRIMARY KEY (platform, enterprise, asset_id))`,
       // What is filtered and sorted of a product on an asset, or of an asset without products. They are narrow: counting reads all of them.
@@ -128,6 +126,15 @@ const migrations: readonly Migration[] = [
       sql`CREATE INDEX estate_told_by_end ON estate_told (platform, ends_at)`,
       sql`CREATE TABLE estate_written (platform text NOT NULL, key text NOT NULL, until_at bigint NOT NULL, PRIMARY KEY (platform, key))`,
       sql`CREATE INDEX estate_written_by_time ON estate_written (platform, until_at)`,
+    ],
+  },
+  {
+    number: 3,
+    statements: [
+      // When the enterprises of a caller of all were last looked for to the end.
+      sql`ALTER TABLE estate_turns ADD COLUMN looked_at bigint`,
+      // When endings were last told.
+      sql`ALTER TABLE estate_turns ADD COLUMN told_at bigint`,
     ],
   },
 ];

@@ -10,7 +10,8 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { customerShape } from '../upstream/wire/order.ts';
 import { readList } from '../upstream/wire/reader.ts';
 import { EstateEvents } from './estate-events-store.ts';
-import { EstatePlatform, isMaintenance } from './estate-platform.ts';
+import { isMaintenance } from '../maintenance/state/maintenance.ts';
+import { EstatePlatform } from './estate-platform.ts';
 import { EstateRowsStore } from './estate-rows-store.ts';
 import { WRITTEN } from './estate-steps-store.ts';
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { ProblemException } from '../problem/problem.exception.ts';
 import { AliasUsers } from '../upstream/alias-users.ts';
 import { type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
@@ -63,8 +62,4 @@ export class EstatePlatform {
     if (waitMs > 0) await sleep(waitMs, undefined, { signal: abandon, ref: false });
     abandon.throwIfAborted();
   }
-}
-
-export function isMaintenance(error: unknown): boolean {
-  return error instanceof ProblemException && error.slug === 'maintenance';
 }

@@ -12,7 +12,7 @@ import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { changesOf } from './estate-changes.ts';
 import { CLOCKS_MS } from './estate-events-store.ts';
 import { EstateDirectory } from './estate-directory.ts';
-import { EstatePlatform, isMaintenance } from './estate-platform.ts';
+import { EstatePlatform } from './estate-platform.ts';
 import { EstateLists, type ReadAsset, type ReadLists, unreadReasonOf } from './estate-lists.ts';
 import type { EstateProduct, HeldAsset } from './estate-row.ts';
 import { EstateRowsStore, type KnownEnterprise } from './estate-rows-store.ts';
