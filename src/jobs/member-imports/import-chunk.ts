@@ -4,7 +4,6 @@ import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ChunkRows, HeldJob } from '../store/held-job.ts';
 import type { RowResult, WaitingRow } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
-import { asKnown, foundOutcome, plannedRow } from './import-plan.ts';
 import type { KnownMembers } from './known-members.ts';
 import {
   callProblem,
@@ -18,6 +17,7 @@ import {
   UNREADABLE_CODES,
   UNTOLD,
 } from './row-outcomes.ts';
+import { asKnown, foundOutcome, plannedRow } from './row-plan.ts';
 
 const SAVE_EVERY_MS = 1_000;
 const FIRST_PAUSE_MS = 200;

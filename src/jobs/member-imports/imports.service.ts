@@ -22,9 +22,10 @@ import { JobStore } from '../store/job-store.ts';
 import type { Reservation } from '../store/stored-job.ts';
 import { type CheckedFile, readFile } from './checked-file.ts';
 import { JobUsers } from './import-calls.ts';
-import { NamedAccounts, plannedRow, surplus } from './import-plan.ts';
+import { NamedAccounts, surplus } from './import-plan.ts';
 import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
+import { plannedRow } from './row-plan.ts';
 
 const ID_BYTES = 16;
 /** The divisor of a file's length. Its rows are packed, so they take at most this part of it in the store. */

@@ -1,0 +1,135 @@
+import { sameCase } from '../../member/account-suffix.ts';
+import { CLEARABLE } from '../../member/dto/member.dto.ts';
+import { isMasked, isWhole, MASKED, mayBe } from '../../member/mobile-number.ts';
+import type { ProblemSlug } from '../../problem/catalogue.ts';
+import type { ImportOptions, RowResult, WaitingMember, WaitingRow } from '../store/job-record.ts';
+import { accountOf, isAccount } from './account-of.ts';
+import type { KnownMembers, MeantMember } from './known-members.ts';
+import type { RowOutcome } from './row-outcomes.ts';
+
+const EXISTS = 'A member with this account exists already.';
+const OTHER = 'The account is there under another user name: the file may be of another enterprise.';
+const NO_SUFFIX =
+  'The row names its member by the user name, and the code of the enterprise that the platform appends to accounts is not known. Name the account.';
+const COMPARED = ['name', ...CLEARABLE] as const;
+type Compared = (typeof COMPARED)[number];
+
+/** True if a row changes the member. Fields that the row leaves out do not change. */
+function differs(row: WaitingMember, member: MeantMember): boolean {
+  return COMPARED.some((field) => !isSame(row, member, field) && isComparable(row, member, field));
+}
+
+function isSame(row: WaitingMember, member: MeantMember, field: Compared): boolean {
+  return row[field] === undefined || comparable(row[field]) === comparable(member[field]);
+}
+
+/** False for a field that the platform hides. A number that the platform shows in part is comparable only if that part differs. */
+function isComparable(row: WaitingMember, { hidden, ...shown }: MeantMember, field: Compared): boolean {
+  if (field !== 'passwordMobile') return field === 'name' || !hidden.includes(field);
+  const { passwordMobile = '' } = row;
+  if (hidden.includes(field) || isMasked(passwordMobile)) return false;
+  return isWhole(shown.passwordMobile) || !mayBe(passwordMobile, shown.passwordMobile ?? '');
+}
+
+/** Returns a text as it returns in a file: in normal form C, without blanks around it, and with uniform line ends. */
+function comparable(text: string | null): string {
+  return (text ?? '').normalize('NFC').trim().replaceAll(/\r\n?/g, '\n');
+}
+
+/**
+ * True if the row names another member. A row with a whole user name means exactly that member and no other one with the same account,
+ * because the file may come from another enterprise.
+ */
+function isOther({ userName }: WaitingMember, member: MeantMember): boolean {
+  const isWholeName = userName !== undefined && accountOf(userName) !== userName;
+  return isWholeName && sameCase(userName) !== sameCase(member.userName);
+}
+
+/** Returns why a file cannot add or change the member of a row. Undefined if it can. */
+function impossible(
+  row: WaitingMember,
+  members: KnownMembers,
+  member: MeantMember | undefined,
+): string | undefined {
+  const account = members.accountOf(row);
+  if (account === undefined) return NO_SUFFIX;
+  if (!isAccount(account))
+    return 'The account has other characters than letters and digits: a file can neither add nor change such a member.';
+  if (row.name === undefined)
+    return `The row has no name, which ${member ? 'a change of a member' : 'a new member'} needs.`;
+  return member || row.password !== undefined
+    ? undefined
+    : 'The row has no password, which a new member needs.';
+}
+
+/** Decides what to do with a row before anything is sent. If there is nothing to do, the row gets its result at once. */
+export function plannedRow(
+  row: WaitingMember,
+  members: KnownMembers,
+  mode: ImportOptions['mode'],
+): RowResult {
+  const [member, twin] = members.meantBy(row);
+  if (twin)
+    return failed(
+      row.account,
+      'member-ambiguous',
+      `The platform has two members with this account, which differ in the case of letters only: ${member?.userName} and ${twin.userName}.`,
+    );
+  const account = members.accountOf(row) ?? row.account;
+  const reason = impossible(row, members, member);
+  if (!member) {
+    if (reason !== undefined) return failed(account, 'validation-failed', reason);
+    if (isMasked(row.passwordMobile)) return failed(account, 'validation-failed', `passwordMobile ${MASKED}`);
+    return { account, status: 'pending', ...(members.mayHave(account) && { was: 'perhaps' }) };
+  }
+  const { memberGlobalId } = member;
+  if (mode === 'add') return { ...failed(account, 'upstream-rejected', EXISTS), memberGlobalId };
+  if (isOther(row, member)) return { ...failed(account, 'validation-failed', OTHER), memberGlobalId };
+  if (differs(row, member))
+    return reason === undefined
+      ? { account, status: 'pending', was: 'different', memberGlobalId }
+      : { ...failed(account, 'validation-failed', reason), memberGlobalId };
+  const open = COMPARED.filter((field) => !isSame(row, member, field));
+  const message = `The platform does not show all of ${open.join(', ')}, so it was not compared.`;
+  return { account, status: 'unchanged', memberGlobalId, ...(open.length > 0 && { message }) };
+}
+
+function failed(account: string, code: ProblemSlug, message: string): RowResult {
+  return { account, status: 'failed', code, message };
+}
+
+/**
+ * Returns the row with the account in the platform's case of letters, because a row renames no account. A number that is only the part
+ * which the platform shows is left out.
+ */
+export function asKnown(row: WaitingRow, members: KnownMembers): WaitingRow {
+  const [known] = members.meantBy(row.member);
+  const { passwordMobile, ...rest } = row.member;
+  const account = known?.account ?? members.accountOf(row.member) ?? rest.account;
+  const isPart =
+    known !== undefined &&
+    (isMasked(passwordMobile) || (!isWhole(known.passwordMobile) && passwordMobile === known.passwordMobile));
+  const isSent = passwordMobile !== undefined && !isPart;
+  return { ...row, member: { ...rest, account, ...(isSent && { passwordMobile }) } };
+}
+
+/** Returns the result of a row whose call may have been carried out, as the list of members shows it. */
+export function foundOutcome(
+  row: WaitingMember,
+  { was, memberGlobalId = '' }: RowResult,
+  members: KnownMembers,
+): RowOutcome {
+  const [member] = members.meantBy(row);
+  switch (was) {
+    case undefined:
+      return member && { status: 'added', memberGlobalId: member.memberGlobalId };
+    case 'perhaps':
+      return undefined;
+    case 'surplus':
+      return members.has(memberGlobalId) ? undefined : { status: 'deleted' };
+    case 'different':
+      return member && !differs(row, member)
+        ? { status: 'updated', memberGlobalId: member.memberGlobalId }
+        : undefined;
+  }
+}
