@@ -72,6 +72,19 @@ async function accounts(): Promise<string[]> {
     .filter((account) => account !== 'admin');
 }
 
+/** The user name that the platform shows, by how it appends the code. */
+const shownBy: Record<string, (account: string) => string> = {
+  separated: (account) => `${account}@harbour`,
+  joined: (account) => `${account}harbour`,
+  dotted: (account) => `${account}.harbour`,
+};
+
+/** Rows that name their members by user names, as a file does that is made of an export. */
+function rowsByUserName(accountSuffix: string, all: readonly string[]): string {
+  const rows = all.map((account) => `${shownBy[accountSuffix]?.(account)},${newSecret('m')},Name ${account}`);
+  return ['userName,password,name', ...rows, ''].join('\r\n');
+}
+
 function rowsFor(all: readonly string[], name = (account: string) => `Name ${account}`): string {
   const rows = all.map((account) => `${account},${newSecret('m')},${name(account)}`);
   return ['account,password,name', ...rows, ''].join('\r\n');
@@ -160,6 +173,20 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
     expect(await accounts()).toEqual([...PEOPLE, 'zoe']);
   });
 
+  it('are not doubled: deleted people come back under their user names', async () => {
+    await started({ accountSuffix }, PEOPLE);
+    // Its answer shows the code.
+    await imported('', rowsFor(['zoe']));
+    for (const id of ['mem-own-6', 'mem-own-8'])
+      expect((await gateway.request('DELETE', `${HARBOUR}/members/${id}`)).status).toBe(204);
+    const { rows } = await imported('', rowsByUserName(accountSuffix, ['gus', 'ivo']));
+    expect(rows).toMatchObject([
+      { account: 'gus', status: 'added' },
+      { account: 'ivo', status: 'added' },
+    ]);
+    expect((await accounts()).toSorted()).toEqual([...PEOPLE, 'zoe'].toSorted());
+  });
+
   it('are learnt from the answer of addMembers, also of few people', async () => {
     await started({ accountSuffix }, ['anna', 'hanna']);
     const added = await gateway.request('POST', `${HARBOUR}/members`, {
@@ -170,6 +197,22 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
     expect(job).toMatchObject({ state: 'succeeded', deleted: 1 });
     expect(await accounts()).toEqual(['hanna', 'bo']);
   });
+});
+
+it('of two rows that name one account, one of them with its joined code, the second is a fault', async () => {
+  await started({ accountSuffix: 'joined' }, PEOPLE);
+  await imported('', rowsFor(['zoe']));
+  const rows = [`yara,,${newSecret('m')},Yara`, `,YaraHarbour,${newSecret('m')},Yara Two`];
+  const body = ['account,userName,password,name', ...rows, ''].join('\r\n');
+  const reason = expect.stringContaining('row 1 has it too');
+  const { plan } = (await post('/dry-run', body)).body as { plan: object };
+  expect(plan).toMatchObject({ add: 1, impossible: [{ row: 2, reason }] });
+  const made = await imported('', body);
+  expect(made.rows).toMatchObject([
+    { account: 'yara', status: 'added' },
+    { status: 'failed', code: 'validation-failed', message: reason },
+  ]);
+  expect(await accounts()).toEqual([...PEOPLE, 'zoe', 'yara']);
 });
 
 describe('an import whose process is killed', () => {

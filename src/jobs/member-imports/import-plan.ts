@@ -12,7 +12,7 @@ import {
 import type { ImportCalls } from './import-calls.ts';
 import type { KnownMember, KnownMembers } from './known-members.ts';
 import { callProblem } from './row-outcomes.ts';
-import { asKnown, plannedRow } from './row-plan.ts';
+import { asKnown, RowPlanner } from './row-plan.ts';
 
 const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
@@ -76,9 +76,10 @@ export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<numbe
   }
   const members = await readMembers(held, calls, named.given);
   if (!members) return held.job.chunks;
+  const planner = new RowPlanner(members, definition.mode);
   for (let chunk = 0; chunk < held.job.chunks; chunk++) {
     const rows = await held.chunk(chunk);
-    if (rows) await planChunk(held, chunk, rows, members);
+    if (rows) await planChunk(held, chunk, rows, members, planner);
     else isComplete = false;
   }
   // Only a complete file shows who is missing from it.
@@ -95,11 +96,20 @@ async function planChunk(
   chunk: number,
   { results, waiting }: ChunkRows,
   members: KnownMembers,
+  planner: RowPlanner,
 ): Promise<void> {
-  const planned = [...results];
-  for (const { at, member } of waiting) planned[at] = plannedRow(member, members, held.job.definition.mode);
-  // The chunk already marks its rows as new.
-  if (planned.every(({ status, was }) => status === 'pending' && was === undefined)) return;
+  const rows = new Map(waiting.map(({ at, member }) => [at, member]));
+  const planned = results.map((result, at) => {
+    const row = chunk * ROWS_PER_CHUNK + at + 1;
+    const member = rows.get(at);
+    return member ? planner.plan(row, member) : planner.keep(row, result);
+  });
+  // The chunk already marks its rows as new, under these accounts.
+  const isSame = planned.every(
+    ({ status, was, account }, at) =>
+      status === 'pending' && was === undefined && account === results[at]?.account,
+  );
+  if (isSame) return;
   const open = waiting.filter(({ at }) => planned[at]?.status === 'pending');
   await held.save(chunk, { results: planned, waiting: open.map((row) => asKnown(row, members)) });
 }

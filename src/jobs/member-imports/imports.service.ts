@@ -25,7 +25,7 @@ import { JobUsers } from './import-calls.ts';
 import { NamedAccounts, surplus } from './import-plan.ts';
 import type { KnownMember } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
-import { plannedRow } from './row-plan.ts';
+import { RowPlanner } from './row-plan.ts';
 
 const ID_BYTES = 16;
 /** The divisor of a file's length. Its rows are packed, so they take at most this part of it in the store. */
@@ -166,18 +166,18 @@ export class ImportsService {
       for (const { member } of waiting ? unpacked<WaitingRow>(waiting) : []) named.add(member);
     }
     const members = await this.directory.all(call, enterpriseGlobalId, named.given);
+    const planner = new RowPlanner(members, options.mode);
     const plan = { add: 0, update: 0, unchanged: 0 };
     const impossible: ImportPlan['impossible'][number][] = [];
     for (const [chunk, { waiting }] of chunks.entries()) {
       await slices.rest();
       for (const { at, member } of waiting ? unpacked<WaitingRow>(waiting) : []) {
-        const { status, was, message = '' } = plannedRow(member, members, options.mode);
+        const row = chunk * ROWS_PER_CHUNK + at + 1;
+        const { status, was, message = '' } = planner.plan(row, member);
         if (was === 'different') plan.update++;
         else if (status === 'pending') plan.add++;
-        else if (status === 'failed') {
-          const row = chunk * ROWS_PER_CHUNK + at + 1;
-          impossible.push({ row, account: member.account, reason: message });
-        } else plan.unchanged++;
+        else if (status === 'failed') impossible.push({ row, account: member.account, reason: message });
+        else plan.unchanged++;
       }
     }
     const deleted = surplus(members, named.all, options, username);

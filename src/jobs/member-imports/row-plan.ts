@@ -133,3 +133,41 @@ export function foundOutcome(
         : undefined;
   }
 }
+
+/**
+ * Plans the rows of a file in their order. Two rows may name the same account, one of them by a user name: that is known only together with
+ * the code of the enterprise, so the check of the file cannot find it.
+ */
+export class RowPlanner {
+  /** The number of the first row of each account. */
+  readonly #rowOf = new Map<string, number>();
+
+  constructor(
+    private readonly members: KnownMembers,
+    private readonly mode: ImportOptions['mode'],
+  ) {}
+
+  /** `row` is the number of the row in the file. */
+  plan(row: number, member: WaitingMember): RowResult {
+    const planned = plannedRow(member, this.members, this.mode);
+    const first = this.#firstWith(planned.account, row);
+    return first === row ? planned : failed(planned.account, 'validation-failed', twice(first));
+  }
+
+  /** Returns the result that a row has already. */
+  keep(row: number, result: RowResult): RowResult {
+    this.#firstWith(result.account, row);
+    return result;
+  }
+
+  #firstWith(account: string, row: number): number {
+    const name = sameCase(account);
+    const first = this.#rowOf.get(name) ?? row;
+    this.#rowOf.set(name, first);
+    return first;
+  }
+}
+
+function twice(row: number): string {
+  return `The file names this account twice, in any case of letters: row ${row} has it too.`;
+}
