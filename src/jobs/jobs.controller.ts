@@ -164,7 +164,7 @@ export class JobsController {
     @IdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<JobDto> {
     const job = await this.jobs.find(jobId, call.caller.grants);
-    return this.imports.retryJob(job, this.jobs.rows(job), { call, file, sessionId, idempotencyKey });
+    return this.imports.retryJob(job, this.jobs.results(job), { call, file, sessionId, idempotencyKey });
   }
 
   @Operation({

@@ -4,6 +4,7 @@ import { type CallContext, type Grants, isGranted } from '../request/call-contex
 import { type JobDto, type JobPageDto, type JobRowDto, type ListJobsQuery, toJob } from './dto/job.dto.ts';
 import {
   type JobRecord,
+  type NumberedResult,
   type RowResult,
   ROWS_PER_CHUNK,
   type RowStatus,
@@ -48,32 +49,31 @@ export class JobsService {
     return toJob(await this.find(jobId, caller.grants));
   }
 
+  /** Yields the rows as callers see them, of one status or of all. */
+  async *rows(job: JobRecord, status?: RowStatus): AsyncGenerator<JobRowDto> {
+    for await (const { row, result } of this.results(job)) {
+      const { account, code = null, message = null, memberGlobalId = null } = result;
+      if (status === undefined || result.status === status)
+        yield { row, account, status: result.status, code, message, memberGlobalId };
+    }
+  }
+
   /**
    * Yields the rows of one chunk after the other, so that a job of any size takes the same memory. Throws if not all rows can be read, unless
    * the job itself says that the database has lost some.
    */
-  async *rows(
-    { definition, chunks, total, problem }: JobRecord,
-    status?: RowStatus,
-  ): AsyncGenerator<JobRowDto> {
+  async *results({ definition, chunks, total, problem }: JobRecord): AsyncGenerator<NumberedResult> {
     let count = 0;
     for (let chunk = 0; chunk < chunks; chunk++) {
       const stored = await this.store.chunk(definition.jobId, chunk);
       const results = stored ? unpacked<RowResult>(stored.results) : [];
       count += results.length;
       for (const [at, result] of results.entries())
-        if (status === undefined || result.status === status) yield toJobRow(result, chunk, at);
+        yield { row: result.was === 'surplus' ? null : chunk * ROWS_PER_CHUNK + at + 1, result };
     }
     if (count < total && problem?.code !== 'outcome-unknown')
       throw new ProblemException('dependency-unavailable', {
         detail: `The job has ${total} rows, and the gateway can read ${count} of them.`,
       });
   }
-}
-
-/** `at` is the index of the row in the chunk. */
-function toJobRow(result: RowResult, chunk: number, at: number): JobRowDto {
-  const { account, status, code = null, message = null, memberGlobalId = null, was } = result;
-  const row = was === 'surplus' ? null : chunk * ROWS_PER_CHUNK + at + 1;
-  return { row, account, status, code, message, memberGlobalId };
 }

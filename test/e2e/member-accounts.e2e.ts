@@ -187,6 +187,23 @@ describe.each(['separated', 'joined', 'dotted'])('accounts whose code is %s', (a
     expect((await accounts()).toSorted()).toEqual([...PEOPLE, 'zoe'].toSorted());
   });
 
+  it('are those of a retry too, which may have the rows as the first file had them', async () => {
+    await started({ accountSuffix }, PEOPLE);
+    await imported('', rowsFor(['zoe']));
+    const file = rowsByUserName(accountSuffix, ['anna']);
+    const { job, rows } = await imported('', file);
+    expect(rows).toMatchObject([{ account: 'anna', status: 'failed' }]);
+    await gateway.request('DELETE', `${HARBOUR}/members/mem-own-0`);
+    const path = `/v1/jobs/${String(job['jobId'])}/retry`;
+    const other = await gateway.request('POST', path, { body: rowsFor(['bo']), headers: CSV });
+    expect([other.status, other.body['code']]).toEqual([400, 'validation-failed']);
+    const again = await gateway.request('POST', path, { body: file, headers: CSV });
+    expect([again.status, again.status === 202 ? '' : again.text]).toEqual([202, '']);
+    expect(await ended(again.headers.get('location') ?? '')).toMatchObject([
+      { account: 'anna', status: 'added' },
+    ]);
+  });
+
   it('are learnt from the answer of addMembers, also of few people', async () => {
     await started({ accountSuffix }, ['anna', 'hanna']);
     const added = await gateway.request('POST', `${HARBOUR}/members`, {

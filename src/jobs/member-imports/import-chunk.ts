@@ -257,9 +257,10 @@ export class ImportChunk {
 
   #settle(at: number, outcome: RowOutcome): void {
     if (!outcome) return;
-    const { account, memberGlobalId, was } = this.#result(at);
+    const { account, inFile, memberGlobalId, was } = this.#result(at);
     this.#results[at] = {
       account,
+      ...(inFile !== undefined && { inFile }),
       // The result still says that the member was to be deleted.
       ...(was === 'surplus' && { was }),
       ...(memberGlobalId !== undefined && { memberGlobalId }),

@@ -7,13 +7,14 @@ import { ProblemException, type RequestFault } from '../../problem/problem.excep
 import { Slices } from '../../shared/slices.ts';
 import type { CallContext } from '../../request/call-context.ts';
 import type { DryRun, ImportPlan } from '../../request/dry-run.ts';
-import { type ImportQuery, type JobDto, jobLocation, type JobRowDto, toJob } from '../dto/job.dto.ts';
+import { type ImportQuery, type JobDto, jobLocation, toJob } from '../dto/job.dto.ts';
 import {
   type ImportOptions,
   isEnded,
   type JobDefinition,
   type JobRecord,
   type JobUser,
+  type NumberedResult,
   ROWS_PER_CHUNK,
   unpacked,
   type WaitingRow,
@@ -85,18 +86,20 @@ export class ImportsService {
     return dryRun.stop();
   }
 
-  /** Makes a new job of rows that failed in an earlier one. `rows` has all rows of the earlier job. */
+  /** Makes a new job of rows that failed in an earlier one. `results` has all rows of the earlier job. */
   async retryJob(
     { definition, state }: JobRecord,
-    rows: AsyncIterable<JobRowDto>,
+    results: AsyncIterable<NumberedResult>,
     request: Omit<ImportRequest, 'enterpriseGlobalId'>,
   ): Promise<JobDto> {
     const { jobId, enterpriseGlobalId, mode } = definition;
     if (!isEnded(state)) throw inProgress(jobId);
     const wanted = new Set<string>();
     // A row without a number is not from the file: it is a member who was to be deleted.
-    for await (const { row, account, status } of rows)
-      if (row !== null && AGAIN.has(status)) wanted.add(sameCase(account));
+    for await (const { row, result } of results) {
+      const { account, inFile = account, status } = result;
+      if (row !== null && AGAIN.has(status)) for (const name of [account, inFile]) wanted.add(sameCase(name));
+    }
     const user = await this.users.userOf(request.call, request.sessionId);
     return this.#accept({ ...request, enterpriseGlobalId }, { mode, deletes: undefined }, user, wanted);
   }

@@ -68,6 +68,12 @@ export function plannedRow(
   members: KnownMembers,
   mode: ImportOptions['mode'],
 ): RowResult {
+  const result = resultOf(row, members, mode);
+  const inFile = row.userName === undefined ? row.account : accountOf(row.userName);
+  return inFile === result.account ? result : { ...result, inFile };
+}
+
+function resultOf(row: WaitingMember, members: KnownMembers, mode: ImportOptions['mode']): RowResult {
   const [member, twin] = members.meantBy(row);
   if (twin)
     return failed(
@@ -151,7 +157,12 @@ export class RowPlanner {
   plan(row: number, member: WaitingMember): RowResult {
     const planned = plannedRow(member, this.members, this.mode);
     const first = this.#firstWith(planned.account, row);
-    return first === row ? planned : failed(planned.account, 'validation-failed', twice(first));
+    if (first === row) return planned;
+    const { account, inFile } = planned;
+    return {
+      ...failed(account, 'validation-failed', twice(first)),
+      ...(inFile !== undefined && { inFile }),
+    };
   }
 
   /** Returns the result that a row has already. */

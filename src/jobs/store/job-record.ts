@@ -82,6 +82,8 @@ export interface JobRecord {
 /** The part of a row that callers see, and its plan. */
 export interface RowResult {
   readonly account: string;
+  /** The account as the check of the file reads it, if that still has the code of the enterprise. */
+  readonly inFile?: string;
   readonly status: RowStatus;
   readonly code?: string;
   readonly message?: string;
@@ -91,6 +93,12 @@ export interface RowResult {
    * known whether a member has the account (`perhaps`). Absent if there was no member.
    */
   readonly was?: 'different' | 'surplus' | 'perhaps';
+}
+
+/** A row with its number in the file. The number is null for a member who was to be deleted. */
+export interface NumberedResult {
+  readonly row: number | null;
+  readonly result: RowResult;
 }
 
 /** A row that waits, with its password. */
