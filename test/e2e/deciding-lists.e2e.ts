@@ -2,9 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ProfileFile } from '../support/profile-file.ts';
+import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
 /** A list that did not come is not an empty one: where the gateway decides by what a list lacks, the list has to have come whole. */
+
+interface Employee {
+  readonly globalId: string;
+  readonly deleted: boolean;
+}
 
 const profile = new ProfileFile();
 
@@ -170,6 +176,70 @@ describe('a list of members with a row that has no id', () => {
       expect(refused).toMatchObject({ status: 502, body: VIOLATION });
     for (const operation of ['editMember', 'resetPassword'])
       expect(await sandbox.journal(operation)).toEqual([]);
+  });
+
+  const IMPORTS = `${HARBOUR}/member-imports`;
+  const CSV = { 'content-type': 'text/csv' };
+  const upsert = (query: string, ...all: string[]) =>
+    gateway.request('POST', `${IMPORTS}${query}`, {
+      body: ['account,password,name', ...all, ''].join('\r\n'),
+      headers: CSV,
+    });
+  /** The rows of the import when it has ended. */
+  const rowsOf = async ({ status, text, headers }: Awaited<ReturnType<typeof upsert>>) => {
+    expect([status, status === 202 ? '' : text]).toEqual([202, '']);
+    const job = String(headers.get('location'));
+    await until('the job has ended', async () => (await gateway.get(job)).body['finishedAt'] !== null);
+    const accept = 'application/x-ndjson';
+    const lines = (await gateway.get(`${job}/rows`, { headers: { accept } })).text.trim().split('\n');
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+  /** The call is answered by nothing, once the platform shows the list in this form. */
+  const loses = async (operation: string, phase: string, list: () => Promise<unknown>) => {
+    const hangs = await sandbox.fault({ operation, phase, times: 1, action: { hang: true } });
+    return async () => {
+      await until('the call is sent', async () => (await sandbox.journal(operation)).length > 0);
+      await list();
+      await sandbox.heal(hangs);
+      await sandbox.control('PUT', '/state', await sandbox.control<object>('GET', '/state'));
+    };
+  };
+  const bo = { ...nameless, userName: 'bo@harbour', name: 'Bo', globalId: 'mem-harbour-bo' };
+
+  it.each([
+    ['an id', nameless],
+    ['a user name', { globalId: 'mem-harbour-dora', userName: null, name: 'Dora' }],
+  ])('deletes nobody whom a file lacks, where a member has not %s', async (_, dora) => {
+    await rows(dora, bo, { ...bo, userName: 'anna@harbour', globalId: 'mem-harbour-anna' });
+    for (const path of ['', '/dry-run']) {
+      const refused = await upsert(`${path}?mode=upsert&deleteMissing=true&maxDeletes=9`, 'anna,,Bo');
+      expect(refused).toMatchObject({ status: 502, body: VIOLATION });
+      expect(refused.body['detail']).toContain('nobody is deleted');
+    }
+    expect(await sandbox.journal('deleteMember')).toEqual([]);
+    const added = await upsert('?mode=upsert', `zoe,${newSecret('m')},Zoe`, 'bo,,Bo');
+    expect((await rowsOf(added)).map(({ status }) => status)).toEqual(['added', 'unchanged']);
+  });
+
+  it('does not tell a member as deleted', async () => {
+    const lost = await loses('deleteMember', 'before', () => rows(nameless, bo));
+    const keep = ['admin', 'anna', 'bo', 'chen', 'petra'].join(',');
+    const query = `?mode=upsert&deleteMissing=true&maxDeletes=1&keep=${keep}`;
+    const accepted = await upsert(query, `zoe,${newSecret('m')},Zoe`);
+    await lost();
+    const [, dora] = await rowsOf(accepted);
+    expect(dora).toMatchObject({ account: 'dora', status: 'deleted' });
+    const state = await sandbox.control<{ employees: Employee[] }>('GET', '/state');
+    expect(state.employees.find(({ globalId }) => globalId === 'mem-harbour-dora')?.deleted).toBe(true);
+  });
+
+  it('does not tell a member as refused whom a lost call has added', async () => {
+    const lost = await loses('addMembers', 'after', () => rows({ ...nameless, userName: null }, bo));
+    const accepted = await upsert('', `zoe,${newSecret('m')},Zoe`);
+    await lost();
+    expect(await rowsOf(accepted)).toMatchObject([
+      { account: 'zoe', status: 'unknown', code: 'upstream-contract-violation' },
+    ]);
   });
 
   it('finds the members whose id came', async () => {

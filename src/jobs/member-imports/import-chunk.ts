@@ -15,6 +15,7 @@ import {
   unknownBecause,
   UNREADABLE,
   UNREADABLE_CODES,
+  UNSHOWN,
   UNTOLD,
 } from './row-outcomes.ts';
 import { asKnown, foundOutcome, plannedRow } from './row-plan.ts';
@@ -199,7 +200,9 @@ export class ImportChunk {
       if (member && was === undefined && this.#wasDoubtful)
         this.#settle(at, { status: 'added', memberGlobalId: member.memberGlobalId });
       else if (found && member && row && mode === 'upsert') this.#plan(row, found);
-      else this.#settle(at, isUntold && (this.#wasDoubtful || mode === 'upsert') ? UNTOLD : refusal);
+      else if (isUntold && (this.#wasDoubtful || mode === 'upsert'))
+        this.#settle(at, found.isWhole ? UNTOLD : UNSHOWN);
+      else this.#settle(at, refusal);
     }
   }
 

@@ -19,8 +19,9 @@ const MAX_PAUSE_MS = 30_000;
 
 /**
  * Returns the members who are missing from the file, without the acting user, the accounts to keep, and members whom no file can add.
- * Throws `too-many-deletes` if there are more than the request allows, and `suffix-unknown`. A name that differs only in case protects its
- * member too: the platform does not say whether it distinguishes case, and a deleted member cannot be restored.
+ * Throws `too-many-deletes` if there are more than the request allows, and a problem if the list does not show who is missing. A name that
+ * differs only in case protects its member too: the platform does not say whether it distinguishes case, and a deleted member cannot be
+ * restored.
  */
 export function surplus(
   members: KnownMembers,
@@ -29,7 +30,7 @@ export function surplus(
   actingUser: string,
 ): readonly KnownMember[] {
   if (!deletes) return [];
-  members.assertSuffix();
+  members.assertAccounts();
   const kept = new Set([...accounts, ...deletes.keep, actingUser].map(sameCase));
   // The user may log in with another form of the name than the list shows.
   const user = lettersOf(actingUser);

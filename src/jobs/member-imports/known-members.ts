@@ -1,4 +1,5 @@
 import { ProblemException } from '../../problem/problem.exception.ts';
+import { violation } from '../../upstream/member-pages.ts';
 import { sameCase, suffixFor } from '../../member/account-suffix.ts';
 import { CLEARABLE } from '../../member/dto/member.dto.ts';
 import { type ListedMember, stillHidden } from '../../member/member.mapper.ts';
@@ -27,6 +28,8 @@ export class KnownMembers {
   readonly #byUserName = new Map<string, MeantMember[]>();
   readonly #ids = new Set<string>();
   readonly #suffix: string | undefined;
+  /** The number of members without a user name, who may have any account. Those without an id are among them. */
+  readonly #unnamed: number;
   /** User names in lower case, sorted. */
   readonly #open: string[] = [];
 
@@ -34,9 +37,16 @@ export class KnownMembers {
    * @param members the members of a list that was read to its end
    * @param accounts the accounts that the file names
    * @param suffix the suffix that the platform has shown
+   * @param nameless the number of members in the list without an id
    */
-  constructor(members: readonly ListedMember[], accounts: Iterable<string>, suffix: string | undefined) {
+  constructor(
+    members: readonly ListedMember[],
+    accounts: Iterable<string>,
+    suffix: string | undefined,
+    private readonly nameless = 0,
+  ) {
     const names = members.flatMap(({ userName }) => (userName === null ? [] : [sameCase(userName)]));
+    this.#unnamed = nameless + members.length - names.length;
     const known = suffixFor(names, new Set([...accounts].map(sameCase)), suffix);
     this.#suffix = known;
     const hidden = stillHidden(CLEARABLE, members);
@@ -74,6 +84,11 @@ export class KnownMembers {
 
   /** True if a member may have the account. It is certain only if {@link of} shows the member. */
   mayHave(account: string): boolean {
+    return this.of(account).length > 0 || this.#unnamed > 0 || this.mayBegin(account);
+  }
+
+  /** True if the suffix is not known, and the user name of a member begins with the account. */
+  mayBegin(account: string): boolean {
     const beginning = sameCase(account);
     let low = 0;
     for (let high = this.#open.length; low < high;) {
@@ -81,11 +96,21 @@ export class KnownMembers {
       if ((this.#open[middle] ?? '') < beginning) low = middle + 1;
       else high = middle;
     }
-    return this.of(account).length > 0 || this.#open[low]?.startsWith(beginning) === true;
+    return this.#open[low]?.startsWith(beginning) === true;
   }
 
   has(memberGlobalId: string): boolean {
     return this.#ids.has(memberGlobalId);
+  }
+
+  /** True if the list shows for certain that the member is gone. A member without an id may be the one. */
+  lacks(memberGlobalId: string): boolean {
+    return this.nameless === 0 && !this.has(memberGlobalId);
+  }
+
+  /** True if each member has an id and a user name, so that the list also shows who is not there. */
+  get isWhole(): boolean {
+    return this.#unnamed === 0;
   }
 
   /** Returns the members whose account is known. */
@@ -93,8 +118,12 @@ export class KnownMembers {
     return [...this.#byAccount.values()].flat();
   }
 
-  /** Throws `suffix-unknown`, because without the suffix it is unknown who is missing from a file. */
-  assertSuffix(): void {
+  /** Throws if it is unknown who is missing from a file: some accounts are not shown, or cannot be told without the suffix. */
+  assertAccounts(): void {
+    if (!this.isWhole)
+      throw violation(
+        `The platform lists ${this.#unnamed} members without an id or a user name, so it is unknown who is missing from the file, and nobody is deleted.`,
+      );
     if (this.#open.length > 0)
       throw new ProblemException('suffix-unknown', {
         detail:

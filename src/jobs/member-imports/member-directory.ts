@@ -26,9 +26,13 @@ export class MemberDirectory {
     accounts: Iterable<string>,
   ): Promise<KnownMembers> {
     const members: ListedMember[] = [];
+    let nameless = 0;
     const parts = this.search.allMembers(call, enterpriseGlobalId, undefined, PAGES_AT_A_TIME);
-    for await (const { items } of parts) members.push(...items);
-    return new KnownMembers(members, accounts, await this.suffixes.of(enterpriseGlobalId));
+    for await (const part of parts) {
+      members.push(...part.items);
+      nameless += part.nameless;
+    }
+    return new KnownMembers(members, accounts, await this.suffixes.of(enterpriseGlobalId), nameless);
   }
 
   /**
@@ -45,7 +49,8 @@ export class MemberDirectory {
     const first = await this.search.allMembers(call, enterpriseGlobalId).next();
     if (first.done) return new KnownMembers([], accounts, suffix);
     const { items, total } = first.value;
-    const onPage = new KnownMembers(items, accounts, suffix);
+    let { nameless } = first.value;
+    const onPage = new KnownMembers(items, accounts, suffix, nameless);
     if (items.length === total) return onPage;
     const isWanted = (account: string) => onPage.of(account).length === 0;
     const isFewer = total !== null && total / Math.max(1, items.length) > accounts.length;
@@ -54,14 +59,15 @@ export class MemberDirectory {
     if (!byKeyword) return this.all(call, enterpriseGlobalId, accounts);
     const found = [...items];
     for (const account of accounts.filter(isWanted))
-      for await (const { items: more } of this.search.allMembers(call, enterpriseGlobalId, {
+      for await (const { items: more, nameless: some } of this.search.allMembers(call, enterpriseGlobalId, {
         keyword: account,
       })) {
         found.push(...more);
+        nameless += some;
         // A short account may be a part of many names.
         if (new KnownMembers(more, accounts, suffix).of(account).length > 0) break;
       }
-    const all = new KnownMembers(found, accounts, suffix);
+    const all = new KnownMembers(found, accounts, suffix, nameless);
     // If another row has changed the account of a member, a search by the old account does not find the member.
     return ids.every((id) => all.has(id)) ? all : this.all(call, enterpriseGlobalId, accounts);
   }

@@ -60,6 +60,14 @@ export const UNTOLD: RowOutcome = {
     'The platform refused to add this account, and a member may have it: its account cannot be told yet from the code of the enterprise. Add one new member, then send the row again.',
 };
 
+/** The outcome of a row that an earlier call may have carried out, and whose account the platform refused afterwards. */
+export const UNSHOWN: RowOutcome = {
+  status: 'unknown',
+  code: 'upstream-contract-violation',
+  message:
+    'The platform refused to add this account, and it lists members without an id or a user name: an earlier call may have added one of them.',
+};
+
 /** The result of a row that the store has lost, or that no key of this gateway can open. */
 export const GONE = {
   status: 'unknown',

@@ -86,7 +86,7 @@ function resultOf(row: WaitingMember, members: KnownMembers, mode: ImportOptions
   if (!member) {
     if (reason !== undefined) return failed(account, 'validation-failed', reason);
     if (isMasked(row.passwordMobile)) return failed(account, 'validation-failed', `passwordMobile ${MASKED}`);
-    return { account, status: 'pending', ...(members.mayHave(account) && { was: 'perhaps' }) };
+    return { account, status: 'pending', ...(members.mayBegin(account) && { was: 'perhaps' }) };
   }
   const { memberGlobalId } = member;
   if (mode === 'add') return { ...failed(account, 'upstream-rejected', EXISTS), memberGlobalId };
@@ -132,7 +132,7 @@ export function foundOutcome(
     case 'perhaps':
       return undefined;
     case 'surplus':
-      return members.has(memberGlobalId) ? undefined : { status: 'deleted' };
+      return members.lacks(memberGlobalId) ? { status: 'deleted' } : undefined;
     case 'different':
       return member && !differs(row, member)
         ? { status: 'updated', memberGlobalId: member.memberGlobalId }
