@@ -233,6 +233,17 @@ describe('a list of members with a row that has no id', () => {
     expect(state.employees.find(({ globalId }) => globalId === 'mem-harbour-dora')?.deleted).toBe(true);
   });
 
+  it('does not tell a row as without effect whose member may be there', async () => {
+    await rows(nameless, bo);
+    await answer('addMembers', {
+      ...{ code: 0, codeAs: 'integer', status: 200 },
+      data: { succeeded: [], failed: [] },
+    });
+    expect(await rowsOf(await upsert('', `zoe,${newSecret('m')},Zoe`))).toMatchObject([
+      { account: 'zoe', status: 'unknown', code: 'outcome-unknown' },
+    ]);
+  });
+
   it('does not tell a member as refused whom a lost call has added', async () => {
     const lost = await loses('addMembers', 'after', () => rows({ ...nameless, userName: null }, bo));
     const accepted = await upsert('', `zoe,${newSecret('m')},Zoe`);

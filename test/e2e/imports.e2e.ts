@@ -399,6 +399,20 @@ describe('the file of an import', () => {
     expect(last?.message).toMatch(/\(the platform refused 100 rows in one call\)$/);
   });
 
+  it('sends rows again that one answer has left out, and gives them up after several', async () => {
+    const empty = { code: 0, codeAs: 'integer', status: 200, data: { succeeded: [], failed: [] } };
+    const leaveOut = { operation: 'addMembers', action: empty };
+    await sandbox.fault({ ...leaveOut, times: 1 });
+    const once = await ended(await post(file(newRows('left', 6))));
+    expect(once).toMatchObject({ state: 'succeeded', succeeded: 6 });
+    expect(await sandbox.journal('addMembers')).toHaveLength(2);
+    const rules = await sandbox.fault(leaveOut);
+    const always = await ended(await post(file(newRows('never', 6))));
+    await sandbox.heal(rules);
+    expect(countsOf(await rowsOf(always))).toEqual({ 'failed upstream-contract-violation': 6 });
+    expect(await sandbox.journal('addMembers')).toHaveLength(2 + 5);
+  });
+
   const good = 'zoe,first-login-1,Zoe,,,';
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => Buffer.from(part as string)));

@@ -7,14 +7,14 @@ import type { ImportCalls } from './import-calls.ts';
 import type { KnownMembers } from './known-members.ts';
 import {
   callProblem,
+  isChange,
   isFinal,
-  MAX_UNREADABLE,
   NOT_LOOKED_UP,
   refusesRows,
   type RowOutcome,
   unknownBecause,
-  UNREADABLE,
   UNREADABLE_CODES,
+  unreadOutcome,
   UNSHOWN,
   UNTOLD,
 } from './row-outcomes.ts';
@@ -42,8 +42,6 @@ export class ImportChunk {
   readonly #doubtful: Set<number>;
   /** True if the outcome of some call was not known. The platform may then refuse a row because of that call. */
   #wasDoubtful: boolean;
-  /** The number of responses that the gateway could not read and after which no row was there. */
-  #unreadable = 0;
 
   constructor(
     private readonly held: HeldJob,
@@ -107,9 +105,11 @@ export class ImportChunk {
       rows.map(({ member }) => member.account),
       ids,
     );
-    for (const { at, member } of rows) this.#settle(at, foundOutcome(member, this.#result(at), found));
+    for (const row of rows) {
+      const result = this.#result(row.at);
+      this.#settle(row.at, foundOutcome(row.member, result, found) ?? unreadOutcome(row, result, found));
+    }
     this.#doubtful.clear();
-    if (this.#unreadable >= MAX_UNREADABLE) for (const at of this.#open.keys()) this.#settle(at, UNREADABLE);
   }
 
   /**
@@ -245,8 +245,12 @@ export class ImportChunk {
   }
 
   #doubt(rows: readonly number[], code: string): void {
-    if (UNREADABLE_CODES.has(code)) this.#unreadable++;
-    for (const at of rows) this.#doubtful.add(at);
+    for (const at of rows) {
+      const row = this.#open.get(at);
+      if (row && UNREADABLE_CODES.has(code))
+        this.#open.set(at, { ...row, unreadable: (row.unreadable ?? 0) + 1 });
+      this.#doubtful.add(at);
+    }
     this.#wasDoubtful = true;
   }
 
@@ -278,9 +282,4 @@ export class ImportChunk {
     await this.held.save(this.chunk, { results: this.#results, waiting });
     this.#savedAt = performance.now();
   }
-}
-
-/** True for a row of a member who was there before. */
-function isChange({ was }: RowResult): boolean {
-  return was === 'different' || was === 'surplus';
 }

@@ -1,6 +1,7 @@
 import { ProblemException } from '../../problem/problem.exception.ts';
 import { asProblem } from '../../upstream/problems/as-problem.ts';
-import type { RowResult } from '../store/job-record.ts';
+import type { RowResult, WaitingRow } from '../store/job-record.ts';
+import type { KnownMembers } from './known-members.ts';
 
 /** The result of a row. Undefined if the row stays open. */
 export type RowOutcome = Omit<RowResult, 'account' | 'was'> | undefined;
@@ -29,17 +30,17 @@ export function isFinal({ body }: ProblemException): boolean {
   return FINAL.has(body.code);
 }
 
-/** The number of unreadable responses after which the gateway expects no readable one. */
-export const MAX_UNREADABLE = 5;
+/** The number of unreadable answers after which the gateway expects no readable one for a row. */
+const MAX_UNREADABLE = 5;
 export const UNREADABLE_CODES: ReadonlySet<string> = new Set([
   'upstream-unmapped-error',
   'upstream-contract-violation',
 ]);
-export const UNREADABLE: RowOutcome = {
+const UNREAD = 'The platform answered several times in a way that the gateway cannot read';
+const UNREADABLE: RowOutcome = {
   status: 'failed',
   code: 'upstream-contract-violation',
-  message:
-    'The platform answered several times in a way that the gateway cannot read, and the row had no effect.',
+  message: `${UNREAD}, and the row had no effect.`,
 };
 export const NOT_LOOKED_UP = 'The members could not be looked up within a day.';
 
@@ -50,6 +51,23 @@ export function unknownBecause(reason: string): RowOutcome {
     code: 'outcome-unknown',
     message: `The row may have been sent, and the gateway could not find out what became of it: ${reason}`,
   };
+}
+
+/** True for a row of a member who was there before. */
+export function isChange({ was }: RowResult): boolean {
+  return was === 'different' || was === 'surplus';
+}
+
+/** Returns the outcome of a row that `found` does not show as carried out. Undefined if the row is to be sent again. */
+export function unreadOutcome(
+  { unreadable = 0 }: WaitingRow,
+  result: RowResult,
+  found: KnownMembers,
+): RowOutcome {
+  if (unreadable < MAX_UNREADABLE) return undefined;
+  const { account, memberGlobalId = '' } = result;
+  const isTold = isChange(result) ? found.has(memberGlobalId) : !found.mayHave(account);
+  return isTold ? UNREADABLE : unknownBecause(`${UNREAD}.`);
 }
 
 /** The outcome of a row whose account the platform refused, as it does if a member has the account. */

@@ -106,6 +106,8 @@ export interface WaitingRow {
   /** The index of the row in its chunk. */
   readonly at: number;
   readonly member: WaitingMember;
+  /** The number of answers to calls with this row that the gateway could not read. */
+  readonly unreadable?: number;
 }
 
 /** The stored form of a row. It does not change with the DTO of the file. A row of a new member has a password and a name. */
