@@ -194,6 +194,8 @@ describe('imports', () => {
 
   it('sends no further change once it is cancelled', async () => {
     await ended(await post(file(newRows('edit', 20))));
+    const showsChange = async () => (await gateway.get(`${MEMBERS}?pageSize=200`)).text.includes('Renamed 0');
+    expect(await showsChange()).toBe(false);
     const rules = await sandbox.fault({ operation: 'editMember', skip: 1, action: { hang: true } });
     const renamed = newRows('edit', 20).map((row) => row.replace('Name', 'Renamed'));
     const answer = await post(file(renamed), '?mode=upsert');
@@ -203,6 +205,8 @@ describe('imports', () => {
     const job = await ended(answer);
     expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['cancelled', { updated: 1, pending: 19 }]);
     expect(await sandbox.journal('editMember')).toHaveLength(2);
+    // What it did change is not hidden by a cached list.
+    expect(await showsChange()).toBe(true);
   });
 
   it('leaves the rows as they are if it is cancelled before the list of members is read', async () => {

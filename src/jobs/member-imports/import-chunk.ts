@@ -110,6 +110,8 @@ export class ImportChunk {
       this.#settle(row.at, foundOutcome(row.member, result, found) ?? unreadOutcome(row, result, found));
     }
     this.#doubtful.clear();
+    // The process that sent the call may have died before it could do so.
+    await this.calls.written();
   }
 
   /**
@@ -218,22 +220,26 @@ export class ImportChunk {
   /** Updates and deletes members one by one. A repeated call has the same effect. */
   async #changeOneByOne(): Promise<ProblemException | undefined> {
     const { held } = this;
+    const rows = this.#waiting().filter(({ at }) => isChange(this.#result(at)));
+    if (rows.length === 0) return undefined;
     let last: ProblemException | undefined;
-    for (const row of this.#waiting()) {
-      if (!isChange(this.#result(row.at))) continue;
-      if (held.over.aborted || !(await this.#begin())) return undefined;
-      try {
-        this.#settle(row.at, await this.#change(row));
-      } catch (error) {
-        last = callProblem(error);
-        const { code, outcome } = last.body;
-        if (outcome === 'unknown') this.#doubt([row.at], code);
-        else if (!refusesRows(last)) return last;
-        else this.#settle(row.at, { status: 'failed', code, message: describe(last) });
+    try {
+      for (const row of rows) {
+        if (held.over.aborted || !(await this.#begin())) return undefined;
+        try {
+          this.#settle(row.at, await this.#change(row));
+        } catch (error) {
+          last = callProblem(error);
+          const { code, outcome } = last.body;
+          if (outcome === 'unknown') this.#doubt([row.at], code);
+          else if (!refusesRows(last)) return last;
+          else this.#settle(row.at, { status: 'failed', code, message: describe(last) });
+        }
+        if (performance.now() - this.#savedAt > SAVE_EVERY_MS) await this.#save(this.#waiting());
       }
-      if (performance.now() - this.#savedAt > SAVE_EVERY_MS) await this.#save(this.#waiting());
+    } finally {
+      await this.calls.written();
     }
-    await this.calls.written();
     return last;
   }
 
