@@ -8,7 +8,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ImportCalls, ImportCallServices } from './member-imports/import-calls.ts';
 import { ImportRun } from './member-imports/import-run.ts';
-import { HeldJob, HoldLost } from './store/held-job.ts';
+import { HeldJob, HoldLost, TryLater } from './store/held-job.ts';
 import { IMPORT } from './store/job-rooms-store.ts';
 import { JobStore } from './store/job-store.ts';
 import type { UnfinishedJob } from './store/stored-job.ts';
@@ -67,6 +67,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);
       return undefined;
     } catch (error) {
+      if (error instanceof TryLater) return error.inMs;
       if (!(error instanceof HoldLost) && !(error instanceof DatabaseUnavailable))
         this.log.error(
           { event: 'job-interrupted', job: jobId, ...errorSummary(error) },

@@ -712,6 +712,35 @@ async function* eventsIn(body: ReadableStream<Uint8Array>) {
   }
 }
 
+it.each([
+  ['make no plan', 0],
+  ['look up no rows', 1],
+])('J18 imports that can %s hold up no others, and end when they can go on', async (_, listsRead) => {
+  const list = { code: 0, codeAs: 'integer', status: 200, data: null };
+  const rules: string[] = [];
+  const stuck: TestAnswer[] = [];
+  for (let customer = 1; customer <= 4; customer++) {
+    const match = { path: `ent-${customer}` };
+    rules.push(
+      ...(await sandbox.fault({ operation: 'listMembers', match, skip: listsRead, action: { ...list } })),
+      ...(await sandbox.fault({ operation: 'addMembers', match, action: { reset: 'before-headers' } })),
+    );
+    stuck.push(await postTo(`ent-${customer}`, newRows('stuck', 1)));
+  }
+  await isCalled('listMembers', 4 * (listsRead + 1));
+  const free = await ended(await post(file(newRows('free', 150))));
+  expect(free).toMatchObject({ state: 'succeeded', succeeded: 150 });
+  for (const answer of stuck)
+    expect((await gateway.get(accepted(answer))).body).toMatchObject({ state: 'running', done: 0 });
+  const [cancelled, ...others] = stuck as [TestAnswer, ...TestAnswer[]];
+  expect((await gateway.request('DELETE', accepted(cancelled))).status).toBe(202);
+  await sandbox.heal(rules);
+  expect(await ended(cancelled)).toMatchObject({ state: 'cancelled', unknown: 0, failed: 0 });
+  // The platform has no such enterprise.
+  for (const answer of others)
+    expect(await ended(answer)).toMatchObject({ state: 'completed', failed: 1, unknown: 0 });
+});
+
 it('J14 an import whose rows the database has lost fails with them unknown, and nothing is sent', async () => {
   // The plans are held up until the rows are gone; the one of the first import has been asked for once already.
   const rules = await sandbox.fault({ operation: 'listMembers', skip: 1, action: { httpStatus: 503 } });

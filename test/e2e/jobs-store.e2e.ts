@@ -18,7 +18,7 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { engines } from '../support/database.ts';
 import { until } from '../support/redis.ts';
 import { settings } from '../support/settings.ts';
-import { useDatabase } from '../support/use-database.ts';
+import { LONG_MS, useDatabase } from '../support/use-database.ts';
 
 const ROOM = { unfinished: 1_000_000, all: 1_500_000 };
 const { encryptionKeys } = settings({ ENCRYPTION_KEYS: newEncryptionKey() }).redis;
@@ -298,6 +298,18 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(await waitingIn(jobId)).toEqual([]);
     const { attempt } = await taken(jobId);
     expect((await store.take(jobId, attempt)).kind).toBe('ended');
+  });
+
+  it('J18 A job that waits for its next try is due at once when it is cancelled', async () => {
+    const jobId = await created();
+    const first = await taken(jobId);
+    await store.take(jobId, first.attempt);
+    const before = await store.read(jobId);
+    await database().step(end, { ...first.task, inMs: LONG_MS });
+    await other.cancel(jobId);
+    const { attempt } = await taken(jobId);
+    const job = { isCancelled: true, version: (before?.version ?? 0) + 1 };
+    expect(await store.take(jobId, attempt)).toMatchObject({ kind: 'taken', job });
   });
 
   it('Jobs are listed newest first, by enterprise and by state', async () => {

@@ -21,8 +21,9 @@ import {
 import { asKnown, foundOutcome, plannedRow } from './row-plan.ts';
 
 const SAVE_EVERY_MS = 1_000;
-const FIRST_PAUSE_MS = 200;
-const MAX_PAUSE_MS = 10_000;
+/** The time for which a chunk without progress is tried. After that the job gives its place to others. */
+const PATIENCE_MS = 1_000;
+const PAUSE_MS = 200;
 /** The most calls of a chunk. They suffice to find several refused rows among a hundred. */
 const MAX_CALLS = 60;
 /** The number of calls after which each sixteenth of the rows was refused on its own. */
@@ -39,9 +40,7 @@ export class ImportChunk {
   readonly #open: Map<number, WaitingRow>;
   #savedAt = performance.now();
   /** The open rows that may have been carried out. */
-  readonly #doubtful: Set<number>;
-  /** True if the outcome of some call was not known. The platform may then refuse a row because of that call. */
-  #wasDoubtful: boolean;
+  readonly #doubtful = new Set<number>();
 
   constructor(
     private readonly held: HeldJob,
@@ -53,23 +52,26 @@ export class ImportChunk {
   ) {
     this.#results = [...results];
     this.#open = new Map(waiting.map((row) => [row.at, row]));
-    // The record of a call does not say which rows it had, so all open rows are doubtful.
-    this.#doubtful = new Set(recorded > 0 ? this.#open.keys() : []);
-    this.#wasDoubtful = recorded > 0;
+    // The record of a call does not say which rows it had, so all rows are doubtful whose outcome was not saved since.
+    for (const { at, knownUpTo = 0 } of waiting) if (recorded > knownUpTo) this.#mark(at, {});
   }
 
-  /** Throws if the process has lost the job, or if the job cannot go on ({@link ProblemException}). */
+  /** Throws if the process has lost the job, if the job cannot go on now, or if it cannot go on at all ({@link ProblemException}). */
   async run(): Promise<void> {
     const { held } = this;
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    let giveUpAt = performance.now() + PATIENCE_MS;
+    for (;;) {
       held.assertHeld();
       if (held.isOverdue) return this.close(new ProblemException('upstream-unavailable'), NOT_LOOKED_UP);
+      const { size } = this.#open;
       const problem = await inOwnTrace('import', () => this.#attempt(), held.job.definition.trace);
       if (this.#open.size === 0 || (held.isCancelled && this.#doubtful.size === 0)) return this.#save([]);
       await this.#save(this.#waiting());
       if (problem && isFinal(problem)) throw problem;
-      const afterS = Number(problem?.headers['retry-after'] ?? 0);
-      await held.pause(Math.min(MAX_PAUSE_MS, Math.max(pauseMs, afterS * 1_000)));
+      if (this.#open.size < size) giveUpAt = performance.now() + PATIENCE_MS;
+      if (problem?.headers['retry-after'] || performance.now() + PAUSE_MS > giveUpAt)
+        throw held.later(problem);
+      await held.pause(PAUSE_MS);
     }
   }
 
@@ -187,9 +189,8 @@ export class ImportChunk {
    * its account could not be read without the suffix.
    */
   async #refuse(refusals: ReadonlyMap<number, RowOutcome>): Promise<void> {
-    const looked = [...refusals.keys()].filter(
-      (at) => this.#wasDoubtful || this.#result(at).was === 'perhaps',
-    );
+    const wasDoubtful = (at: number) => this.#open.get(at)?.wasDoubtful === true;
+    const looked = [...refusals.keys()].filter((at) => wasDoubtful(at) || this.#result(at).was === 'perhaps');
     const found =
       looked.length > 0 ? await this.calls.find(looked.map((at) => this.#result(at).account)) : undefined;
     const { mode } = this.held.job.definition;
@@ -199,10 +200,10 @@ export class ImportChunk {
       const [member] = found?.of(account) ?? [];
       // The member may have been added by this job, or may have been there before.
       const isUntold = looked.includes(at) && found?.mayHave(account) === true;
-      if (member && was === undefined && this.#wasDoubtful)
+      if (member && was === undefined && wasDoubtful(at))
         this.#settle(at, { status: 'added', memberGlobalId: member.memberGlobalId });
       else if (found && member && row && mode === 'upsert') this.#plan(row, found);
-      else if (isUntold && (this.#wasDoubtful || mode === 'upsert'))
+      else if (isUntold && (wasDoubtful(at) || mode === 'upsert'))
         this.#settle(at, found.isWhole ? UNTOLD : UNSHOWN);
       else this.#settle(at, refusal);
     }
@@ -252,16 +253,23 @@ export class ImportChunk {
 
   #doubt(rows: readonly number[], code: string): void {
     for (const at of rows) {
-      const row = this.#open.get(at);
-      if (row && UNREADABLE_CODES.has(code))
-        this.#open.set(at, { ...row, unreadable: (row.unreadable ?? 0) + 1 });
-      this.#doubtful.add(at);
+      const { unreadable = 0 } = this.#open.get(at) ?? {};
+      this.#mark(at, UNREADABLE_CODES.has(code) ? { unreadable: unreadable + 1 } : {});
     }
-    this.#wasDoubtful = true;
   }
 
+  /** Marks an open row as one that may have been carried out. */
+  #mark(at: number, terms: Pick<WaitingRow, 'unreadable'>): void {
+    const row = this.#open.get(at);
+    if (row) this.#open.set(at, { ...row, ...terms, wasDoubtful: true });
+    this.#doubtful.add(at);
+  }
+
+  /** The open rows as they are saved. They say what is known of the calls so far. */
   #waiting(): readonly WaitingRow[] {
-    return [...this.#open.values()];
+    return [...this.#open.values()].map((row) =>
+      this.#doubtful.has(row.at) ? row : { ...row, knownUpTo: this.recorded },
+    );
   }
 
   #result(at: number): RowResult {

@@ -14,9 +14,6 @@ import type { KnownMember, KnownMembers } from './known-members.ts';
 import { callProblem } from './row-outcomes.ts';
 import { asKnown, RowPlanner } from './row-plan.ts';
 
-const PAUSE_MS = 1_000;
-const MAX_PAUSE_MS = 30_000;
-
 /**
  * Returns the members who are missing from the file, without the acting user, the accounts to keep, and members whom no file can add.
  * Throws `too-many-deletes` if there are more than the request allows, and a problem if the list does not show who is missing. A name that
@@ -62,8 +59,7 @@ export class NamedAccounts {
 }
 
 /**
- * Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent. A job that
- * is cancelled meanwhile gets no plan.
+ * Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent.
  */
 export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
   const { definition, total } = held.job;
@@ -76,7 +72,6 @@ export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<numbe
     isComplete &&= rows !== undefined;
   }
   const members = await readMembers(held, calls, named.given);
-  if (!members) return held.job.chunks;
   const planner = new RowPlanner(members, definition.mode);
   for (let chunk = 0; chunk < held.job.chunks; chunk++) {
     const rows = await held.chunk(chunk);
@@ -127,22 +122,18 @@ export function withoutValues(account: string, at: number): WaitingRow {
   return { at, member: { account } };
 }
 
-/** Reads until the platform returns the whole list, or until the job may not go on. Resolves to undefined if the job is cancelled meanwhile. */
+/** Reads the whole list of members. Throws `TryLater` if the platform does not return it now. */
 async function readMembers(
   held: HeldJob,
   calls: ImportCalls,
   accounts: ReadonlySet<string>,
-): Promise<KnownMembers | undefined> {
-  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-    held.assertHeld();
-    try {
-      return await inOwnTrace('import', () => calls.all(accounts), held.job.definition.trace);
-    } catch (error) {
-      const problem = callProblem(error);
-      const { outcome, status } = problem.body;
-      if (held.isOverdue || outcome !== 'not_processed' || status < 500) throw problem;
-      await held.pause(pauseMs);
-      if ((await held.read()).isCancelled) return undefined;
-    }
+): Promise<KnownMembers> {
+  held.assertHeld();
+  try {
+    return await inOwnTrace('import', () => calls.all(accounts), held.job.definition.trace);
+  } catch (error) {
+    const problem = callProblem(error);
+    const { outcome, status } = problem.body;
+    throw held.isOverdue || outcome !== 'not_processed' || status < 500 ? problem : held.later(problem);
   }
 }

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { ProblemException } from '../../problem/problem.exception.ts';
-import type { HeldJob } from '../store/held-job.ts';
+import { type HeldJob, TryLater } from '../store/held-job.ts';
 import { type EndState, type RowResult, sumOf } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
 import { ImportChunk } from './import-chunk.ts';
@@ -30,7 +30,7 @@ export class ImportRun {
     this.#chunks = held.job.chunks;
   }
 
-  /** Resolves to the final state of the job. Rejects if this process has lost the job. */
+  /** Resolves to the final state of the job. Rejects if this process has lost the job, or if the job cannot go on now ({@link TryLater}). */
   async run(): Promise<EndState> {
     const { held } = this;
     try {
@@ -45,7 +45,10 @@ export class ImportRun {
     return held.finish('failed', new ProblemException('outcome-unknown', { detail: LOST }));
   }
 
-  /** Runs the chunks. A failure concerns the whole job: no further chunk begins, and the failure is thrown once no chunk is at work. */
+  /**
+   * Runs the chunks. A failure concerns the whole job: no further chunk begins, and the failure is thrown once no chunk is at work. While
+   * one chunk cannot go on now, the others run one at a time. If two cannot, none of them does.
+   */
   async #runChunks(): Promise<void> {
     const limit = pLimit({ concurrency: CHUNKS_AT_A_TIME, rejectOnClear: true });
     const work = async (chunk: number) => {
@@ -55,7 +58,8 @@ export class ImportRun {
         await open?.run();
         this.#begun.delete(chunk);
       } catch (error) {
-        limit.clearQueue();
+        if (error instanceof TryLater && limit.concurrency > 1) limit.concurrency--;
+        else limit.clearQueue();
         throw error;
       }
     };

@@ -21,6 +21,20 @@ const RETRY_MS = 200;
  */
 const OVERDUE_MS = 23.5 * 3_600_000;
 
+/** The divisor of a job's age. A job that could not go on is tried again after this part of it, so a long failure costs few calls. */
+const PART_OF_AGE = 10;
+const MIN_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+/** The job cannot go on now. It gives its place to other jobs and is tried again after `inMs`. */
+export class TryLater extends Error {
+  override readonly name = 'TryLater';
+
+  constructor(readonly inMs: number) {
+    super('the job is tried again later');
+  }
+}
+
 /** This process has lost the job, or may not go on with it. */
 export class HoldLost extends Error {
   override readonly name = 'HoldLost';
@@ -64,6 +78,13 @@ export class HeldJob {
     if (this.over.aborted) throw new HoldLost('the job is given back');
   }
 
+  /** Returns the failure with which a run ends that cannot go on for this reason. */
+  later(problem: ProblemException | undefined): TryLater {
+    const afterMs = Number(problem?.headers['retry-after'] ?? 0) * 1_000;
+    const byAgeMs = (Date.now() - this.job.createdAt) / PART_OF_AGE;
+    return new TryLater(Math.ceil(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, byAgeMs, afterMs))));
+  }
+
   /** Throws if the process loses the job during the pause. */
   async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.over }).catch(() => undefined);
@@ -73,7 +94,6 @@ export class HeldJob {
   async read(): Promise<JobRecord> {
     const job = await this.#persist(() => this.store.read(this.#jobId));
     if (!job) throw this.#loss();
-    if (job.isCancelled) this.#isCancelled = true;
     return job;
   }
 

@@ -106,6 +106,13 @@ export interface WaitingRow {
   /** The index of the row in its chunk. */
   readonly at: number;
   readonly member: WaitingMember;
+  /**
+   * The number of recorded calls of the chunk up to which it is known what they did to the row. If there are more, one of them may have
+   * carried the row out. Absent: 0.
+   */
+  readonly knownUpTo?: number;
+  /** True if the outcome of some call with the row was not known. The platform may then refuse the row because of that call. */
+  readonly wasDoubtful?: boolean;
   /** The number of answers to calls with this row that the gateway could not read. */
   readonly unreadable?: number;
 }

@@ -2,7 +2,7 @@ import { among, type Query, rows, sql } from '../../database/sql.ts';
 import type { Rows } from '../../database/engine.ts';
 import type { Step } from '../../database/step.ts';
 import { eventWrites, type NewEvent } from '../../events/log/event-store.ts';
-import { heldTasks, holdIn } from '../../tasks/task-store.ts';
+import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
 import { type Counts, countList, type JobState } from './job-record.ts';
 import { IMPORT } from './job-rooms-store.ts';
 import { type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
@@ -68,7 +68,10 @@ const START = sql`
   WHERE ${OF_JOB}`;
 
 export const takeJob = heldStep<Held>('take an import', ({ jobId }, job, isLive, now) =>
-  isLive && !isOver(job) ? { writes: [START.with({ jobId, now })], result: 'done' } : LOST,
+  isLive && !isOver(job)
+    ? // A job that is taken again has not changed by that.
+      { writes: job.state === 'running' ? [] : [START.with({ jobId, now })], result: 'done' }
+    : LOST,
 );
 
 const BEGIN = sql`UPDATE job_chunks SET calls = :calls WHERE ${OF_JOB} AND chunk = :chunk`;
@@ -190,8 +193,14 @@ export const cancel: Step<Cancelled, undefined> = {
   key: ({ jobId }) => jobId,
   repeatable: true,
   pastLoss: true,
-  look: lockJobs,
-  decide: (given, [jobs], now) => {
+  look: (given) => [
+    heldTasks(
+      IMPORT,
+      given.map(({ jobId }) => jobId),
+    ),
+    ...lockJobs(given),
+  ],
+  decide: (given, [, jobs], now) => {
     const changes = given.flatMap(({ jobId, seal }): Change[] => {
       const job = rowOf(jobs, jobId);
       if (!job || job.state === 'reserved' || isOver(job)) return [];
@@ -205,7 +214,8 @@ export const cancel: Step<Cancelled, undefined> = {
         );
         return [{ ...ended, writes: [CANCEL.with({ jobId, now }), ...ended.writes] }];
       }
-      return [{ writes: [CANCEL.with({ jobId, now })], result: 'done' }];
+      // The job may wait for its next try.
+      return [{ writes: [CANCEL.with({ jobId, now }), ...addTasks(IMPORT, [jobId])], result: 'done' }];
     });
     const events = changes.flatMap(({ event }) => event ?? []);
     return {
