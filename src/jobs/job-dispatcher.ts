@@ -38,7 +38,6 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       kind: IMPORT,
       concurrency: JOBS_AT_A_TIME,
       run: (hold) => this.#run(hold),
-      isPaused: () => maintenance.stops('writes'),
     });
   }
 
@@ -56,10 +55,13 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
   /** Resolves to the time after which the job is to be tried again. Undefined if the job has ended. */
   async #run(hold: TaskHold): Promise<number | undefined> {
     const { name: jobId, attempt } = hold;
-    const over = AbortSignal.any([hold.over, this.maintenance.pause]);
     try {
+      // A cancelled job changes nothing any more, so it ends also in a maintenance.
+      if (this.maintenance.stops('writes') && !(await this.store.read(jobId))?.isCancelled) return LOOK_MS;
       const taken = await this.store.take(jobId, attempt);
       if (taken.kind !== 'taken') return taken.kind === 'ended' ? undefined : AGAIN_MS;
+      const { isCancelled } = taken.job;
+      const over = isCancelled ? hold.over : AbortSignal.any([hold.over, this.maintenance.pause]);
       const held = new HeldJob(this.store, { ...hold, over }, taken.job);
       const calls = new ImportCalls(this.imports, taken.job.definition);
       const state = await new ImportRun(held, calls, taken.calls).run();

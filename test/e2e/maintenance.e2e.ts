@@ -176,6 +176,29 @@ describe('maintenance', () => {
     expect((await job())['done']).toBe(1_500);
   });
 
+  it('a running import that is cancelled meanwhile ends at once, with true rows', async () => {
+    const hangs = await sandbox.fault({ operation: 'addMembers', skip: 2, action: { hang: true } });
+    const names = [...Array(600).keys()].map((index) => `c${Date.now()}x${index}`);
+    const made = await gateway.request('POST', `${HARBOUR}/member-imports`, {
+      body: ['account,password,name', ...names.map((name) => `${name},Passw0rd-long,Cancel`), ''].join('\n'),
+      headers: { 'content-type': 'text/csv' },
+    });
+    const path = `/v1/jobs/${String(made.body['jobId'])}`;
+    const calls = () => sandbox.journal('addMembers');
+    await until('it runs', async () => (await calls()).length === 4);
+    await stop('writes');
+    await until('the gateway knows it', async () => (await write()).status === 503);
+    expect((await gateway.request('DELETE', path)).status).toBe(202);
+    // The calls under way are cut off.
+    await sandbox.heal(hangs);
+    await sandbox.control('PUT', '/state', await sandbox.control<object>('GET', '/state'));
+    const job = async () => (await gateway.get(path)).body;
+    await until('it has ended', async () => (await job())['state'] === 'cancelled');
+    expect(await job()).toMatchObject({ succeeded: 200, failed: 0, unknown: 0 });
+    expect(await calls()).toHaveLength(4);
+    expect((await gateway.get(MAINTENANCE)).body).toMatchObject({ active: true, stops: 'writes' });
+  });
+
   it.each([
     [{ until: inMs(-1_000) }, '/until', 'must be in the future'],
     [{ until: inMs(8 * DAY) }, '/until', 'must be at most 7 days from now'],
