@@ -47,7 +47,7 @@ type Scope = Pick<EstateQuery, 'granted' | 'enterprise'>;
 /** The conditions of a list, with `find` as the caller wrote it. */
 export type WantedRows = Omit<EstateQuery, 'find'> & { readonly find?: string | undefined };
 
-/** The sums of a product and a month of ends. The product is '' for assets without products, and the month is 0 for rows without an end. */
+/** The sums for one product and one month in which rows end. The product is '' for assets without products, and the month is 0 for rows without an end. */
 const GROUPS = sql`
   product_uri AS "productUri", month, max(product_name) AS "productName", CAST(sum(is_first_of_product) AS bigint) AS assets,
   CAST(sum(licences) AS bigint) AS licences, CAST(sum(is_first_of_product * unassigned) AS bigint) AS unassigned, count(CASE WHEN row_key <> '' THEN 1 END) AS products,

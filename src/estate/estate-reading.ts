@@ -100,7 +100,7 @@ export class EstateReading {
   }
 
   /**
-   * Returns whether only a caller of all enterprises has named it, in a refresh or a write. The platform may not know such an enterprise. What a
+   * Returns whether the enterprise is known only from a refresh or write of a caller of all enterprises. The platform may not know such an enterprise. What a
    * placed order or a channel names is found again by them.
    */
   #isOnlyAskedFor({ enterpriseGlobalId, seenAt, askedAt }: KnownEnterprise): boolean {

@@ -62,7 +62,7 @@ export interface HeldAsset {
   readonly seenAt: number;
   /** Keyed hashes of the accounts of the member who has the asset. */
   readonly accounts: readonly string[];
-  /** The asset came after the first reading of its enterprise, and no event has told that yet. */
+  /** True if the asset is newer than the first reading of its enterprise and has no event yet. */
   readonly isNew: boolean;
 }
 

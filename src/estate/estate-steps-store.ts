@@ -254,7 +254,7 @@ function columnsOf(texts: SealedTexts, enterprise: string, held: HeldAsset) {
   }));
 }
 
-/** Returns the months since the year 0; 0: there is no end. */
+/** Returns the months since the year 0, or 0 if there is no end. */
 function monthOf(endsAt: number): number {
   const end = new Date(endsAt);
   return endsAt === NO_END ? 0 : end.getUTCFullYear() * 12 + end.getUTCMonth();

@@ -9,7 +9,7 @@ interface Body {
   readonly body: string | Buffer;
 }
 
-/** A response, with its generation and the lists of which it was made. */
+/** A response, its generation, and the lists from which it was made. */
 interface Kept<T> {
   response: T;
   readonly generation: string;

@@ -31,7 +31,7 @@ export interface OwnershipLookup {
   readonly ofMembers: boolean;
   /** For customers: the channel and the customer's number in it, if the request names one. */
   readonly channel?: { readonly channelCode: string; readonly channelCustomerId: string };
-  /** For licence orders: the numbers of the assets that probably have them. */
+  /** The numbers of the assets on which the licence orders probably are. */
   readonly assetNums?: ReadonlySet<string>;
 }
 

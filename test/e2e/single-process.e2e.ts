@@ -71,8 +71,9 @@ const place = (gateway: TestGateway, order: Order) => onceServed(() => gateway.p
 const recordOf = async (gateway: TestGateway, { channelOrderId }: Order) =>
   (await onceServed(() => gateway.get(`${ORDERS}/crm/${channelOrderId}`))).body;
 const sendsOf = async ({ channelOrderId }: Order) =>
-  (await sandbox.journal('batchOrder')).filter(({ body }) => JSON.stringify(body).includes(channelOrderId))
-    .length;
+  (await sandbox.journal('batchOrder')).filter(({ body }) =>
+    JSON.stringify(body).includes(`"${channelOrderId}"`),
+  ).length;
 const eventsOf = async (gateway: TestGateway) =>
   (await gateway.get('/v1/events')).body['items'] as Readonly<Record<string, unknown>>[];
 

@@ -10,7 +10,7 @@ export const MAX_OF_CALLER = 5;
 /** The time for which space is reserved while the file is read, which takes less time. The process may die before it frees the space. */
 export const RESERVED_MS = 30_000;
 
-/** The most bytes of all jobs together: of those that have not ended, and of these with the ended jobs that are kept. */
+/** The most bytes of the unfinished jobs, and of all jobs that are kept. */
 export interface JobRoom {
   readonly unfinished: number;
   readonly all: number;
