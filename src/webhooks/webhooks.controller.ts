@@ -159,7 +159,8 @@ export class WebhooksController {
   @Operation({
     id: 'listDeliveries',
     summary: 'Page through the deliveries of a webhook, newest events first',
-    description: 'Those that wait, and the last 1,000 that have ended, for 7 days.',
+    description:
+      'Those that wait, those that were given up, and the last 1,000 that were delivered, for 7 days.',
     effect: 'read',
     scope: WEBHOOK_SCOPE,
     paged: true,

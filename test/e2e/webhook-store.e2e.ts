@@ -228,21 +228,22 @@ describe.each(engines)('the contract of webhooks: %s', (engine) => {
     await ended(await taken(webhookId));
   });
 
-  it('The last thousand that have ended are kept, and all that wait', async () => {
+  it('The last thousand that were delivered are kept, and all that wait or were given up', async () => {
     const webhookId = await added();
     const task = await called(webhookId);
     const numbers = Array.from({ length: 1_005 }, (_, at) => at + 1);
+    const others: Record<number, Delivery> = { 2: failed, 3: waits() };
     await keep(
       store,
       task,
       1_005,
-      Object.fromEntries(numbers.map((each) => [each, each === 3 ? waits() : delivered])),
+      Object.fromEntries(numbers.map((each) => [each, others[each] ?? delivered])),
     );
     await store.trim(webhookId);
     const { total } = await other.deliveries(webhookId, ['delivered'], 0, 1);
     expect([total, [...(await other.waiting(webhookId)).keys()]]).toEqual([1_000, [cursorOf(3)]]);
     const oldest = [1, 2, 4, 5].map((number) => other.delivery(webhookId, cursorOf(number)));
-    expect(await Promise.all(oldest)).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await Promise.all(oldest)).toEqual([undefined, failed, undefined, undefined]);
     await ended(task);
   });
 

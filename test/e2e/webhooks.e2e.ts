@@ -6,12 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook as Verifier } from 'standardwebhooks';
+import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates, type TestCertificates } from '../support/certificates.ts';
+import { SteppedClock } from '../support/clock-shim.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Fleet } from '../support/fleet.ts';
+import { TestGateway } from '../support/gateway.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
 import { askDatabase } from '../support/postgres.ts';
@@ -743,6 +747,66 @@ describe('a receiver', () => {
       expect(received).toBe(name === 'metadata' ? 1 : 0);
     },
   );
+});
+
+describe('a receiver over days', () => {
+  const sandbox = useSandbox();
+  const { ended, atEnd } = endings();
+  let clock: SteppedClock;
+  let aheadMs: number;
+  let store: Record<string, string>;
+  let gateway: TestGateway;
+  let path: string;
+  beforeEach(async () => {
+    clock = ended(SteppedClock.make());
+    aheadMs = 0;
+    const { url, remove } = await emptyDatabase('file');
+    atEnd(remove);
+    store = { DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  });
+
+  async function startWith(hosts: string): Promise<void> {
+    const environment = { ...clock.environment, ...store, WEBHOOK_HOSTS: hosts };
+    gateway = ended(await TestGateway.start(sandbox, environment));
+  }
+  const pass = (ms: number) => clock.step((aheadMs += ms));
+
+  /** Makes the webhook of a receiver that answers with these statuses. */
+  async function webhook(statusOf: () => number): Promise<void> {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(statusOf()).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const made = await gateway.post(WEBHOOKS, { url, types: ['license-order.succeeded'] });
+    expect(made.status).toBe(201);
+    path = `${WEBHOOKS}/${String(made.body['webhookId'])}`;
+  }
+  const place = async () =>
+    expect((await onceServed(() => gateway.post(ORDERS, orderOf(newNumber())))).status).toBe(201);
+  const newest = async () =>
+    ((await gateway.get(`${path}/deliveries`)).body['items'] as Record<string, unknown>[])[0] ?? {};
+
+  it('that refuses one event for two days no longer gets it, and its owner and the operator see that', async () => {
+    await startWith('127.0.0.1');
+    await webhook(() => 400);
+    await place();
+    for (let attempts = 1; attempts <= 9; attempts++) {
+      await until(`it is sent ${attempts} times`, async () => (await newest())['attempts'] === attempts);
+      const { nextAttemptAt } = await newest();
+      if (typeof nextAttemptAt === 'string') pass(Date.parse(nextAttemptAt) - Date.now() - aheadMs + 1_000);
+    }
+    const { eventId, ...refused } = await newest();
+    expect(refused).toMatchObject({ state: 'failed', lastError: 'status-400', nextAttemptAt: null });
+    const isTold = (line: string) =>
+      ['webhook-given-up', String(eventId)].every((word) => line.includes(word));
+    await until('the log says so', () => gateway.logLines.some(isTold));
+  });
 });
 
 describe('a gateway that lists no host', () => {

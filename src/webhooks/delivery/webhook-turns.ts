@@ -196,11 +196,11 @@ export class WebhookTurns {
       if (turn.hold.over.aborted) return;
       const now = Date.now();
       const progress = sent ? progressAfter(turn.progress, sent, now) : turn.progress;
-      const after = new Map([[eventId, sent && afterAttempt(delivery, sent, now)]]);
-      const isKept = await this.#keep(turn, progress, after);
+      const after = sent && afterAttempt(delivery, sent, now);
+      const isKept = await this.#keep(turn, progress, new Map([[eventId, after]]));
       turn.read.delete(eventId);
       if (!sent) continue;
-      this.#tell(turn, eventId, sent, progress.failingSince === now);
+      this.#tell(turn, eventId, sent, progress.failingSince === now, after?.state === 'failed');
       if (!isKept) return;
       if (!isTaken(sent)) return this.#judge(turn, webhook, sent);
     }
@@ -249,12 +249,23 @@ export class WebhookTurns {
     return kept;
   }
 
-  #tell({ webhook: { webhookId } }: Turn, id: string, sent: Sent, isFirstFailure: boolean): void {
+  #tell(
+    { webhook: { webhookId } }: Turn,
+    id: string,
+    sent: Sent,
+    isFirstFailure: boolean,
+    isGivenUp: boolean,
+  ): void {
     const result = isTaken(sent) ? 'delivered' : 'failed';
     this.metrics.count('gateway_webhook_deliveries_total', { result });
     const { status, failure } = sent;
     const fields = { webhook: webhookId, id, status, reason: failure };
     if (isTaken(sent)) this.log.debug({ event: 'webhook-delivered', ...fields }, 'An event was delivered');
+    else if (isGivenUp)
+      this.log.warn(
+        { event: 'webhook-given-up', ...fields },
+        'A receiver did not take an event, which is not sent again',
+      );
     else
       this.log[isFirstFailure ? 'warn' : 'debug'](
         { event: 'webhook-failed', ...fields },

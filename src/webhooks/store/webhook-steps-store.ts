@@ -13,8 +13,8 @@ import {
 
 /** The kind of the tasks of webhooks. The name of such a task is the id of its webhook. */
 export const WEBHOOK = 'webhook';
-/** The most ended deliveries that are kept for one webhook. */
-const MAX_ENDED = 1_000;
+/** The most delivered events, and the most events that were given up, that are kept for one webhook. */
+const MAX_KEPT = { delivered: 1_000, failed: 5_000 };
 /** One transaction drops the old deliveries of at most this number of webhooks. */
 const MAX_SWEPT = 20;
 /** The approximate size of a delivery. */
@@ -191,16 +191,21 @@ export const keepDeliveries: Step<Kept, boolean> = {
 };
 
 const TRIM = sql`
-  DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND state <> 'pending' AND event_id <= (
-    SELECT event_id FROM deliveries WHERE ${OF_WEBHOOK} AND state <> 'pending' ORDER BY event_id DESC LIMIT 1 OFFSET :most)`;
+  DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND state = :state AND event_id <= (
+    SELECT event_id FROM deliveries WHERE ${OF_WEBHOOK} AND state = :state ORDER BY event_id DESC LIMIT 1 OFFSET :most)`;
 
-/** Drops the oldest ended deliveries, if there are too many. */
+/**
+ * Drops the oldest ended deliveries of each state, if there are too many. A delivery is given up days after its event, when many later
+ * events may have been delivered, and its owner has to see it.
+ */
 export const trimDeliveries: Step<string, undefined> = {
   name: 'trim deliveries',
   key: (webhookId) => webhookId,
   repeatable: true,
   decide: (webhookIds) => ({
-    writes: webhookIds.map((webhookId) => TRIM.with({ webhookId, most: MAX_ENDED })),
+    writes: webhookIds.flatMap((webhookId) =>
+      Object.entries(MAX_KEPT).map(([state, most]) => TRIM.with({ webhookId, state, most })),
+    ),
   }),
 };
 

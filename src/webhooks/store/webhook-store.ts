@@ -27,7 +27,7 @@ import * as steps from './webhook-steps-store.ts';
 const MAX_READ = 100;
 const MAX_PLACES = 1_000;
 /** The most waiting deliveries that a read returns. It is more than one webhook can have. */
-const MAX_WAITING = 5_000;
+const MAX_WAITING = 10_000;
 
 const ONE = sql`SELECT ${WEBHOOK_FIELDS} FROM webhooks WHERE ${OF_WEBHOOK}`;
 const ALL = sql`
@@ -180,7 +180,7 @@ export class WebhookStore {
     return this.database.step(steps.keepDeliveries, kept);
   }
 
-  /** Drops the oldest ended deliveries, if the webhook has too many. */
+  /** Drops the oldest deliveries that were accepted or given up, if the webhook has too many of them. */
   async trim(webhookId: string): Promise<void> {
     await this.database.step(steps.trimDeliveries, webhookId);
   }
