@@ -3433,7 +3433,7 @@ interface components {
             readonly enterprises: readonly string[] | null;
             /**
              * Format: date-time
-             * @description Since when no delivery was taken; null where the last one was
+             * @description Since when no delivery was taken; null where the last one was, or where none waits
              */
             readonly failingSince: string | null;
             /**
@@ -3488,7 +3488,7 @@ interface components {
             readonly totalPages: number;
         };
         /**
-         * @description `ok`: the last delivery was taken, or there was none; `failing`: no delivery was taken since the first that was not; `off`: nothing is delivered
+         * @description `ok`: the last delivery was taken, or none waits; `failing`: no delivery was taken since the first that was not; `off`: nothing is delivered
          * @enum {string}
          */
         readonly WebhookState: "ok" | "failing" | "off";
@@ -3507,7 +3507,7 @@ interface components {
             readonly enterprises: readonly string[] | null;
             /**
              * Format: date-time
-             * @description Since when no delivery was taken; null where the last one was
+             * @description Since when no delivery was taken; null where the last one was, or where none waits
              */
             readonly failingSince: string | null;
             /**

@@ -37,6 +37,7 @@ const callers = [
   { name: 'blind', scopes: ['events:read'], ...ALL },
 ];
 const HOSTS = '127.0.0.1,localhost,nowhere.invalid';
+const HOUR_MS = 3_600_000;
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -789,12 +790,14 @@ describe('a receiver over days', () => {
   }
   const place = async () =>
     expect((await onceServed(() => gateway.post(ORDERS, orderOf(newNumber())))).status).toBe(201);
+  const shown = async () => (await gateway.get(path)).body;
   const newest = async () =>
     ((await gateway.get(`${path}/deliveries`)).body['items'] as Record<string, unknown>[])[0] ?? {};
 
-  it('that refuses one event for two days no longer gets it, and its owner and the operator see that', async () => {
+  it('that refuses one event for two days no longer gets it, its owner and the operator see that, and the webhook stays on', async () => {
+    let answers: number[] = [];
     await startWith('127.0.0.1');
-    await webhook(() => 400);
+    await webhook(() => answers.shift() ?? 400);
     await place();
     for (let attempts = 1; attempts <= 9; attempts++) {
       await until(`it is sent ${attempts} times`, async () => (await newest())['attempts'] === attempts);
@@ -806,6 +809,12 @@ describe('a receiver over days', () => {
     const isTold = (line: string) =>
       ['webhook-given-up', String(eventId)].every((word) => line.includes(word));
     await until('the log says so', () => gateway.logLines.some(isTold));
+    expect(await shown()).toMatchObject({ state: 'ok', failingSince: null, pending: 0 });
+    pass(48 * HOUR_MS);
+    answers = [500, 204];
+    await place();
+    await until('the next one is delivered', async () => (await newest())['state'] === 'delivered');
+    expect([await newest(), await shown()]).toMatchObject([{ attempts: 2 }, { state: 'ok', enabled: true }]);
   });
 });
 

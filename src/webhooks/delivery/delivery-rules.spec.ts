@@ -24,7 +24,7 @@ const webhook: Webhook = {
   ...{ offReason: null, createdAt: NOW, enabledAt: NOW, secret: 'one' },
 };
 const fresh = newDelivery('job.failed', 'job-1', NOW);
-const nowhere = { cursor: '', lastDeliveredAt: null, failingSince: null, pending: 0 };
+const nowhere = { cursor: '', lastDeliveredAt: null, failingSince: null, pending: 1 };
 
 describe('after an attempt', () => {
   it('what is taken is delivered, with any 2xx', () => {
@@ -82,13 +82,15 @@ describe('after an attempt', () => {
     expect([sent(null), sent(404)].map(failed)).toEqual(['timeout', 'status-404']);
   });
 
-  it('the webhook fails from the first failure to the next success', () => {
+  it('the webhook fails from the first failure to the next success, or until nothing waits', () => {
     const failing = progressAfter(nowhere, sent(500), NOW);
     expect(progressAfter(failing, sent(null), NOW + MINUTE).failingSince).toBe(NOW);
     expect(stateOf(webhook, failing)).toBe('failing');
     expect(progressAfter(failing, sent(200), NOW + HOUR)).toMatchObject({
       ...{ failingSince: null, lastDeliveredAt: NOW + HOUR },
     });
+    const givenUp = { ...failing, pending: 0 };
+    expect([failingSinceOf(webhook, givenUp), stateOf(webhook, givenUp)]).toEqual([null, 'ok']);
     const switchedOn = { ...webhook, enabledAt: NOW + 1 };
     expect([failingSinceOf(switchedOn, failing), stateOf(switchedOn, failing)]).toEqual([null, 'ok']);
   });

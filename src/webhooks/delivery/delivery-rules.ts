@@ -32,10 +32,13 @@ export function typesOf({ types, before = [] }: Webhook): readonly EventType[] |
   return all.includes(ALL_TYPES) ? undefined : (all as EventType[]);
 }
 
-/** Returns the time since which the webhook is failing. Failures before it was switched on do not count. */
+/**
+ * Returns the time since which the webhook is failing. Failures before it was switched on do not count. Once no delivery waits, because the
+ * last one was given up, nothing is attempted: that time is no failure of the receiver.
+ */
 export function failingSinceOf({ enabledAt }: Webhook, progress: WebhookProgress | undefined): number | null {
-  const { failingSince = null } = progress ?? {};
-  return failingSince !== null && failingSince < enabledAt ? null : failingSince;
+  const { failingSince = null, pending = 0 } = progress ?? {};
+  return failingSince === null || failingSince < enabledAt || pending === 0 ? null : failingSince;
 }
 
 export function stateOf(webhook: Webhook, progress: WebhookProgress | undefined): WebhookState {

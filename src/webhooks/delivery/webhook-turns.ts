@@ -238,10 +238,12 @@ export class WebhookTurns {
         turn.deliveries.delete(id);
         turn.hasEnded = true;
       }
-    turn.progress = { ...progress, pending: turn.deliveries.size };
+    const waiting = { ...progress, pending: turn.deliveries.size };
+    const after = { ...waiting, failingSince: failingSinceOf(turn.webhook, waiting) };
+    turn.progress = after;
     const { hold } = turn;
     // The writes run one after the other, and none after a failed one: the cursor must not move on without the deliveries before it.
-    const kept = turn.written.then(() => this.store.keep(hold.name, hold.attempt, progress, changed));
+    const kept = turn.written.then(() => this.store.keep(hold.name, hold.attempt, after, changed));
     turn.written = kept.then((isKept) => {
       turn.isOver ||= !isKept;
     });

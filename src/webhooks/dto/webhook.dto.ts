@@ -165,7 +165,7 @@ export class WebhookDto {
   createdAt!: string;
   @Time(undefined, 'When a delivery was taken last')
   lastDeliveredAt!: string | null;
-  @Time(undefined, 'Since when no delivery was taken; null where the last one was')
+  @Time(undefined, 'Since when no delivery was taken; null where the last one was, or where none waits')
   failingSince!: string | null;
   @Count('Deliveries that wait')
   pending!: number;

@@ -3,7 +3,7 @@ import { enumeration, type WordOf } from '../../shared/enumeration.ts';
 export const webhookStates = enumeration(
   'WebhookState',
   ['ok', 'failing', 'off'],
-  '`ok`: the last delivery was taken, or there was none; `failing`: no delivery was taken since the first that was not; `off`: nothing is delivered',
+  '`ok`: the last delivery was taken, or none waits; `failing`: no delivery was taken since the first that was not; `off`: nothing is delivered',
 );
 export const offReasons = enumeration(
   'WebhookOffReason',
