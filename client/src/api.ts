@@ -3458,7 +3458,7 @@ interface components {
             readonly webhookId: string;
         };
         /**
-         * @description `by-request`: `updateWebhook` did it; `gone`: the receiver answered 410; `failing`: no delivery was taken for 3 days; `address-refused`: the name of the receiver led to an address that may not be called
+         * @description `by-request`: `updateWebhook` did it; `gone`: the receiver answered 410; `failing`: no delivery was taken for 3 days; `address-refused`: the same, and at the end the host or the address of the receiver was one that may not be called
          * @enum {string}
          */
         readonly WebhookOffReason: "by-request" | "gone" | "failing" | "address-refused";

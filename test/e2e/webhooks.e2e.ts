@@ -740,14 +740,35 @@ describe('a receiver', () => {
       expect(made.status).toBe(201);
       const path = `${WEBHOOKS}/${String(made.body['webhookId'])}`;
       expect((await gateway.post(ORDERS, orderOf(newNumber()))).status).toBe(201);
-      await until('it is off', async () => (await gateway.get(path)).body['state'] === 'off');
-      const [waiting] = (await gateway.get(`${path}/deliveries`)).body['items'] as object[];
-      expect((await gateway.get(path)).body).toMatchObject({ offReason: 'address-refused', enabled: false });
-      expect(waiting).toMatchObject({ state: 'pending', lastError: 'address-refused', lastStatus: null });
+      const waiting = async () =>
+        ((await gateway.get(`${path}/deliveries`)).body['items'] as Record<string, unknown>[])[0];
+      await until('it is refused', async () => (await waiting())?.['lastError'] === 'address-refused');
+      expect(await waiting()).toMatchObject({ state: 'pending', lastStatus: null });
       // The first connection was to the address that was checked.
       expect(received).toBe(name === 'metadata' ? 1 : 0);
     },
   );
+
+  it('whose name leads to a refused address for a moment gets its event afterwards', async () => {
+    let received = 0;
+    const server = createServer((request, response) => {
+      received++;
+      request.resume();
+      response.writeHead(204).end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    atEnd(() => server.close());
+    const url = `http://mended.changing.example:${(server.address() as AddressInfo).port}/hook`;
+    const made = await gateway.post(WEBHOOKS, { url, types: ['*'] });
+    const path = `${WEBHOOKS}/${String(made.body['webhookId'])}`;
+    expect((await gateway.post(ORDERS, orderOf(newNumber()))).status).toBe(201);
+    await until('it is delivered', async () => {
+      const { body } = await gateway.get(`${path}/deliveries?state=delivered`);
+      return body['total'] === 1;
+    });
+    expect(received).toBe(1);
+    expect((await gateway.get(path)).body).toMatchObject({ state: 'ok', enabled: true, offReason: null });
+  });
 });
 
 describe('a receiver over days', () => {
@@ -769,6 +790,10 @@ describe('a receiver over days', () => {
   async function startWith(hosts: string): Promise<void> {
     const environment = { ...clock.environment, ...store, WEBHOOK_HOSTS: hosts };
     gateway = ended(await TestGateway.start(sandbox, environment));
+  }
+  async function startAgainWith(hosts: string): Promise<void> {
+    await gateway.stop();
+    await startWith(hosts);
   }
   const pass = (ms: number) => clock.step((aheadMs += ms));
 
@@ -793,6 +818,7 @@ describe('a receiver over days', () => {
   const shown = async () => (await gateway.get(path)).body;
   const newest = async () =>
     ((await gateway.get(`${path}/deliveries`)).body['items'] as Record<string, unknown>[])[0] ?? {};
+  const isIn = (state: string) => until(`it is ${state}`, async () => (await shown())['state'] === state);
 
   it('that refuses one event for two days no longer gets it, its owner and the operator see that, and the webhook stays on', async () => {
     let answers: number[] = [];
@@ -815,6 +841,25 @@ describe('a receiver over days', () => {
     await place();
     await until('the next one is delivered', async () => (await newest())['state'] === 'delivered');
     expect([await newest(), await shown()]).toMatchObject([{ attempts: 2 }, { state: 'ok', enabled: true }]);
+  });
+
+  it('whose host WEBHOOK_HOSTS does not list gets its events once it is listed, and is switched off only after three days', async () => {
+    await startWith('127.0.0.1');
+    await webhook(() => 204);
+    await startAgainWith('elsewhere.example');
+    await place();
+    await isIn('failing');
+    expect(await newest()).toMatchObject({ state: 'pending', lastError: 'address-refused' });
+    await startAgainWith('127.0.0.1');
+    await until('it is delivered', async () => (await newest())['state'] === 'delivered');
+    await isIn('ok');
+
+    await startAgainWith('elsewhere.example');
+    await place();
+    await isIn('failing');
+    pass(73 * HOUR_MS);
+    await isIn('off');
+    expect(await shown()).toMatchObject({ enabled: false, offReason: 'address-refused', pending: 1 });
   });
 });
 

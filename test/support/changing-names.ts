@@ -8,6 +8,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
   'translated.changing.example': ['64:ff9b:1::a9fe:a9fe'],
   'private.changing.example': ['10.255.255.254'],
   'one-of-two.changing.example': ['127.0.0.1,10.255.255.254'],
+  'mended.changing.example': ['10.255.255.254', '127.0.0.1'],
 };
 const asked = new Map<string, number>();
 const original = dns.lookup;

@@ -9,7 +9,7 @@ const WHY_OFF = {
   'by-request': 'switched off by its owner',
   gone: 'the receiver answered 410',
   failing: 'no delivery was accepted for 3 days',
-  'address-refused': 'its name led to an address that may not be called',
+  'address-refused': 'for 3 days its host or address was one that may not be called',
 };
 
 /** The webhook whose deliveries are shown. */

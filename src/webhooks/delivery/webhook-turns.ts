@@ -211,9 +211,9 @@ export class WebhookTurns {
     const { failingSince } = turn.progress;
     const { webhookId, url, enabledAt } = asked;
     const isHopeless = failingSince !== null && Date.now() - failingSince > OFF_AFTER_MS;
-    const reason: OffReason | undefined =
-      status === 410 ? 'gone' : failure === 'address-refused' ? failure : isHopeless ? 'failing' : undefined;
-    if (reason === undefined) return;
+    if (status !== 410 && !isHopeless) return;
+    const ofFailure: OffReason = failure === 'address-refused' ? failure : 'failing';
+    const reason = status === 410 ? 'gone' : ofFailure;
     let isOff = false;
     const changed = await this.store.change(webhookId, (webhook) => {
       // The owner may have changed or switched the webhook since. The response then says nothing about it.

@@ -9,7 +9,7 @@ export const offReasons = enumeration(
   'WebhookOffReason',
   ['by-request', 'gone', 'failing', 'address-refused'],
   '`by-request`: `updateWebhook` did it; `gone`: the receiver answered 410; `failing`: no delivery was taken for 3 days; `address-refused`: ' +
-    'the name of the receiver led to an address that may not be called',
+    'the same, and at the end the host or the address of the receiver was one that may not be called',
 );
 export type WebhookState = WordOf<typeof webhookStates>;
 export type OffReason = WordOf<typeof offReasons>;
