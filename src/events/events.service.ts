@@ -143,6 +143,16 @@ export class EventsService implements OnModuleInit, OnApplicationShutdown {
     return move && this.#seen(move, reader);
   }
 
+  /** Returns the subjects of these events by their ids, without those that are not kept any more, or that the reader may not see. */
+  async subjects(ids: readonly string[], reader: Reader): Promise<ReadonlyMap<string, string>> {
+    const subjects = new Map<string, string>();
+    for await (const move of this.moves.several(ids)) {
+      const event = this.#seen(move, reader);
+      if (event) subjects.set(move.id, event.subject);
+    }
+    return subjects;
+  }
+
   async #read(
     after: string | undefined,
     count: number,

@@ -141,12 +141,9 @@ export class WebhooksService {
     const { page, pageSize, state } = query;
     const states = state === undefined ? deliveryStates.words : [state];
     const { found, total } = await this.store.deliveries(webhookId, states, (page - 1) * pageSize, pageSize);
-    const items = [...found].map(async ([eventId, delivery]) => {
-      const event = await this.events.one(eventId, { grants: caller.grants });
-      return toDelivery(eventId, event?.subject ?? null, delivery);
-    });
+    const subjects = await this.events.subjects([...found.keys()], { grants: caller.grants });
     return {
-      items: await Promise.all(items),
+      items: [...found].map(([id, delivery]) => toDelivery(id, subjects.get(id) ?? null, delivery)),
       page,
       pageSize,
       total,

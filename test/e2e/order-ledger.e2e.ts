@@ -885,6 +885,20 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
         ({ isEnd } = part);
       }
       expect(parts).toEqual([3, 2, 1]);
+      let reads = 0;
+      const counted: Pick<Database, 'read'> = {
+        read: (query) => {
+          reads++;
+          return database.read(query);
+        },
+      };
+      const moves = await readOn(undefined);
+      const ids = ['999999999999999', ...moves.map(({ id }) => id)];
+      const several: LoggedMove[] = [];
+      for await (const move of new EventStore(counted as Database).several(ids)) several.push(move);
+      expect(several).toEqual(moves);
+      // The last read looks for the event that is not there.
+      expect(reads).toBe(4);
       const { records, total } = await store.list({}, 0, 100);
       expect([records.length, total]).toEqual([6, 6]);
     });

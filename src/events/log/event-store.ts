@@ -69,6 +69,16 @@ const AFTER = sql`
   FROM summed JOIN events ON events.platform = :platform AND events.number = summed.number ORDER BY summed.number`;
 const ONE = sql`
   SELECT number, kind, name, state, at, record FROM events WHERE platform = :platform AND number = :number`;
+/** Looks each event up by its number, and adds up the sizes before it reads records, as {@link AFTER} does. */
+const SEVERAL = sql`
+  WITH looked AS (
+    SELECT number, (SELECT size FROM events WHERE events.platform = :platform AND events.number = asked.number) AS size
+    FROM ${rows('asked', { number: 'bigint' })}),
+  summed AS (
+    SELECT number, coalesce(sum(size) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+    FROM looked)
+  SELECT summed.number AS number, kind, name, state, at, record
+  FROM summed JOIN events ON events.platform = :platform AND events.number = summed.number WHERE before < :bytes ORDER BY summed.number`;
 
 const OLDEST = sql`
   SELECT number, at, (SELECT value FROM numbers WHERE platform = :platform AND name = 'feed') AS newest
@@ -145,6 +155,18 @@ export class EventStore {
     const query = ONE.with({ number: numberOf(id) });
     const [row] = await this.database.read<EventRow>(query);
     return row && moveIn(row);
+  }
+
+  /** Reads these moves in parts, the oldest first, without those that are not kept any more. */
+  async *several(ids: readonly string[]): AsyncGenerator<LoggedMove> {
+    let left = ids.map(numberOf);
+    while (left.length > 0) {
+      const asked = left.map((number) => ({ number }));
+      const found = await this.database.read<EventRow>(SEVERAL.with({ asked, bytes: MAX_READ_BYTES }));
+      yield* found.map(moveIn);
+      const last = found.at(-1)?.number ?? Infinity;
+      left = left.filter((number) => number > last);
+    }
   }
 
   /** Returns the cursor of the newest move; if there was none, the cursor before the first. */
