@@ -141,14 +141,15 @@ export class JobsController {
     summary: 'Import the rows of a job that failed once more, as a new job',
     description:
       'The body has the rows again, since their passwords are gone: only accounts whose rows failed, are unknown or were not sent. ' +
-      'The new job has the mode of the first, and deletes nothing.',
+      'The new job has the mode of the first, and deletes nothing. With `outcome-unknown` the gateway does not know whether it has made the job, ' +
+      'whose URL is in `Location`.',
     effect: 'write',
     scope: 'members:write',
     later: 'addMembers',
     actsAsUser: true,
     idempotency: 'key',
     locationOf: jobLocation,
-    problems: ['job-not-found', 'import-in-progress'],
+    problems: ['job-not-found', 'import-in-progress', 'outcome-unknown'],
     success: [{ status: 202, description: 'The new job', type: JobDto }],
     file: {
       description: 'The rows that failed, corrected, with their passwords: the job does not keep them',

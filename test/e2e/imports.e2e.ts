@@ -5,11 +5,13 @@ import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
 import { type CallerEntry, type TestAnswer, TestGateway } from '../support/gateway.ts';
+import { withLostReply } from '../support/lost-reply.ts';
 import { onceServed } from '../support/once-served.ts';
 import { converse } from '../support/raw-client.ts';
-import { askDatabase, postgresUrl } from '../support/postgres.ts';
+import { askDatabase, postgresUrl, throughPort } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -854,6 +856,22 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(waiting()).toEqual([]);
   await sandbox.reset();
   expect(await ended(await post(file(newRows('next', 1))))).toMatchObject({ state: 'succeeded' });
+});
+
+it('J18 an import of which the database does not say whether its job was made is answered with the URL of the job', async () => {
+  await sandbox.reset();
+  const url = await postgresUrl();
+  const proxy = await FaultProxy.start(Number(new URL(url).port));
+  atEnd(() => proxy.close());
+  await startWith(throughPort(url, proxy.port), {});
+  const lost = { url, proxy, table: 'tasks' } as const;
+  const { status, headers, body } = await withLostReply(lost, () =>
+    gateway.request('POST', IMPORTS, { body: file(newRows('late', 2)), headers: CSV }),
+  );
+  expect([status, body]).toMatchObject([502, { code: 'outcome-unknown', outcome: 'unknown' }]);
+  const job = async () => (await gateway.get(String(headers.get('location')))).body;
+  await until('the job has succeeded', async () => (await job())['state'] === 'succeeded');
+  expect(await job()).toMatchObject({ total: 2, succeeded: 2 });
 });
 
 it('J6 processes die with an import that they took, one after the other: the next takes it, and no call is sent twice', async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
+import { DatabaseUnavailable } from '../../src/database/database-unavailable.ts';
 import { SealedTexts } from '../../src/database/sealed-texts.ts';
 import { sql } from '../../src/database/sql.ts';
 import { JobStore } from '../../src/jobs/store/job-store.ts';
@@ -208,6 +209,52 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect([await stranger().read(jobId), await stranger().chunk(jobId, 0)]).toEqual([undefined, undefined]);
     const rows = await inRows(jobId);
     expect([password, 'anna', 'admin'].filter((word) => rows.includes(word))).toEqual([]);
+  });
+
+  it('J18 A job is answered as it was made, without another read of the database', async () => {
+    class Unread extends JobStore {
+      override read(): Promise<never> {
+        return Promise.reject(new DatabaseUnavailable('away'));
+      }
+    }
+    const given = wanted();
+    const unread = new Unread(database(), new SealedTexts(encryptionKeys, 'platform'), ROOM);
+    expect(await unread.reserve(given)).toEqual({ kind: 'reserved' });
+    const chunks = [rowsOf(['anna'])];
+    const job = await unread.create(given, definitionOf(given), chunks, 1);
+    expect(job).toEqual(await store.read(given.jobId));
+  });
+
+  it('J18 A creation without a reply is settled: there is a job, or there never will be one, or nobody knows', async () => {
+    const lost = new Set(['create an import']);
+    let isCarriedOut = true;
+    let late = () => Promise.resolve<unknown>(undefined);
+    const lossy: Pick<Database, 'step'> = {
+      step: async (step, input) => {
+        if (!lost.has(step.name)) return database().step(step, input);
+        late = () => database().step(step, input);
+        if (isCarriedOut) await late();
+        throw new DatabaseUnavailable('unknown');
+      },
+    };
+    const unsure = new JobStore(lossy as Database, new SealedTexts(encryptionKeys, 'platform'), ROOM);
+    const createdBy = async (given: ReturnType<typeof wanted>) => {
+      expect(await unsure.reserve(given)).toEqual({ kind: 'reserved' });
+      return unsure.create(given, definitionOf(given), [rowsOf(['anna'])], 1);
+    };
+    const [there, never, unknown] = [wanted(), wanted(), wanted()];
+    expect(await createdBy(there)).toMatchObject({ state: 'queued', total: 1 });
+
+    isCarriedOut = false;
+    await expect(createdBy(never)).rejects.toMatchObject({ reason: 'unknown' });
+    // The creation comes after the response, and finds no space.
+    expect([await late(), await store.read(never.jobId)]).toEqual([undefined, undefined]);
+    expect(await store.reserve({ ...never, jobId: 'next' })).toEqual({ kind: 'reserved' });
+    await store.release('next', never.owner);
+
+    lost.add('release the room of an import');
+    expect(await createdBy(unknown)).toBe('unknown');
+    await store.release(unknown.jobId, unknown.owner);
   });
 
   it('J16 Only the attempt that has the task of a job records calls and results', async () => {

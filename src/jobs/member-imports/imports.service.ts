@@ -117,6 +117,7 @@ export class ImportsService {
     const bytes = Math.ceil((request.file?.length ?? this.config.maxBytes) / PART_OF_FILE);
     const room: Reservation = { ...named, owner, bytes };
     await this.#reserve(room);
+    let made: JobRecord | 'unknown';
     try {
       const file = await this.#read(request, options.mode, wanted);
       if (options.deletes) await this.#plan(request, file, options, user);
@@ -129,11 +130,13 @@ export class ImportsService {
         trace: call.trace,
         ...options,
       };
-      return toJob(await this.store.create(room, definition, file.chunks, file.rows));
+      made = await this.store.create(room, definition, file.chunks, file.rows);
     } catch (error) {
       await this.store.release(jobId, owner).catch(() => undefined);
       throw error;
     }
+    if (made === 'unknown') throw doubtful(jobId);
+    return toJob(made);
   }
 
   async #reserve(room: Reservation): Promise<void> {
@@ -228,6 +231,16 @@ function optionsOf({ mode, deleteMissing, maxDeletes, keep }: ImportQuery): Impo
 
 function invalid(...errors: RequestFault[]): ProblemException {
   return new ProblemException('validation-failed', { errors });
+}
+
+/** The database did not say whether the job was made. */
+function doubtful(jobId: string): ProblemException {
+  return new ProblemException('outcome-unknown', {
+    detail:
+      `The database of the gateway did not say whether the job ${jobId} was made. If \`getJob\` finds it, it runs. ` +
+      'If it is not there after a minute, send the file again, with another `Idempotency-Key`.',
+    location: jobLocation({ jobId }),
+  });
 }
 
 function inProgress(jobId: string): ProblemException {

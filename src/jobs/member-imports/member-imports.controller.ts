@@ -46,7 +46,8 @@ export class MemberImportsController {
     summary: 'Add or update the members of an enterprise from a file, as a job',
     description:
       'An exported file may be imported again. With `mode=upsert` only new members need a password. A file with faults is 400 with the first 100 of them, ' +
-      'and nothing is sent. After a lost response the job looks its rows up before it sends anything again.',
+      'and nothing is sent. After a lost response the job looks its rows up before it sends anything again. ' +
+      'With `outcome-unknown` the gateway does not know whether it has made the job, whose URL is in `Location`.',
     effect: 'write',
     dryRun: true,
     scope: 'members:write',
@@ -54,7 +55,7 @@ export class MemberImportsController {
     later: 'addMembers',
     idempotency: 'key',
     locationOf: jobLocation,
-    problems: ['import-in-progress', 'suffix-unknown', 'too-many-deletes'],
+    problems: ['import-in-progress', 'suffix-unknown', 'too-many-deletes', 'outcome-unknown'],
     success: [{ status: 202, description: 'The job', type: JobDto }],
     file: {
       description:

@@ -2,7 +2,7 @@ import { rowsAs } from '../../database/engine.ts';
 import { FOR_UPDATE, NOW, sql } from '../../database/sql.ts';
 import { locked, type Step } from '../../database/step.ts';
 import { addTasks } from '../../tasks/task-store.ts';
-import type { JobDefinition } from './job-record.ts';
+import type { JobDefinition, JobRecord } from './job-record.ts';
 import { JOB_FIELDS, type JobRow, type JobSeal, lockJobs, OF_JOB, rowOf } from './job-rows-store.ts';
 import {
   type JobRoom,
@@ -93,19 +93,28 @@ interface OfOwner {
   readonly owner: string;
 }
 
-/** Frees the space of a file that was refused. */
-export const release: Step<OfOwner, undefined> = {
+interface Released extends OfOwner {
+  readonly seal: JobSeal;
+}
+
+/** Frees the space of a file that was refused. Resolves to the job instead, if the owner has made one of the space. */
+export const release: Step<Released, JobRecord | undefined> = {
   name: 'release the room of an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
   look: lockJobs,
-  decide: (given, [found]) => ({
-    writes: given.flatMap(({ jobId, owner }) => {
+  decide: (given, [found]) => {
+    const left = given.map(({ jobId, owner, seal }) => {
       const row = rowOf(found, jobId);
-      const isOwn = row?.state === 'reserved' && row.owner === owner;
-      return isOwn ? [DROP_CHUNKS.with({ jobId }), DROP_JOB.with({ jobId })] : [];
-    }),
-  }),
+      if (row?.owner !== owner) return { writes: [], job: undefined };
+      if (row.state !== 'reserved') return { writes: [], job: seal.record(row) };
+      return { writes: [DROP_CHUNKS.with({ jobId }), DROP_JOB.with({ jobId })], job: undefined };
+    });
+    return {
+      writes: left.flatMap(({ writes }) => writes),
+      results: () => left.map(({ job }) => job),
+    };
+  },
 };
 
 const UPLOAD = sql`
@@ -145,30 +154,34 @@ interface Creation extends OfOwner {
 }
 
 /**
- * Turns the reserved space into a job and adds its task. Resolves to true if the space was still reserved, or if the job was made before.
+ * Turns the reserved space into a job and adds its task. Resolves to the job, also if it was made before. Undefined if the space is not
+ * reserved any more.
  */
-export const create: Step<Creation, boolean> = {
+export const create: Step<Creation, JobRecord | undefined> = {
   name: 'create an import',
   key: ({ jobId }) => jobId,
   repeatable: true,
   look: lockJobs,
   decide: (given, [found], now) => {
-    const own = given.filter(({ jobId, owner }) => {
+    const made = given.map(({ jobId, owner, seal, total, chunks, bytes, ...rest }) => {
       const row = rowOf(found, jobId);
-      return row?.owner === owner && !isGone(row, now);
+      if (row?.owner !== owner || isGone(row, now)) return { writes: [], job: undefined };
+      if (row.state !== 'reserved') return { writes: [], job: seal.record(row) };
+      const columns = { definition: seal.definition(rest.definition), total, chunks, bytes };
+      const after: JobRow = {
+        ...row,
+        ...columns,
+        state: 'queued',
+        version: 1,
+        createdAt: now,
+        changedAt: now,
+      };
+      const writes = [CREATE.with({ jobId, ...columns, now }), ...addTasks(IMPORT, [jobId])];
+      return { writes, job: seal.record(after) };
     });
-    const fresh = own.filter(({ jobId }) => rowOf(found, jobId)?.state === 'reserved');
     return {
-      writes: [
-        ...fresh.map(({ jobId, definition, seal, total, chunks, bytes }) =>
-          CREATE.with({ jobId, definition: seal.definition(definition), total, chunks, bytes, now }),
-        ),
-        ...addTasks(
-          IMPORT,
-          fresh.map(({ jobId }) => jobId),
-        ),
-      ],
-      results: () => given.map((each) => own.includes(each)),
+      writes: made.flatMap(({ writes }) => writes),
+      results: () => made.map(({ job }) => job),
     };
   },
 };

@@ -76,18 +76,24 @@ export class JobStore {
     return this.database.step(rooms.reserve, { ...wanted, bytes, limit: this.room });
   }
 
-  /** Frees the space of a file that was refused. It has no effect on a job, because the creation may have succeeded without a reply. */
-  async release(jobId: string, owner: string): Promise<void> {
-    await this.database.step(rooms.release, { jobId, owner });
+  /**
+   * Frees the space of a file that was refused. It has no effect on a job, because the creation may have succeeded without a reply, and
+   * resolves to that job. Otherwise the creation cannot succeed any more, because it finds no space of its owner.
+   */
+  release(jobId: string, owner: string): Promise<JobRecord | undefined> {
+    return this.database.step(rooms.release, { jobId, owner, seal: this.#seal });
   }
 
-  /** Makes a job of the space that this owner has reserved, and keeps it reserved while the rows are sent to the database. May be repeated. */
+  /**
+   * Makes a job of the space that this owner has reserved, and keeps it reserved while the rows are sent to the database. May be repeated.
+   * Resolves to `unknown` if the database does not say whether there is a job.
+   */
   async create(
     room: Reservation,
     definition: JobDefinition,
     chunks: readonly StoredChunk[],
     total: number,
-  ): Promise<JobRecord> {
+  ): Promise<JobRecord | 'unknown'> {
     const { jobId, owner } = room;
     const gone = () => new DatabaseUnavailable('away', new Error('the reserved room is gone'));
     let bytes = 0;
@@ -101,10 +107,14 @@ export class JobStore {
       await Promise.all(part.map((each) => this.database.step(rooms.upload, each)));
     }
     const creation = { jobId, owner, definition, seal: this.#seal, total, chunks: chunks.length, bytes };
-    const isThere = await this.database.step(rooms.create, creation);
-    const record = isThere ? await this.read(jobId) : undefined;
-    if (!record) throw gone();
-    return record;
+    const made = await this.database.step(rooms.create, creation).catch(async (error: unknown) => {
+      if (!(error instanceof DatabaseUnavailable && error.isAway)) throw error;
+      const found = await this.release(jobId, owner).catch(() => 'unknown' as const);
+      if (!found) throw error;
+      return found;
+    });
+    if (!made) throw gone();
+    return made;
   }
 
   async read(jobId: string): Promise<JobRecord | undefined> {
