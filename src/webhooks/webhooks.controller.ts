@@ -47,7 +47,8 @@ export class WebhooksController {
     description:
       'Each event that the caller may see, of these types, is sent by POST (Standard Webhooks): at least once, those of one order or job in their ' +
       'order. What is not taken within 10 s with 2xx is sent again after 5 s, 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. A `Retry-After` of the ' +
-      'receiver postpones an attempt and is no step of this schedule. A caller has 20 webhooks at most.',
+      'receiver postpones an attempt and is no step of this schedule. A caller has 20 webhooks at most. With `outcome-unknown` the gateway does not ' +
+      'know whether it has made the webhook, whose URL is in `Location`.',
     effect: 'write',
     scope: WEBHOOK_SCOPE,
     idempotency: 'key',
@@ -55,7 +56,7 @@ export class WebhooksController {
     shownOnce: 'secret',
     locationOf: webhookLocation,
     body: CreateWebhookDto,
-    problems: ['webhooks-off', 'too-many-webhooks'],
+    problems: ['webhooks-off', 'too-many-webhooks', 'outcome-unknown'],
     success: [
       {
         status: 201,

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { CallContext } from '../request/call-context.ts';
 import { CallerRegistry } from '../caller/caller.registry.ts';
+import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { EventsService } from '../events/events.service.ts';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -21,6 +22,7 @@ import {
   toWebhook,
   type UpdateWebhookDto,
   type WebhookDto,
+  webhookLocation,
   type WebhookPageDto,
   type WebhookWithSecretDto,
 } from './dto/webhook.dto.ts';
@@ -67,8 +69,11 @@ export class WebhooksService {
       ...{ url, types, enterprises, description, offReason: null },
       ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
     };
-    if (!(await this.store.add(webhook, await this.events.newest(), MAX_OF_CALLER)))
-      throw new ProblemException('too-many-webhooks');
+    const cursor = await this.events.newest();
+    const isAdded = await this.store.add(webhook, cursor, MAX_OF_CALLER).catch((error: unknown) => {
+      throw error instanceof DatabaseUnavailable && error.isAway ? doubtful(webhook, error) : error;
+    });
+    if (!isAdded) throw new ProblemException('too-many-webhooks');
     return { ...toWebhook(webhook, undefined), secret: webhook.secret };
   }
 
@@ -195,6 +200,17 @@ function earlierWishes(
 ): readonly EarlierWish[] {
   const open = before.filter((wish) => wish.until > cursor);
   return [...open, { types, enterprises, until }].slice(-MAX_WISHES);
+}
+
+/** The database did not say whether the webhook was made. */
+function doubtful(webhook: Webhook, cause: unknown): ProblemException {
+  return new ProblemException('outcome-unknown', {
+    detail:
+      `The database of the gateway did not say whether the webhook ${webhook.webhookId} was made. If \`getWebhook\` finds it, ` +
+      '`rotateWebhookSecret` shows a secret of it. If it is not there after a minute, make another, with another `Idempotency-Key`.',
+    location: webhookLocation(webhook),
+    cause,
+  });
 }
 
 function shown({ webhook, progress }: StoredWebhook): WebhookDto {

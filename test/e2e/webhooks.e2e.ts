@@ -14,11 +14,13 @@ import { SteppedClock } from '../support/clock-shim.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
 import { TestGateway } from '../support/gateway.ts';
+import { withLostReply } from '../support/lost-reply.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { askDatabase } from '../support/postgres.ts';
+import { askDatabase, postgresUrl, throughPort } from '../support/postgres.ts';
 import { RawServer, writeEndlessly } from '../support/raw-server.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox, useStack } from '../support/stack.ts';
@@ -629,6 +631,23 @@ describe('several gateways on one database', () => {
     await until('the last one is delivered', async () => (await events(fleet)).every(isDelivered));
     const all = await events(fleet);
     expect(hooks.map(({ asked }) => asked.toSorted())).toEqual([all, all]);
+  });
+
+  it('a webhook is answered with its URL if the database does not say whether it was made', async () => {
+    const url = await postgresUrl();
+    const proxy = await FaultProxy.start(Number(new URL(url).port));
+    atEnd(() => proxy.close());
+    const databaseUrl = throughPort(url, proxy.port);
+    const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, databaseUrl }));
+    const hook = await receiver();
+    const { status, headers, body } = await withLostReply({ url, proxy, table: 'webhooks' }, () =>
+      fleet.post(0, WEBHOOKS, { url: hook.url, types: ['*'] }),
+    );
+    expect([status, body]).toMatchObject([502, { code: 'outcome-unknown', outcome: 'unknown' }]);
+    const path = String(headers.get('location'));
+    await until('it is there', async () => (await fleet.get(0, path)).status === 200);
+    await place(fleet, 0);
+    await until('it has the event', () => hook.taken.length === 1);
   });
 
   it('D37 a webhook whose next events were dropped from the feed goes on with those that are kept', async () => {
