@@ -858,7 +858,7 @@ it('J8 for a day the list of members cannot be read, or no process runs: what wa
   expect(await ended(await post(file(newRows('next', 1))))).toMatchObject({ state: 'succeeded' });
 });
 
-it('J18 an import of which the database does not say whether its job was made is answered with the URL of the job', async () => {
+it('J19 an import of which the database does not say whether its job was made is answered with the URL of the job', async () => {
   await sandbox.reset();
   const url = await postgresUrl();
   const proxy = await FaultProxy.start(Number(new URL(url).port));

@@ -211,7 +211,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect([password, 'anna', 'admin'].filter((word) => rows.includes(word))).toEqual([]);
   });
 
-  it('J18 A job is answered as it was made, without another read of the database', async () => {
+  it('J19 A job is answered as it was made, without another read of the database', async () => {
     class Unread extends JobStore {
       override read(): Promise<never> {
         return Promise.reject(new DatabaseUnavailable('away'));
@@ -225,7 +225,7 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     expect(job).toEqual(await store.read(given.jobId));
   });
 
-  it('J18 A creation without a reply is settled: there is a job, or there never will be one, or nobody knows', async () => {
+  it('J19 A creation without a reply is settled: there is a job, or there never will be one, or nobody knows', async () => {
     const lost = new Set(['create an import']);
     let isCarriedOut = true;
     let late = () => Promise.resolve<unknown>(undefined);
