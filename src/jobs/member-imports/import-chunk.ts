@@ -70,7 +70,7 @@ export class ImportChunk {
       if (problem && isFinal(problem)) throw problem;
       if (this.#open.size < size) giveUpAt = performance.now() + PATIENCE_MS;
       if (problem?.headers['retry-after'] || performance.now() + PAUSE_MS > giveUpAt)
-        throw held.later(problem);
+        throw held.tryLater(problem);
       await held.pause(PAUSE_MS);
     }
   }

@@ -134,6 +134,6 @@ async function readMembers(
   } catch (error) {
     const problem = callProblem(error);
     const { outcome, status } = problem.body;
-    throw held.isOverdue || outcome !== 'not_processed' || status < 500 ? problem : held.later(problem);
+    throw held.isOverdue || outcome !== 'not_processed' || status < 500 ? problem : held.tryLater(problem);
   }
 }

@@ -79,7 +79,7 @@ export class HeldJob {
   }
 
   /** Returns the failure with which a run ends that cannot go on for this reason. */
-  later(problem: ProblemException | undefined): TryLater {
+  tryLater(problem: ProblemException | undefined): TryLater {
     const afterMs = Number(problem?.headers['retry-after'] ?? 0) * 1_000;
     const byAgeMs = (Date.now() - this.job.createdAt) / PART_OF_AGE;
     return new TryLater(Math.ceil(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, byAgeMs, afterMs))));
