@@ -28,6 +28,19 @@ import { useStack } from '../support/stack.ts';
 
 const { ended, atEnd } = endings();
 
+/** The environment of a gateway whose tables a test can change. */
+async function onPostgres() {
+  const { url, remove } = await emptyDatabase('postgres');
+  atEnd(remove);
+  return { ...ESTATE, DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+}
+
+/** Lets the next look for enterprises come now, and not after a minute. */
+async function lookAgain({ DATABASE_URL }: { readonly DATABASE_URL: string }): Promise<void> {
+  const NOW = "UPDATE tasks SET due_at = 0 WHERE kind = 'estate-looks' AND lease_until = 0 RETURNING name";
+  await until('no look is under way', async () => (await askDatabase(DATABASE_URL, NOW)).length > 0);
+}
+
 describe('the estate of a platform whose users see their own enterprise only', () => {
   const { gateway } = useStack({
     environment: ESTATE,
@@ -118,13 +131,20 @@ it('asks for each channel once in a while, also where the platform refuses anoth
   atEnd(() => sandbox.close());
   await sandbox.fault({ operation: 'queryCustomers', times: 1, action: { code: '13004' } });
   const callers = [{ name: 'seller', enterprises: ['*'], channels: ['nowhere', 'partner'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const environment = await onPostgres();
+  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
   const asked = async () =>
     (await sandbox.journal('queryCustomers')).map(({ query }) => query['channelCode'] ?? '').toSorted();
   await isState(gateway, 'ent-meridian', 'whole');
   // The next look finds this entry, before it asks for channels.
-  gateway.addCaller({ name: 'newcomer', enterprises: ['ent-tidewater'] });
+  const key = gateway.addCaller({
+    name: 'newcomer',
+    scopes: ['estate:read'],
+    enterprises: ['ent-tidewater'],
+  });
   gateway.writeCallers();
+  await until('the entry counts', async () => (await gateway.get(LIST, { key })).status === 200);
+  await lookAgain(environment);
   await isState(gateway, 'ent-tidewater', 'whole');
   expect(await asked()).toEqual(['nowhere', 'partner']);
   expect((await gateway.get(LIST)).headers.has('x-estate-incomplete')).toBe(false);
@@ -239,19 +259,18 @@ it('keeps what no caller may see any more for a day, also where each enterprise 
 it('E11 An end that comes near is told in a maintenance of all calls', async () => {
   const sandbox = await TestSandbox.start();
   atEnd(() => sandbox.close());
-  const { url, remove } = await emptyDatabase('file');
-  atEnd(remove);
-  const environment = { ...ESTATE, DATABASE_URL: url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const environment = await onPostgres();
   const callers = [{ name: 'seller', enterprises: ['ent-meridian'] }];
-  const nearAt = Date.now() + 45_000;
-  const limitEndTime = nearAt + 60 * 86_400_000;
+  const HOUR_MS = 3_600_000;
+  const limitEndTime = Date.now() + 60 * 24 * HOUR_MS + HOUR_MS;
   await sandbox.control('PATCH', '/state/assets/ast-2002', { limitEndTime });
   const first = await TestGateway.start(sandbox, environment, callers);
   await isState(first, 'ent-meridian', 'whole');
-  const terms = { stops: 'all', until: new Date(nearAt + 3_600_000).toISOString(), reason: 'an update' };
+  const terms = { stops: 'all', until: new Date(Date.now() + HOUR_MS).toISOString(), reason: 'an update' };
   expect((await first.request('PUT', '/v1/maintenance', { body: terms })).status).toBe(200);
   await first.stop();
-  await until('the end is near', () => Date.now() > nearAt);
+  const COME_NEAR = "UPDATE estate_rows SET ends_at = ends_at - $1 WHERE asset_id = 'ast-2002'";
+  await askDatabase(environment.DATABASE_URL, COME_NEAR, HOUR_MS);
   const second = ended(await TestGateway.start(sandbox, environment, callers));
   await until('it is told', async () => {
     const { body } = await second.get('/v1/events?type=estate.ending');
@@ -296,7 +315,8 @@ it('E8 A list of all enterprises is incomplete until each channel was asked for 
   atEnd(() => sandbox.close());
   const busy = await sandbox.fault({ operation: 'queryCustomers', action: { code: '80001' } });
   const callers = [{ name: 'seller', enterprises: ['*'], channels: ['partner'] }];
-  const gateway = ended(await TestGateway.start(sandbox, ESTATE, callers));
+  const environment = await onPostgres();
+  const gateway = ended(await TestGateway.start(sandbox, environment, callers));
   await refresh(gateway, 'ent-meridian');
   await isState(gateway, 'ent-meridian', 'whole');
   await until('the channel was asked', async () => (await sandbox.journal('queryCustomers')).length > 0);
@@ -305,6 +325,7 @@ it('E8 A list of all enterprises is incomplete until each channel was asked for 
   const one = await gateway.get(`${LIST}?enterpriseGlobalId=ent-meridian`);
   expect(one.headers.has('x-estate-incomplete')).toBe(false);
   await sandbox.heal(busy);
+  await lookAgain(environment);
   await isState(gateway, 'ent-harbour', 'whole');
   await until('nothing is missing', async () => (await missing()) === null);
 });
