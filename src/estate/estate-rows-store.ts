@@ -57,7 +57,7 @@ const LOOKED: Step<undefined, undefined> = {
 /** Times are in ms since the epoch. `askedAt`: when a caller asked for its last refresh; 1: only a write named it; 0: nobody did. */
 export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
-  /** It was read so short a time ago that a write does not have it read again at once. */
+  /** True if its last reading is too recent for a write to have it read again at once. */
   readonly isJustRead: boolean;
 }
 

@@ -68,7 +68,7 @@ function fillForm(now) {
     if (field.type === 'checkbox') field.checked = now[field.name] === 'true';
     // The address may have a time; the field takes a day.
     else field.value = field.type === 'date' ? (now[field.name] ?? '').slice(0, 10) : (now[field.name] ?? '');
-    // The order of the address may be none that the field has.
+    // The address may have an order that is not among the field's.
     if (field.selectedIndex === -1) field.selectedIndex = 0;
   }
   shortcuts(now);
@@ -198,7 +198,7 @@ form.addEventListener('submit', (event) => {
 });
 // A tick that does not count yet would say what the list does not have.
 form.addEventListener('change', ({ target }) => {
-  // What nobody has, no member has.
+  // An asset of a member is assigned, so the two filters exclude each other.
   if (target.name === 'unassigned' && target.checked) form.elements.memberGlobalId.value = '';
   if (['checkbox', 'select-one'].includes(target.type)) form.requestSubmit();
 });
