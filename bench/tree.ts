@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Dialect } from './tasks.ts';
 
@@ -23,8 +24,13 @@ interface Document {
  * when the bench ends.
  */
 export async function builtTree(commit: string): Promise<Tree> {
-  // The folder lies next to the packages, so that they are links and not copies.
-  const folder = join(resolve(mkdtempSync('.bench-')), 'tree');
+  const lock = execFileSync('git', ['show', `${commit}:package-lock.json`], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  });
+  const isSame = lock === readFileSync('package-lock.json', 'utf8');
+  // The folder lies next to the packages, so that they are links and not copies. A commit with packages of its own must not find these.
+  const folder = join(resolve(mkdtempSync(isSame ? '.bench-' : join(tmpdir(), 'bench-'))), 'tree');
   const run = (program: string, args: readonly string[], cwd?: string) =>
     execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
   run('git', ['worktree', 'add', '--detach', folder, commit]);
@@ -33,8 +39,7 @@ export async function builtTree(commit: string): Promise<Tree> {
     rmSync(join(folder, '..'), { recursive: true, force: true });
   });
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
-  if (read('package-lock.json') === readFileSync('package-lock.json', 'utf8'))
-    run('cp', ['-al', 'node_modules', folder]);
+  if (isSame) run('cp', ['-al', 'node_modules', folder]);
   else run('npm', ['ci', '--no-audit', '--no-fund'], folder);
   run('npm', ['run', '-s', 'build'], folder);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
