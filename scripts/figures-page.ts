@@ -52,7 +52,7 @@ export function figuresPage(json: string, against: Readonly<Record<string, strin
   const { machine, rounds, seconds, scenarios, lines } = JSON.parse(json) as Bench;
   return `# Figures
 
-The last complete run: ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${rounds} rounds of ${seconds} s, medians (least–most). Measure on your machine with \`npm run bench\`; [performance](performance.md) says what the lines are,
+The last run of each scenario: ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; ${rounds} rounds of ${seconds} s, medians (least–most). Measure on your machine with \`npm run bench\`; [performance](performance.md) says what the lines are,
 and [scaling](scaling.md) what the capacity means. \`npm run bench -- --json docs/bench.json\` writes the figures, and \`npm run generate\` makes this page of them.
 
 ## Lines
@@ -73,12 +73,20 @@ function besideCommits(against: Readonly<Record<string, string>>): string {
     const run = bench.scenarios.find((scenario) => scenario.name === name)?.runs[1];
     return run ? times(run) : '';
   };
-  const rows = names.map((name) => [name, ...benches.map(cell(name))]);
+  const serversOf = (name: string) => (bench: Bench) =>
+    bench.lines
+      .find(({ scenario, what }) => scenario === name && what.includes('Redis'))
+      ?.measured.toFixed(2) ?? '';
+  const rows = names.flatMap((name) => [
+    [name, ...benches.map(cell(name))],
+    [`${name}: CPU of PostgreSQL and Redis`, ...benches.map(serversOf(name))],
+  ]);
+  const known = rows.filter(([, ...cells]) => cells.some((each) => each !== ''));
   return `## Beside earlier commits
 
-\`npm run bench -- --against <commit> --json docs/bench-<commit>.json\`: this commit ÷ that one, in turns.
+\`npm run bench -- --against <commit> --json docs/bench-<commit>.json\`: this commit ÷ that one, in turns. 99972f6 kept its orders in Redis.
 
-${table([['scenario', ...commits.map((commit) => `÷ ${commit}`)], ...rows])}
+${table([['scenario', ...commits.map((commit) => `÷ ${commit}`)], ...known])}
 `;
 }
 
