@@ -24,7 +24,7 @@ export interface Prepared {
   readonly isStream: boolean;
   /** True if the call resolves to the stream of the body. */
   readonly isRaw: boolean;
-  /** It ends the stream too, which goes on after the call. */
+  /** The signal also ends the stream, which goes on after the call. */
   readonly callerSignal: AbortSignal | undefined;
   readonly requestId: string;
   readonly order: OrderKey | undefined;

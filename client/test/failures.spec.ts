@@ -243,7 +243,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
   it('the wait for an order knows its record in states in which the gateway keeps no items', async () => {
     const order = newOrder();
     const ended = (state: string) => ({ status: 200, body: recordOf(order, { state, items: [] }) });
-    // Another process has the number at first.
+    // At first another process holds the number.
     const begun = problem(409, 'request-in-progress', { outcome: 'unknown' });
     const wait = () => licensing.orders.placeAndWait(order, { pollMs: 10 });
 

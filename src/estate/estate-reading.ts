@@ -63,7 +63,7 @@ export class EstateReading {
       known = await this.store.enterprise(hold.name);
       if (!known) return undefined;
       if (!this.directory.isWanted(hold.name)) return await this.#leave(hold, known);
-      // Only a write wants it again, where nobody has asked for a refresh since.
+      // The reading is for a write alone if no caller has asked for a refresh since.
       if (known.isJustRead && known.askedAt < (known.seenAt ?? 0) - CLOCKS_MS) {
         await this.store.want([hold.name], 'written');
         return this.#refreshMs;
@@ -157,7 +157,7 @@ export class EstateReading {
     if (!missing) return GO_ON_MS;
     if (missing.count > 0) {
       const { count, why } = missing;
-      // Where only few are missing, the first reading of the others ends, so that their endings are told.
+      // The first reading also ends if a few assets are missing, so that the endings of the others are told.
       const readAt = 2 * count <= assets.length ? startedAt : null;
       await this.#end(hold, known, `${why}, ${count} of ${assets.length} assets`, readAt);
       return this.#failedMs;

@@ -54,7 +54,7 @@ const LOOKED: Step<undefined, undefined> = {
   decide: () => ({ writes: [LOOK.with()] }),
 };
 
-/** Times are in ms since the epoch. `askedAt`: when a caller asked for its last refresh; 1: only a write named it; 0: nobody did. */
+/** Times are in ms since the epoch. `askedAt` is the time of a caller's last refresh; 1 if only a write has named the enterprise, 0 if nobody has. */
 export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
   /** True if its last reading is too recent for a write to have it read again at once. */

@@ -82,7 +82,7 @@ function newClient(address: RedisServer, own: Options, ofOne: Options): Redis | 
       lazyConnect: own.lazyConnect ?? false,
       // Commands of requests still end at their timeout.
       enableOfflineQueue: true,
-      // It would need the right to CLUSTER INFO. The gateway's own probe shows whether the cluster serves.
+      // The client's own check would need the right to CLUSTER INFO. The gateway's own probe shows whether the cluster serves.
       enableReadyCheck: false,
       redisOptions: options,
       clusterRetryStrategy: reconnectDelay,

@@ -20,7 +20,7 @@ const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
 
 /** The request for a token. */
 interface Asked {
-  /** Whose token it asks for. A taught code refuses the credentials of this one. */
+  /** The owner of the token. A taught code refuses this owner's credentials. */
   readonly of: 'application' | 'user';
   /** True for a code that is missing from the interface, and that refuses credentials by the profile. */
   readonly taught: (code: string) => boolean;

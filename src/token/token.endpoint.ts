@@ -20,7 +20,7 @@ const BROKEN_CODING = /^(Z_|ERR__|ZSTD_)/;
 
 interface Grant {
   readonly send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
-  /** Whose token it is. */
+  /** The owner of the token. */
   readonly of: 'application' | 'user';
 }
 

@@ -115,7 +115,7 @@ describe('budgets', () => {
 
   it('a repeat of an order without a limit gets its record, also once the licences of its caller are limited', async () => {
     const order = newOrder({}, { limitConcurrent: -1 });
-    // The gateway recognises the order of whoever places it, so another caller stands for the same one with a new entry.
+    // The gateway recognises a repeated order whichever caller sends it, so a second caller stands for the first with a new entry.
     expect((await gateway.post(ORDERS, order)).status).toBe(201);
     const repeated = await place('ten', order);
     expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([201, 'true']);

@@ -129,7 +129,7 @@ describe('the page of the estate', () => {
     await page.getByLabel('Ends before').fill('2027-01-01');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.locator('#notice', { hasText: 'endsBefore' }).waitFor();
-    // What was there belongs to other filters.
+    // The earlier rows belong to other filters.
     expect([await rows(page).count(), await page.locator('#count').innerText()]).toEqual([0, '']);
     expect(await page.locator('.month').count()).toBe(0);
   });

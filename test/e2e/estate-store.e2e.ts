@@ -407,7 +407,7 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
       const after = await feed.newest();
       const of = (id: string) => made(id, { ends: end, member: 'mem-l', products: [{ uri: 'a' }] });
       const fresh = { ...of('l1'), products: [], read: null, isNew: true };
-      // Of this one the platform showed no products for a while.
+      // The platform showed no products of this asset for a while.
       const alone = { ...of('l2'), products: [] };
       await rows.change(hold, { kept: [fresh, alone] });
       await events.tellEndings();

@@ -207,7 +207,7 @@ describe('imports', () => {
     const job = await ended(answer);
     expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['cancelled', { updated: 1, pending: 19 }]);
     expect(await sandbox.journal('editMember')).toHaveLength(2);
-    // What it did change is not hidden by a cached list.
+    // A cached list does not hide what the job has changed.
     expect(await showsChange()).toBe(true);
   });
 

@@ -141,7 +141,7 @@ function showList({ items, page, total, totalPages }) {
   );
 }
 
-/** What is shown belongs to other filters. */
+/** Removes the rows, the count and the picture, because they belong to other filters. */
 function showNothing() {
   for (const id of ['overview', 'count', 'list', 'pages']) element(id).replaceChildren();
   element('found').hidden = true;
