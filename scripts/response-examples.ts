@@ -322,14 +322,18 @@ async function newWebhook(
   return (body as { webhookId: string }).webhookId;
 }
 
-/** Makes the platform send a field once that its interface does not allow. */
+/**
+ * Makes the platform send a field that its interface does not allow. It does so in every response: the gateway's searches for orders ask for
+ * the same list and do not read the field.
+ */
 async function departFromInterface(
-  send: (sent: Sent) => Promise<unknown>,
+  send: (sent: Sent) => Promise<{ status: number }>,
   control: (path: string, body: object) => Promise<unknown>,
 ): Promise<void> {
   const action = { odd: { pointer: '/data/0/keyChipType', value: 'five' } };
-  await control('/faults', { operation: 'listAssets', times: 1, action });
-  await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
+  await control('/faults', { operation: 'listAssets', action });
+  const { status } = await send({ method: 'GET', path: '/v1/enterprises/ent-harbour/assets' });
+  if (status !== 200) throw new Error(`the list with the departure: ${status}`);
 }
 
 /**
