@@ -39,14 +39,13 @@ export function toAssetProducts(data: unknown, unit: TimestampUnit, notes?: Cont
       throw new ContractViolation(wire.location, 'an object with one of its lists');
     return {
       products: wire.list('productInstanceList', productShape, trees.product),
-      merchandises: wire.list('children', merchandiseShape, trees.merchandise),
+      merchandises: wire.list('children', merchandiseShape, trees.merchandise(0)),
     };
   });
 }
 
 class TreeReader {
   #nodes = 0;
-  #level = 0;
 
   constructor(private readonly unit: TimestampUnit) {}
 
@@ -86,32 +85,32 @@ class TreeReader {
     };
   };
 
-  readonly merchandise = (wire: Reader<MerchandiseField>): MerchandiseInstanceDto => {
-    this.#count();
-    if (this.#level === MAX_PACKAGE_LEVELS)
-      throw new UnreadableTree('data.children', `a tree of ${MAX_PACKAGE_LEVELS} levels`);
-    this.#level++;
-    const merchandise = {
-      id: wire.requiredId('id'),
-      licenseType: wire.word('licenseType', licenseTypes),
-      merchandiseNum: wire.id('merchandiseNum'),
-      merchandiseName: wire.text('merchandiseName'),
-      parentId: wire.id('parentId'),
-      parentMerchandiseNum: wire.id('parentMerchandiseNum'),
-      customerId: wire.id('customerId'),
-      licenseOrderId: wire.id('licenseOrderId'),
-      channelOrderId: wire.id('channelOrderId'),
-      createdAt: wire.time('createTime', this.unit),
-      updatedAt: wire.time('updateTime', this.unit),
-      channelCode: wire.text('channelCode'),
-      timeDurationExpression: wire.text('timeDurationExpression'),
-      srcLicenseOrderId: wire.id('srcLicenseOrderId'),
-      children: wire.list('children', merchandiseShape, this.merchandise),
-      products: wire.list('productInstanceList', productShape, this.product),
+  /** `level` is the number of packages around the package. */
+  merchandise(level: number): (wire: Reader<MerchandiseField>) => MerchandiseInstanceDto {
+    return (wire) => {
+      this.#count();
+      if (level === MAX_PACKAGE_LEVELS)
+        throw new UnreadableTree('data.children', `a tree of ${MAX_PACKAGE_LEVELS} levels`);
+      return {
+        id: wire.requiredId('id'),
+        licenseType: wire.word('licenseType', licenseTypes),
+        merchandiseNum: wire.id('merchandiseNum'),
+        merchandiseName: wire.text('merchandiseName'),
+        parentId: wire.id('parentId'),
+        parentMerchandiseNum: wire.id('parentMerchandiseNum'),
+        customerId: wire.id('customerId'),
+        licenseOrderId: wire.id('licenseOrderId'),
+        channelOrderId: wire.id('channelOrderId'),
+        createdAt: wire.time('createTime', this.unit),
+        updatedAt: wire.time('updateTime', this.unit),
+        channelCode: wire.text('channelCode'),
+        timeDurationExpression: wire.text('timeDurationExpression'),
+        srcLicenseOrderId: wire.id('srcLicenseOrderId'),
+        children: wire.list('children', merchandiseShape, this.merchandise(level + 1)),
+        products: wire.list('productInstanceList', productShape, this.product),
+      };
     };
-    this.#level--;
-    return merchandise;
-  };
+  }
 
   #count(): void {
     if (++this.#nodes > MAX_NODES) throw new UnreadableTree('data', `a tree of ${MAX_NODES} nodes`);

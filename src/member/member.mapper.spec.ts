@@ -180,6 +180,22 @@ describe('the products on an asset', () => {
     expect(toAssetProducts({ productInstanceList: null }, 'ms')).toEqual({ products: [], merchandises: [] });
   });
 
+  it('leave out packages without an id, however many there are', () => {
+    const children = [...many(20, { merchandiseNum: 'no id' }), { id: 'm', children: [{ id: 'n' }] }];
+    expect(toAssetProducts({ children }, 'ms').merchandises).toMatchObject([
+      { id: 'm', children: [{ id: 'n' }] },
+    ]);
+  });
+
+  it('are bounded in the levels of a tree', () => {
+    const nested = (levels: number): object => ({
+      id: 'm',
+      children: levels > 1 ? [nested(levels - 1)] : [],
+    });
+    expect(toAssetProducts({ children: [nested(16)] }, 'ms').merchandises).toHaveLength(1);
+    expect(() => toAssetProducts({ children: [nested(17)] }, 'ms')).toThrow(ContractViolation);
+  });
+
   it('are bounded over all trees together', () => {
     const wide = (count: number) => ({
       children: [{ id: 'm', productInstanceList: many(count, { id: 'p' }) }],
