@@ -158,7 +158,7 @@ export class MemberSearch {
     let nameless = 0;
     for await (const part of this.allMembers(call, enterpriseGlobalId, filter)) {
       nameless += part.nameless;
-      for (const { hidden: _, unreadable: __, ...member } of part.items) yield member;
+      for (const { hidden: _, unreadable: __, isMobilePart: ___, ...member } of part.items) yield member;
     }
     if (nameless > 0) throw violation('Members came without an id, so the file does not have them.');
   }

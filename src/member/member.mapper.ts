@@ -15,6 +15,7 @@ import {
 import { type TimestampUnit, wireLong } from '../upstream/wire/scalars.ts';
 import { CLEARABLE, type ClearableField, type MemberDto, type UpdateMemberDto } from './dto/member.dto.ts';
 import type { AssetNumDto, LentLockDto } from './dto/member-assets.dto.ts';
+import { isWhole } from './mobile-number.ts';
 
 /** Converts the responses of the member center to the gateway's DTOs. Throws `ContractViolation` if a response violates the interface. */
 
@@ -68,6 +69,8 @@ export interface ListedMember extends MemberDto {
   readonly hidden: readonly ClearableField[];
   /** The optional fields with a value that the gateway cannot read, and that is null here. */
   readonly unreadable: readonly ClearableField[];
+  /** True if the list may show only a part of the mobile number. */
+  readonly isMobilePart: boolean;
 }
 
 export function toListedPage(
@@ -76,15 +79,20 @@ export function toListedPage(
   notes: ContractNotes | undefined,
   mobiles: Readings['mobiles'] | undefined,
 ): MemberPage<ListedMember> {
-  const read = (wire: Reader<MemberField>): ListedMember => ({
-    ...readMember(wire, unit),
-    hidden: CLEARABLE.filter((field) =>
-      field === 'passwordMobile' && (mobiles === 'absent' || mobiles === 'shown')
-        ? mobiles === 'absent'
-        : !wire.isGiven(field),
-    ),
-    unreadable: CLEARABLE.filter((field) => wire.isUnreadable(field)),
-  });
+  const read = (wire: Reader<MemberField>): ListedMember => {
+    const member = readMember(wire, unit);
+    const { passwordMobile } = member;
+    return {
+      ...member,
+      hidden: CLEARABLE.filter((field) =>
+        field === 'passwordMobile' && (mobiles === 'absent' || mobiles === 'shown')
+          ? mobiles === 'absent'
+          : !wire.isGiven(field),
+      ),
+      unreadable: CLEARABLE.filter((field) => wire.isUnreadable(field)),
+      isMobilePart: passwordMobile !== null && (mobiles === 'masked' || !isWhole(passwordMobile)),
+    };
+  };
   return readMemberPage(data, read, notes);
 }
 

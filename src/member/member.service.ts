@@ -22,7 +22,7 @@ import {
 import { MemberAssetsService } from './member-assets.service.ts';
 import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
-import { isMasked, isWhole, MASKED } from './mobile-number.ts';
+import { isMasked, MASKED } from './mobile-number.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
@@ -101,7 +101,7 @@ export class MemberService {
     const { faults } = validated(UpdateMemberDto, { account, name, ...shown });
     const refused = new Set(faults.map(({ path: [field] }) => field));
     const fields = left.filter((field) => {
-      const isPart = field === 'passwordMobile' && !isWhole(member.passwordMobile);
+      const isPart = field === 'passwordMobile' && member.isMobilePart;
       const isShown = !member.hidden.includes(field) && !member.unreadable.includes(field);
       return isPart || !isShown || refused.has(field);
     });

@@ -13,15 +13,23 @@ describe('a mobile number', () => {
     ['0001', false],
     ['******', false],
     ['138…0001', false],
+    ['138....0001', false],
+    ['138----0001', false],
+    ['138    0001', false],
+    ['138 - - 0001', false],
+    [' 13800000001 ', true],
   ])('that is shown as %s is whole: %s', (shown, whole) => {
     expect(isWhole(shown)).toBe(whole);
   });
 
-  it.each(['138****0001', '138XXXX0001', '138####0001', '***'])('%s is masked', (mobile) => {
-    expect(isMasked(mobile)).toBe(true);
-  });
+  it.each(['138****0001', '138XXXX0001', '138####0001', '***', '138....0001', '138----0001'])(
+    '%s is masked',
+    (mobile) => {
+      expect(isMasked(mobile)).toBe(true);
+    },
+  );
 
-  it.each([undefined, null, '', '13800000001', '+86 138 0000 0001', '12 x 3'])(
+  it.each([undefined, null, '', '13800000001', '+86 138 0000 0001', '12 x 3', '138.0000-0001'])(
     '%s is not masked',
     (mobile) => {
       expect(isMasked(mobile)).toBe(false);
@@ -34,6 +42,9 @@ describe('a mobile number', () => {
     ['13900000001', '138****0001', false],
     ['13800000002', '138****0001', false],
     ['13800000001', '*******0001', true],
+    ['13800000001', '138....0001', true],
+    ['13800000001', '138    0001', true],
+    ['13900000001', '138----0001', false],
     ['13800000001', '0001', true],
     ['13800000001', '******', true],
     ['', '138****0001', false],

@@ -127,6 +127,20 @@ it('an edit that would lose a field that the list does not have at all names it'
 });
 
 describe('a value that the platform would not take back', () => {
+  it.each<[string, string, object]>([
+    ['with dots', '138....0007', {}],
+    ['with dashes', '138----0007', {}],
+    ['without a sign', '1380007', { mobiles: 'masked' }],
+  ])('is a mobile number that the platform masks %s', async (_, passwordMobile, told) => {
+    await know({ memberEdit: 'clears', ...told }, { memberEdit: 'clears' });
+    const shown = { ...NONE, globalId: 'mem-harbour-dora', userName: 'dora@harbour', name: 'Dora' };
+    const list = [{ ...shown, passwordMobile }];
+    await sandbox.fault({ operation: 'listMembers', action: { patch: { data: { list, total: 1 } } } });
+    const { status, body } = await patch(EDIT);
+    expect([status, body]).toMatchObject(wouldLose('passwordMobile'));
+    expect(await edits()).toEqual([]);
+  });
+
   it.each<[string, unknown, string]>([
     ['a department that is no number', 'design', 'departmentId'],
     ['a remark that is too long', 'r'.repeat(201), 'remark'],

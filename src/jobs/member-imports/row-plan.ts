@@ -1,6 +1,6 @@
 import { sameCase } from '../../member/account-suffix.ts';
 import { CLEARABLE } from '../../member/dto/member.dto.ts';
-import { isMasked, isWhole, MASKED, mayBe } from '../../member/mobile-number.ts';
+import { isMasked, MASKED, mayBe } from '../../member/mobile-number.ts';
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import type { ImportOptions, RowResult, WaitingMember, WaitingRow } from '../store/job-record.ts';
 import { accountOf, isAccount } from './account-of.ts';
@@ -28,7 +28,7 @@ function isComparable(row: WaitingMember, { hidden, ...shown }: MeantMember, fie
   if (field !== 'passwordMobile') return field === 'name' || !hidden.includes(field);
   const { passwordMobile = '' } = row;
   if (hidden.includes(field) || isMasked(passwordMobile)) return false;
-  return isWhole(shown.passwordMobile) || !mayBe(passwordMobile, shown.passwordMobile ?? '');
+  return !shown.isMobilePart || !mayBe(passwordMobile, shown.passwordMobile ?? '');
 }
 
 /** Returns a text as it returns in a file: in normal form C, without blanks around it, and with uniform line ends. */
@@ -114,7 +114,7 @@ export function asKnown(row: WaitingRow, members: KnownMembers): WaitingRow {
   const account = known?.account ?? members.accountOf(row.member) ?? rest.account;
   const isPart =
     known !== undefined &&
-    (isMasked(passwordMobile) || (!isWhole(known.passwordMobile) && passwordMobile === known.passwordMobile));
+    (isMasked(passwordMobile) || (known.isMobilePart && passwordMobile === known.passwordMobile));
   const isSent = passwordMobile !== undefined && !isPart;
   return { ...row, member: { ...rest, account, ...(isSent && { passwordMobile }) } };
 }
