@@ -69,8 +69,10 @@ export class MemberPages<T> {
     } catch (error) {
       if (!mayMeanTheSize(error)) throw error;
       this.#refusal ??= error;
-      if (size === 1 || !(await this.#isTheSize())) throw this.#refusal;
-      return undefined;
+      if (size > 1 && (await this.#isTheSize())) return undefined;
+      // The reason may be the number, which the next list then finds out anew.
+      if (this.#first === 0 && number === 1) this.limit.beginsWith(undefined);
+      throw this.#refusal;
     }
   }
 
@@ -108,8 +110,9 @@ export class MemberPages<T> {
     const page = await this.#ask(1);
     // A platform may answer a request beyond the end with the first page, which then has another number.
     const isSaid = page.isFirst === true && (page.pageNum === null || page.pageNum === 1);
-    // A platform may answer a request beyond the end with the last page. That is page 0 if it is the only one.
-    const isZero = page.pageNum === 0;
+    // A platform may answer a request beyond the end with the last page. That is page 0 if it is the only one. An empty page may have any
+    // number.
+    const isZero = page.pageNum === 0 && page.came > 0;
     const first = isSaid ? 1 : isZero ? 0 : await this.#comparedFirst(page);
     if (first !== undefined) this.limit.beginsWith(first);
     this.#first = first;

@@ -69,11 +69,11 @@ async function pages(from: TestGateway, pageSize: number): Promise<{ ids: string
   return { ids, totals };
 }
 
-describe('a page without a list', () => {
-  const answerWith = (data: unknown) => ({
-    raw: { text: JSON.stringify({ code: 0, message: 'success', data }), contentType: 'application/json' },
-  });
+const answerWith = (data: unknown) => ({
+  raw: { text: JSON.stringify({ code: 0, message: 'success', data }), contentType: 'application/json' },
+});
 
+describe('a page without a list', () => {
   it.each<[string, unknown]>([
     ['an empty object', {}],
     ['no data', null],
@@ -157,6 +157,26 @@ describe('the first page', () => {
   it('has the number 0 where the only page also answers for the one beyond it', async () => {
     const from = await started({ firstPage: 0, pagesBeyond: 'last', pageFlags: 'next' }, 5);
     expect(await exported(from)).toEqual(await members());
+  });
+
+  it('is not told by an empty page, which may have another number than the one that was asked for', async () => {
+    const from = await started({}, 3);
+    const data = { ...{ pageNum: 0, pageSize: 0, size: 0, total: 0, list: null }, isFirstPage: false };
+    await sandbox.fault({ operation: 'listMembers', times: 1, action: answerWith(data) });
+    const none = await from.get(`${HARBOUR}/members?keyword=nobody`);
+    expect([none.status, none.body['items']]).toEqual([200, []]);
+    const all = await members();
+    expect((await pages(from, 5)).ids).toEqual(all);
+    expect(await exported(from)).toEqual(all);
+    expect((await from.get(`${HARBOUR}/members/${all[0]}`)).status).toBe(200);
+  });
+
+  it('is asked for anew once the platform refuses page 0', async () => {
+    const from = await started({ firstPage: 0 }, 3);
+    expect((await pages(from, 5)).ids).toEqual(await members());
+    await sandbox.control('PUT', '/profile', { firstPage: 1 });
+    await from.get(`${HARBOUR}/members`);
+    expect((await pages(from, 5)).ids).toEqual(await members());
   });
 
   it('has the number 1, and pages say nothing of it: the page before is asked for once', async () => {
