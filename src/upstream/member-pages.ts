@@ -77,14 +77,17 @@ export class MemberPages<T> {
   }
 
   /**
-   * Decides whether a refusal means the size. A size that the platform has given before is requested once more, because one refusal says
-   * nothing about it. After a second refusal the size is the reason only if the platform returns the smallest page. Any other size is
-   * halved.
+   * Decides whether a refusal means the size. The first size, and one that the platform has given before, is requested once more, because
+   * one refusal says nothing about it. After a second refusal a size that was given before is the reason only if the platform returns the
+   * smallest page. Any other size is halved.
    */
   async #isTheSize(): Promise<boolean> {
-    if (this.limit.isGiven(this.size)) {
+    const isGivenBefore = this.limit.isGiven(this.size);
+    if (isGivenBefore || !this.isSmaller) {
       this.#isAskedAgain = !this.#isAskedAgain;
       if (this.#isAskedAgain) return true;
+    }
+    if (isGivenBefore) {
       const isGiven = this.ask({ pageNum: String(this.#numberOf(1)), pageSize: '1' }, this.again).then(
         () => true,
         () => false,

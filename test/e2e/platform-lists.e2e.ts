@@ -219,6 +219,16 @@ describe('deleted employees in the list', () => {
 });
 
 describe('one refusal', () => {
+  it('of the first page after a start teaches no smaller pages', async () => {
+    const from = await started({}, 230);
+    const all = await members();
+    await sandbox.fault({ operation: 'listMembers', times: 1, action: { code: '40000' } });
+    expect(await exported(from)).toEqual(all);
+    expect(await exported(from)).toEqual(all);
+    const sizes = (await sandbox.journal('listMembers')).map(({ query }) => query['pageSize']);
+    expect(new Set(sizes)).toEqual(new Set(['200']));
+  });
+
   it('of a size that the platform has given before teaches no smaller pages', async () => {
     const from = await started({}, 230);
     const all = await members();
