@@ -147,10 +147,21 @@ describe('assets', () => {
       [...data, {}].map(({ licenseType: _, ...rest }: Record<string, unknown>) => rest),
     ])
       expect(() => toAssetCounts(none, 'ms', LONG, DECIDING)).toThrow(ContractViolation);
+    for (const odd of [
+      { locked: undefined },
+      { locked: 'perhaps' },
+      { freezing: 'perhaps' },
+      { limitEndTime: 'soon' },
+    ])
+      expect(() => toAssetCounts([asset('softkey', LONG, odd)], 'ms', LONG, DECIDING)).toThrow(
+        ContractViolation,
+      );
+    const none = asset('softkey', null, { freezing: undefined, limitEndTime: '' });
+    expect(toAssetCounts([none], 'ms', LONG, DECIDING)).toMatchObject({ total: 1, frozen: 0, expired: 0 });
   });
 });
 
-const DECIDING = { fields: ['licenseType'], nullIsEmpty: false } as const;
+const DECIDING = { fields: ['licenseType', 'locked'], nullIsEmpty: false } as const;
 
 describe('the products on an asset', () => {
   it('have every field of the interface', () => {

@@ -4,6 +4,7 @@ import { Log } from '../observability/log.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
+import { ContractViolation } from '../upstream/upstream-failure.ts';
 import { assetShape } from '../upstream/wire/order.ts';
 import { type Deciding, PlatformReadings } from '../upstream/platform-readings.ts';
 import type { FieldOf } from '../upstream/wire/shape.ts';
@@ -24,6 +25,8 @@ import { MemberSearch } from './member-search.ts';
 const SOON_MS = 30 * 24 * 60 * 60 * 1_000;
 /** The fields of an asset number that are counted. */
 const COUNTED = [...FREE_FIELDS, 'onlineFlag'] as const;
+/** The fields of an asset that are counted, and that the platform may leave out for "none". */
+const OPTIONAL = ['freezing', 'limitEndTime'] as const;
 /** The form of licence types in the interface (section 2.5). */
 const LICENSE_TYPE = /^[a-z][a-z0-9_]{0,63}$/;
 
@@ -72,7 +75,12 @@ export class OverviewService {
   }
 
   #assetCounts(data: unknown): ReturnType<typeof toAssetCounts> {
-    return toAssetCounts(data, this.config.timestampUnit, Date.now(), this.readings.deciding('licenseType'));
+    return toAssetCounts(
+      data,
+      this.config.timestampUnit,
+      Date.now(),
+      this.readings.deciding('licenseType', 'locked'),
+    );
   }
 }
 
@@ -99,16 +107,20 @@ export function toAssetCounts(
   now: number,
   deciding: Deciding<FieldOf<typeof assetShape>>,
 ): AssetCountsDto {
+  let isReadable = true;
   const assets = readWhole(assetShape, data, deciding, (wire) => {
     const licenseType = wire.text('licenseType') ?? '';
     const end = wire.time('limitEndTime', unit);
-    return {
+    const asset = {
       licenseType: LICENSE_TYPE.test(licenseType) ? licenseType : 'unknown',
       locked: wire.flag('locked') === true,
       frozen: wire.flag('freezing') === true,
       endsAt: end ? Date.parse(end) : Infinity,
     };
+    isReadable &&= !OPTIONAL.some((field) => wire.isUnreadable(field));
+    return asset;
   });
+  if (!isReadable) throw new ContractViolation('data', `a list in which ${OPTIONAL.join(', ')} can be read`);
   const byLicenseType = Map.groupBy(assets, ({ licenseType }) => licenseType);
   const count = (test: (asset: (typeof assets)[number]) => boolean) => assets.filter(test).length;
   return {

@@ -528,6 +528,20 @@ describe('the overview', () => {
     expect(none.body).toMatchObject({ status: 422, code: 'upstream-rejected' });
   });
 
+  it.each([
+    ['locked', 'perhaps'],
+    ['freezing', 'perhaps'],
+    ['limitEndTime', 'next year'],
+  ])('does not count assets whose %s cannot be read', async (field, value) => {
+    await sandbox.fault({ operation: 'listAssets', action: { odd: { pointer: `/data/0/${field}`, value } } });
+    const { status, body } = await gateway.get(`${HARBOUR}/overview`);
+    expect([status, body]).toMatchObject([
+      200,
+      { assets: null, unreachable: [{ section: 'assets', code: 'upstream-contract-violation' }] },
+    ]);
+    expect((await gateway.get(`${HARBOUR}/assets`)).status).toBe(200);
+  });
+
   it('also needs the scope of the asset list', async () => {
     const answer = await gateway.get(`${HARBOUR}/overview`, { key: gateway.keys['viewer'] });
     expect(answer.status).toBe(403);
