@@ -168,7 +168,8 @@ function listsFor(
   { user }: CallContext,
 ): IdListRequest[] {
   const assetNums: IdListRequest = { list: 'assetNums', enterprise };
-  const assets: IdListRequest[] = ofMembers ? [assetNums] : [{ list: 'assets', enterprise }];
+  const ofOrders: IdListRequest = { list: 'assets', enterprise };
+  const assets = ofMembers ? [assetNums, ofOrders] : [ofOrders];
   // The order module may list virtual assets only (reading `assetList`), so a number that is missing there may be that of a lock.
   if (!ofMembers && user && kind === 'assetNum') assets.push(assetNums);
   const customers: IdListRequest[] = channel ? [{ list: 'customers', enterprise, by: { ...channel } }] : [];

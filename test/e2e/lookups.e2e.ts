@@ -60,6 +60,14 @@ describe('a member', () => {
   });
 });
 
+it('an asset that only the order module lists is found for a bound caller of the member area', async () => {
+  await sandbox.fault({ operation: 'listAssetNums', action: { patch: { data: [] } } });
+  const { status, body } = await gateway.get(`${HARBOUR}/assets/ast-1002/products`, bound());
+  expect([status, body['products']]).toEqual([200, expect.arrayContaining([expect.anything()])]);
+  const foreign = await gateway.get(`${HARBOUR}/assets/ast-2001/products`, bound());
+  expect([foreign.status, foreign.body['code']]).toEqual([404, 'asset-not-found']);
+});
+
 it("a member's asset numbers are read past the cache before they are changed", async () => {
   const change = { body: { assetNums: ['8000001009'] } };
   await gateway.get(`${HARBOUR}/asset-nums`);
