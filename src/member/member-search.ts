@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { UpstreamConfig } from '../config/app-config.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { type CallContext, Progress } from '../request/call-context.ts';
+import { type CallContext, isFresh, Progress } from '../request/call-context.ts';
 import { MemberList, type Part } from '../upstream/member-list.ts';
 import { type AskPage, violation } from '../upstream/member-pages.ts';
 import { PageLimit } from '../upstream/page-limit.ts';
@@ -53,7 +53,7 @@ export class MemberSearch {
   async getMember(call: CallContext, ids: EnterpriseMemberPath): Promise<MemberDto> {
     const progress = new Progress();
     let found = await this.#find({ ...call, progress }, ids).finally(() => call.progress.waited(progress));
-    if ('member' in found || progress.oldestPart === undefined) call.progress.uses(...progress.parts);
+    if ('member' in found || progress.parts.every(isFresh)) call.progress.uses(...progress.parts);
     else found = await this.#find(call, ids, true);
     if (!('member' in found)) throw missing(found.nameless);
     return found.member;

@@ -91,6 +91,11 @@ export interface CachedPart {
   readonly isJoined: boolean;
 }
 
+/** True if the platform was asked after this request arrived. A read that this request has joined may have begun before. */
+export function isFresh({ askedAt, isJoined }: CachedPart): boolean {
+  return askedAt === undefined && !isJoined;
+}
+
 /**
  * The waits and lists of a request so far, for the headers of its response. Every step of the request adds to this, and none removes
  * anything.

@@ -3,7 +3,7 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import type { TextForm } from '../read-cache/list-store.ts';
 import { type Cached, ReadCache } from '../read-cache/read-cache.ts';
-import type { CallContext, IdKind } from '../request/call-context.ts';
+import { type CallContext, type IdKind, isFresh } from '../request/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
@@ -120,7 +120,7 @@ export class IdLists {
   async read(request: IdListRequest, call: CallContext): Promise<Found> {
     if (!this.cache.isOn) return { list: await this.refreshed(request, call), fresh: true };
     const { value, part } = await this.#cached(request, call, false);
-    return { list: value, fresh: part?.askedAt === undefined };
+    return { list: value, fresh: !part || isFresh(part) };
   }
 
   /** Reads without the cache, one read at a time, so that requests for unknown ids cannot cause many reads. */

@@ -60,6 +60,29 @@ describe('a member', () => {
   });
 });
 
+describe('a member who is added while a list is read', () => {
+  const DORA = `${HARBOUR}/members/mem-harbour-dora`;
+  const NOWHERE = `${HARBOUR}/members/mem-nowhere`;
+
+  it.each([
+    ['one that waits for the same list', () => ({})],
+    ['one whose ids are looked up', bound],
+  ])('is found by a request that comes afterwards: %s', async (_, options) => {
+    const { employees } = await sandbox.control<{ employees: { id: string; globalId: string }[] }>(
+      'GET',
+      '/state',
+    );
+    const { id } = employees.find(({ globalId }) => globalId === 'mem-harbour-dora') as { id: string };
+    await sandbox.control('PATCH', `/state/employees/${id}`, { deleted: true });
+    await sandbox.fault({ operation: 'listMembers', times: 1, phase: 'after', action: { delayMs: 1_000 } });
+    const earlier = gateway.get(NOWHERE, options());
+    await sandbox.untilSpoiled(1, earlier);
+    await sandbox.control('PATCH', `/state/employees/${id}`, { deleted: false });
+    expect((await gateway.get(DORA, options())).status).toBe(200);
+    expect((await earlier).status).toBe(404);
+  });
+});
+
 it('an asset that only the order module lists is found for a bound caller of the member area', async () => {
   await sandbox.fault({ operation: 'listAssetNums', action: { patch: { data: [] } } });
   const { status, body } = await gateway.get(`${HARBOUR}/assets/ast-1002/products`, bound());
