@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { UpstreamConfig } from '../config/app-config.ts';
+import { SingleFlight } from '../kit/single-flight/single-flight.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { type CallContext, isFresh, Progress } from '../request/call-context.ts';
@@ -23,6 +24,15 @@ import { type ListedMember, stillHidden, toListedPage, toMemberPage } from './me
 const MAX_REMEMBERED = 50_000;
 const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024;
 
+/** The member, or the number of listed members without an id, any of whom may be the one. */
+type Found = { readonly member: MemberDto } | { readonly nameless: number };
+
+interface Refreshed {
+  /** The first position of each member's page. */
+  readonly positions: ReadonlyMap<string, number>;
+  readonly nameless: number;
+}
+
 type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
 
 /**
@@ -36,6 +46,8 @@ export class MemberSearch {
     maxSize: MAX_REMEMBERED_BYTES,
     sizeCalculation: (_, key) => 8 + 2 * key.length,
   });
+
+  readonly #refreshes = new SingleFlight<Refreshed>();
 
   constructor(
     private readonly cache: ReadCache,
@@ -54,9 +66,35 @@ export class MemberSearch {
     const progress = new Progress();
     let found = await this.#find({ ...call, progress }, ids).finally(() => call.progress.waited(progress));
     if ('member' in found || progress.parts.every(isFresh)) call.progress.uses(...progress.parts);
-    else found = await this.#find(call, ids, true);
+    else found = await this.#findAgain(call, ids);
     if (!('member' in found)) throw missing(found.nameless);
     return found.member;
+  }
+
+  /** Finds a member in a list that is read past the cache. Requests for unknown ids share one read, so that they cannot cause many. */
+  async #findAgain(call: CallContext, ids: EnterpriseMemberPath): Promise<Found> {
+    const { enterpriseGlobalId, memberGlobalId } = ids;
+    const progress = new Progress();
+    const read = async () => {
+      const positions = new Map<string, number>();
+      let nameless = 0;
+      const ask = this.#cached({ ...call, progress }, enterpriseGlobalId, {}, true);
+      for await (const part of this.list.all(ask)) {
+        nameless += part.nameless;
+        for (const member of part.items) positions.set(member.memberGlobalId, part.at);
+      }
+      return { positions, nameless };
+    };
+    const key = JSON.stringify([enterpriseGlobalId, call.user?.name]);
+    // A read that is in progress may have begun before this request arrived.
+    const { positions, nameless } = await this.#refreshes
+      .next(key, read)
+      .finally(() => call.progress.waited(progress));
+    const at = positions.get(memberGlobalId);
+    if (at === undefined) return { nameless };
+    this.#positions.set(keyOf(ids), at);
+    // The cache has the page now.
+    return this.#find(call, ids);
   }
 
   /**
@@ -99,14 +137,10 @@ export class MemberSearch {
     return { ...found, hidden: found.hidden.filter((field) => mayBeHidden.includes(field)) };
   }
 
-  /** Resolves to the member, or to the number of listed members without an id, any of whom may be the one. */
-  async #find(
-    call: CallContext,
-    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
-    fresh?: boolean,
-  ): Promise<{ member: MemberDto } | { nameless: number }> {
-    const key = `${enterpriseGlobalId}\n${memberGlobalId}`;
-    const ask = this.#cached(call, enterpriseGlobalId, {}, fresh);
+  async #find(call: CallContext, ids: EnterpriseMemberPath): Promise<Found> {
+    const { enterpriseGlobalId, memberGlobalId } = ids;
+    const key = keyOf(ids);
+    const ask = this.#cached(call, enterpriseGlobalId, {});
     const isWanted = (member: MemberDto) => member.memberGlobalId === memberGlobalId;
     const last = this.#positions.get(key);
     if (last !== undefined) {
@@ -207,4 +241,9 @@ function missing(nameless: number): ProblemException {
   return nameless === 0
     ? new ProblemException('member-not-found')
     : violation('Members came without an id, so the gateway cannot tell whether this one exists.');
+}
+
+/** Ids in a path have no line breaks. */
+function keyOf({ enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath): string {
+  return `${enterpriseGlobalId}\n${memberGlobalId}`;
 }

@@ -83,6 +83,17 @@ describe('a member who is added while a list is read', () => {
   });
 });
 
+it('members who are not there are searched together, past the cache', async () => {
+  expect((await gateway.get(`${HARBOUR}/members/mem-harbour-anna`)).status).toBe(200);
+  await sandbox.control('DELETE', '/journal');
+  await sandbox.fault({ operation: 'listMembers', phase: 'after', action: { delayMs: 1_000 } });
+  const ids = Array.from({ length: 8 }, (__, index) => `mem-nowhere-${index}`);
+  const answers = await Promise.all(ids.map((each) => gateway.get(`${HARBOUR}/members/${each}`)));
+  expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 404));
+  // One that is under way when a request arrives may have read too early.
+  expect((await sandbox.journal('listMembers')).length).toBeLessThan(4);
+});
+
 it('an asset that only the order module lists is found for a bound caller of the member area', async () => {
   await sandbox.fault({ operation: 'listAssetNums', action: { patch: { data: [] } } });
   const { status, body } = await gateway.get(`${HARBOUR}/assets/ast-1002/products`, bound());
