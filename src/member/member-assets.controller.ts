@@ -30,7 +30,7 @@ const ifMatchHeader = {
   required: false,
   description:
     'The `ETag` of `listAssetNums` with this `memberGlobalId` and no other parameter. It stands for all numbers of the member, also for those on ' +
-    'further pages: 412 where one has changed since',
+    'further pages: 412 where one has changed since, unless nothing is left to change',
 };
 
 /** The options that both operations on the rights of a member share. */

@@ -60,8 +60,7 @@ export class MemberRightsService {
     const ownNums = own.map(({ assetNum }) => assetNum);
     call.authorisedIds?.add('assetNum', ownNums);
     const isRead = () => isNamed(ifMatch, tagOf(pageOfMember(own, new ListAssetNumsQuery())));
-    if (ifMatch !== undefined && !isRead()) throw new ProblemException('precondition-failed');
-    return { all, own };
+    return { all, own, isOther: ifMatch !== undefined && !isRead() };
   }
 
   /**
@@ -85,11 +84,13 @@ export class MemberRightsService {
     call: CallContext,
     ids: EnterpriseMemberPath,
     { assign, withdraw }: ChangeAssetNumsDto,
-    { all, own }: Rights,
+    { all, own, isOther }: Rights,
   ): Promise<RightsChangeDto> {
     const owned = new Set(own.map(({ assetNum }) => assetNum));
     const assigned = assign.filter((assetNum) => !owned.has(assetNum));
     const withdrawn = withdraw.filter((assetNum) => owned.has(assetNum));
+    // If nothing is left to change, an earlier request with this tag may have changed it, and its response was lost (RFC 9110, 13.1.1).
+    if (isOther && assigned.length + withdrawn.length > 0) throw new ProblemException('precondition-failed');
     const conflicts = conflictsOf(assigned, all);
     if (conflicts.length > 0) throw new ProblemException('asset-assigned-twice', { conflicts });
     const kept = assign.filter((assetNum) => owned.has(assetNum));
@@ -106,6 +107,8 @@ export class MemberRightsService {
 interface Rights {
   readonly all: WholeList<AssetNumDto>;
   readonly own: readonly AssetNumDto[];
+  /** True if `If-Match` names other content. */
+  readonly isOther: boolean;
 }
 
 function show(

@@ -242,6 +242,23 @@ describe('the asset numbers of a member', () => {
     expect((await set([], '', { 'if-match': compressed })).status).toBe(200);
   });
 
+  it('K64 are as wanted after a lost response, so its repeat with the old ETag is no failure', async () => {
+    const own = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
+    const headers = { 'if-match': String((await gateway.get(own)).headers.get('etag')) };
+    await sandbox.fault({
+      operation: 'changePrivileges',
+      times: 1,
+      phase: 'after',
+      action: { reset: 'before-headers' },
+    });
+    const lost = await set(['8000001009'], '', headers);
+    expect(lost.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: true });
+    const again = await set(['8000001009'], '', headers);
+    expect([again.status, again.body]).toEqual([200, { assigned: [], withdrawn: [], kept: ['8000001009'] }]);
+    expect((await set(['8000001002'], '', headers)).body['code']).toBe('precondition-failed');
+    expect(await sandbox.journal('changePrivileges')).toHaveLength(1);
+  });
+
   it('are protected by the ETag of an earlier list beyond its first page too', async () => {
     const own = `${HARBOUR}/asset-nums?memberGlobalId=mem-harbour-anna`;
     const all = Array.from({ length: 130 }, (_, at) => `81000${10_000 + at}`);
