@@ -15,6 +15,7 @@ import {
   type SetAssetNumsDto,
 } from './dto/member-assets.dto.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
+import { MemberEdits } from './member-edits.ts';
 import { MemberAssetsService, pageOfMember } from './member-assets.service.ts';
 
 /**
@@ -26,28 +27,33 @@ export class MemberRightsService {
   constructor(
     private readonly upstream: UpstreamClient,
     private readonly assets: MemberAssetsService,
+    private readonly edits: MemberEdits,
   ) {}
 
-  async set(
+  set(
     call: CallContext,
     ids: EnterpriseMemberPath,
     { assetNums }: SetAssetNumsDto,
     ifMatch: string | undefined,
   ): Promise<RightsChangeDto> {
-    const rights = await this.#read(call, ids, ifMatch);
-    const wanted = new Set(assetNums);
-    const surplus = rights.own.filter(({ assetNum }) => !wanted.has(assetNum));
-    const withdraw = await this.#withoutLentLocks(call, ids, surplus);
-    return this.#apply(call, ids, { assign: assetNums, withdraw }, rights);
+    return this.edits.run(call, ids, async () => {
+      const rights = await this.#read(call, ids, ifMatch);
+      const wanted = new Set(assetNums);
+      const surplus = rights.own.filter(({ assetNum }) => !wanted.has(assetNum));
+      const withdraw = await this.#withoutLentLocks(call, ids, surplus);
+      return this.#apply(call, ids, { assign: assetNums, withdraw }, rights);
+    });
   }
 
-  async change(
+  change(
     call: CallContext,
     ids: EnterpriseMemberPath,
     changes: ChangeAssetNumsDto,
     ifMatch: string | undefined,
   ): Promise<RightsChangeDto> {
-    return this.#apply(call, ids, changes, await this.#read(call, ids, ifMatch));
+    return this.edits.run(call, ids, async () =>
+      this.#apply(call, ids, changes, await this.#read(call, ids, ifMatch)),
+    );
   }
 
   async #read(

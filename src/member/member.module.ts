@@ -6,6 +6,7 @@ import { AddMembersService } from './add-members.service.ts';
 import { EnterpriseMembersController } from './enterprise-members.controller.ts';
 import { MemberAssetsController } from './member-assets.controller.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
+import { MemberEdits } from './member-edits.ts';
 import { MemberRightsService } from './member-rights.service.ts';
 import { MemberSearch } from './member-search.ts';
 import { MemberService, UnsettledDeletes } from './member.service.ts';
@@ -19,6 +20,7 @@ import { OverviewService } from './overview.service.ts';
     AccountSuffixes,
     AddMembersService,
     MemberAssetsService,
+    MemberEdits,
     MemberRightsService,
     MemberSearch,
     MemberService,

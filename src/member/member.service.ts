@@ -20,6 +20,7 @@ import {
   UpdateMemberDto,
 } from './dto/member.dto.ts';
 import { MemberAssetsService } from './member-assets.service.ts';
+import { MemberEdits } from './member-edits.ts';
 import { toMemberTerms } from './member.mapper.ts';
 import { MemberSearch } from './member-search.ts';
 import { isMasked, MASKED } from './mobile-number.ts';
@@ -70,6 +71,7 @@ export class MemberService {
     private readonly readings: PlatformReadings,
     private readonly unsettled: UnsettledDeletes,
     private readonly assets: MemberAssetsService,
+    private readonly edits: MemberEdits,
   ) {}
 
   /**
@@ -82,11 +84,14 @@ export class MemberService {
       throw new ProblemException('validation-failed', {
         errors: [{ pointer: '/passwordMobile', detail: MASKED }],
       });
-    const left = CLEARABLE.filter((field) => member[field] === undefined);
-    const keeps = left.length === 0 || this.readings.of('memberEdit') === 'keeps';
-    const shown = keeps ? {} : await this.#shown(call, ids, member, left);
-    const body = toMemberTerms({ ...shown, ...member });
-    await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
+    const keeps = this.readings.of('memberEdit') === 'keeps';
+    const left = keeps ? [] : CLEARABLE.filter((field) => member[field] === undefined);
+    const edit = async () => {
+      const shown = left.length === 0 ? {} : await this.#shown(call, ids, member, left);
+      const body = toMemberTerms({ ...shown, ...member });
+      await this.upstream.call('editMember', call, { ids: { ...ids }, body }, nothing);
+    };
+    await (keeps ? edit() : this.edits.run(call, ids, edit));
   }
 
   /** Returns the present values of the fields that the edit leaves out. */

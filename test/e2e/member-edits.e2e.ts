@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { newSecret } from '../support/canary.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newEncryptionKey, newSecret } from '../support/canary.ts';
+import { TestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { ProfileFile } from '../support/profile-file.ts';
 import { useStack } from '../support/stack.ts';
@@ -8,12 +9,19 @@ import { useStack } from '../support/stack.ts';
 
 const profile = new ProfileFile();
 
-const { sandbox, gateway } = useStack({ environment: { PLATFORM_PROFILE_FILE: profile.path } });
+const environment = { PLATFORM_PROFILE_FILE: profile.path, ENCRYPTION_KEYS: newEncryptionKey() };
+/** Shares the stack's Redis. */
+const replica = new TestGateway();
+// Before the stack's own: it ends while Redis is there.
+afterAll(() => replica.stop());
+const stack = useStack({ environment, redis: true });
+const { sandbox, gateway } = stack;
+beforeAll(() => replica.open(sandbox, { ...environment, REDIS_URL: stack.redis().url }));
 
-/** The sandbox plays `played`; the gateway knows `readings` of it. */
+/** The sandbox plays `played`; the gateways know `readings` of it. */
 async function know(readings: object, played: object): Promise<void> {
   await sandbox.control('PUT', '/profile', played);
-  await profile.tell(gateway, { readings });
+  await profile.tell(gateway, { readings }, replica);
 }
 
 const MEMBERS = '/v1/enterprises/ent-harbour/members';
@@ -278,4 +286,61 @@ describe('rows of a file', () => {
     expect(await imported([dora('Dora Three', '138****0007')])).toMatchObject([{ status: 'updated' }]);
     expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Three' });
   });
+});
+
+describe.each([
+  ['of one process', gateway, gateway],
+  ['of two processes', gateway, replica],
+])('two edits of a member at the same time %s', (_, one, other) => {
+  it('lose nothing that one of them leaves out', async () => {
+    await know({ memberEdit: 'clears' }, { memberEdit: 'clears' });
+    await sandbox.fault({ operation: 'listMembers', times: 1, phase: 'after', action: { delayMs: 1_000 } });
+    const earlier = one.request('PATCH', DORA, { body: EDIT });
+    await sandbox.untilSpoiled(1, earlier);
+    const later = await other.request('PATCH', DORA, { body: { ...EDIT, remark: 'moved' } });
+    expect([(await earlier).status, later.status]).toEqual([204, 204]);
+    expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Two', remark: 'moved' });
+  });
+
+  it('are one edit and one 412 where both name the same ETag', async () => {
+    const list = '/v1/enterprises/ent-harbour/asset-nums?memberGlobalId=mem-harbour-dora';
+    const headers = { 'if-match': String((await one.get(list)).headers.get('etag')) };
+    const set = (at: TestGateway, assetNum: string) =>
+      at.request('PUT', `${DORA}/asset-nums`, { body: { assetNums: [assetNum] }, headers });
+    await sandbox.fault({ operation: 'listAssetNums', times: 1, phase: 'after', action: { delayMs: 1_000 } });
+    const earlier = set(one, '8000001009');
+    await sandbox.untilSpoiled(1, earlier);
+    const later = await set(other, '8000001001');
+    expect([(await earlier).status, later.status]).toEqual([200, 412]);
+    expect(await sandbox.journal('changePrivileges')).toHaveLength(1);
+  });
+});
+
+it('an edit waits 5 s at most for another one of the same member', async () => {
+  await know({ memberEdit: 'clears' }, { memberEdit: 'clears' });
+  await sandbox.fault({ operation: 'editMember', times: 1, action: { hang: true } });
+  const body = { ...EDIT, ...KEPT };
+  const first = gateway.request('PATCH', DORA, { body });
+  await sandbox.untilSpoiled(1, first);
+  for (const later of await Promise.all([gateway, replica].map((at) => at.request('PATCH', DORA, { body }))))
+    expect([later.status, later.headers.get('retry-after'), later.body]).toMatchObject([
+      503,
+      '1',
+      { code: 'dependency-unavailable', outcome: 'not_processed', retryable: true },
+    ]);
+  await sandbox.reset();
+  expect((await first).body['outcome']).toBe('unknown');
+  expect((await replica.request('PATCH', DORA, { body })).status).toBe(204);
+});
+
+it('edits go on while Redis is away', async () => {
+  await know({ memberEdit: 'clears' }, { memberEdit: 'clears' });
+  stack.redis().freeze();
+  try {
+    expect((await patch(EDIT)).status).toBe(204);
+    expect(await employee()).toMatchObject({ ...KEPT, name: 'Dora Two' });
+  } finally {
+    stack.redis().thaw();
+  }
+  expect((await patch({ ...EDIT, name: 'Dora Three' })).status).toBe(204);
 });

@@ -28,10 +28,10 @@ export class ProfileFile {
     this.#told = '';
   }
 
-  /** Resolves once the gateway has read the profile. What the gateway has read already is not written again. */
-  async tell(gateway: TestGateway, profile: Profile): Promise<void> {
+  /** Resolves once the gateways have read the profile. What they have read already is not written again. */
+  async tell(gateway: TestGateway, profile: Profile, ...others: TestGateway[]): Promise<void> {
     if (textOf(profile) === this.#told) return;
-    const reloaded = gateway.logged('profile-reloaded');
+    const reloaded = Promise.all([gateway, ...others].map((each) => each.logged('profile-reloaded')));
     const told = this.#put(profile);
     await reloaded;
     this.#told = told;

@@ -53,6 +53,14 @@ it('ends with its life, and its last owner holds and releases it no more', async
   expect(await client.get('a')).toBe('the next');
 });
 
+it('is taken again by an owner of the same name, which the reply did not reach', async () => {
+  const { client, run } = await openRedis();
+  await client.set('a', 'me', 'PX', 60_000);
+  const work = () => Promise.resolve('done');
+  expect(await underLease(run, 'a', { lifeMs: 1_000, giveUpAt: soon(), owner: 'me' }, work)).toBe('done');
+  expect(await client.exists('a')).toBe(0);
+});
+
 it('is not held off by a key that the gateway did not write', async () => {
   const { client, run } = await openRedis();
   await client.set('without an end', 'foreign');

@@ -48,14 +48,21 @@ export interface Lease {
 
 const POLL_MS = 30;
 
-/** Runs `work` while it holds the lease. Returns undefined if another owner kept the lease until `giveUpAt` (performance.now()). */
+/**
+ * Runs `work` while it holds the lease. Returns undefined if another owner kept the lease until `giveUpAt` (performance.now()). `owner` is a
+ * name that no other run has at that time. A process that uses the same name again also gets a lease whose reply was lost.
+ */
 export async function underLease<T>(
   run: RunCommand,
   key: string,
-  { lifeMs, giveUpAt }: { readonly lifeMs: number; readonly giveUpAt: number },
+  {
+    lifeMs,
+    giveUpAt,
+    owner = randomBytes(16).toString('hex'),
+  }: { readonly lifeMs: number; readonly giveUpAt: number; readonly owner?: string },
   work: (lease: Lease) => Promise<T>,
 ): Promise<T | undefined> {
-  const lease = { key, owner: randomBytes(16).toString('hex') };
+  const lease = { key, owner };
   while ((await run((client) => TAKE.run<number>(client, [key], [lease.owner, lifeMs]))) !== 1) {
     if (performance.now() >= giveUpAt) return undefined;
     await wait(POLL_MS);

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { UpstreamConfig } from '../config/app-config.ts';
+import { underLease } from '../kit/lease/lease.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { environmentName, sha256 } from '../redis/key-names.ts';
+import { SharedRedis } from '../redis/shared-redis.ts';
+import type { CallContext } from '../request/call-context.ts';
+import type { EnterpriseMemberPath } from './dto/member.dto.ts';
+
+/** The longest wait for another edit of the same member. */
+const WAIT_MS = 5_000;
+/** The life of a lease. Other edits of the member wait for it if the process ends during an edit. */
+const LEASE_MS = 30_000;
+const POLL_MS = 30;
+const BUSY = 'Another edit of this member has not ended in time. Nothing was sent to the platform.';
+
+/**
+ * Runs one edit of a member at a time, from the read of what the member has until the platform's response. The platform replaces whole
+ * records, so two edits at once would each send what the other one has replaced. While Redis is away, edits go on, and only those of the
+ * same process wait for each other.
+ */
+@Injectable()
+export class MemberEdits {
+  readonly #prefix: string;
+  readonly #running = new Set<string>();
+  /** This process, which runs one edit of a member at a time. */
+  readonly #owner = randomUUID();
+
+  constructor(
+    config: UpstreamConfig,
+    private readonly redis: SharedRedis,
+  ) {
+    this.#prefix = `${environmentName(config.baseUrl)}:edit:`;
+  }
+
+  async run<T>(
+    { dryRun }: CallContext,
+    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
+    edit: () => Promise<T>,
+  ): Promise<T> {
+    if (dryRun) return edit();
+    // Ids in a path have no slash.
+    const key = this.#prefix + sha256(`${enterpriseGlobalId}/${memberGlobalId}`);
+    const giveUpAt = performance.now() + WAIT_MS;
+    while (this.#running.has(key)) {
+      if (performance.now() >= giveUpAt) throw busy();
+      await wait(POLL_MS);
+    }
+    this.#running.add(key);
+    try {
+      return await this.#amongReplicas(key, giveUpAt, edit);
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+
+  async #amongReplicas<T>(key: string, giveUpAt: number, edit: () => Promise<T>): Promise<T> {
+    if (!this.redis.configured) return edit();
+    let isBegun = false;
+    const begin = async () => {
+      isBegun = true;
+      return { value: await edit() };
+    };
+    const run = this.redis.run.bind(this.redis);
+    const done = await underLease(run, key, { lifeMs: LEASE_MS, giveUpAt, owner: this.#owner }, begin).catch(
+      (error: unknown) => {
+        if (isBegun) throw error;
+        return begin();
+      },
+    );
+    if (!done) throw busy();
+    return done.value;
+  }
+}
+
+function busy(): ProblemException {
+  return new ProblemException('dependency-unavailable', { detail: BUSY, retryAfter: 1 });
+}
