@@ -28,7 +28,7 @@ import { isMasked, MASKED } from './mobile-number.ts';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Remembers deletes with an unknown outcome for a day, so that a caller who repeats one gets 204 and not 404 (which also says that the
+ * Remembers deletes for a day until their outcome is known, so that a caller who repeats one gets 204 and not 404 (which also says that the
  * member is gone). All replicas share them.
  */
 @Injectable()
@@ -50,11 +50,8 @@ export class UnsettledDeletes {
     await this.cache.del(this.#keyOf(enterpriseGlobalId, memberGlobalId));
   }
 
-  /** Forgets the delete. Resolves to true if it was remembered. */
-  async settle(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
-    const found = await this.cache.get(this.#keyOf(enterpriseGlobalId, memberGlobalId));
-    if (found !== undefined) await this.forget(enterpriseGlobalId, memberGlobalId);
-    return found !== undefined;
+  async has(enterpriseGlobalId: string, memberGlobalId: string): Promise<boolean> {
+    return (await this.cache.get(this.#keyOf(enterpriseGlobalId, memberGlobalId))) !== undefined;
   }
 
   #keyOf(enterpriseGlobalId: string, memberGlobalId: string): string {
@@ -128,18 +125,26 @@ export class MemberService {
    */
   async deleteMember(call: CallContext, ids: EnterpriseMemberPath): Promise<void> {
     const { enterpriseGlobalId, memberGlobalId } = ids;
-    if (call.dryRun) await this.#showLeaving(call.dryRun, call, ids);
+    const send = () => this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
+    if (call.dryRun) {
+      await this.#showLeaving(call.dryRun, call, ids);
+      return send();
+    }
+    const isRepeat = await this.unsettled.has(enterpriseGlobalId, memberGlobalId);
+    // It is remembered before it is sent, because this process may end before it has the response.
+    await this.unsettled.add(enterpriseGlobalId, memberGlobalId);
     try {
-      await this.upstream.call('deleteMember', call, { ids: { ...ids } }, nothing);
-      await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
+      await send();
     } catch (error) {
       const problem = asProblem(error);
-      if (!(problem instanceof ProblemException)) throw error;
-      const { code, outcome } = problem.body;
-      if (outcome === 'unknown') await this.unsettled.add(enterpriseGlobalId, memberGlobalId);
-      if (code !== 'member-not-found' || !(await this.unsettled.settle(enterpriseGlobalId, memberGlobalId)))
-        throw error;
+      if (!(problem instanceof ProblemException) || problem.body.outcome === 'unknown') throw error;
+      const isGone = problem.body.code === 'member-not-found';
+      // Another refusal says nothing about the earlier delete.
+      if (isGone || !isRepeat) await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
+      if (isGone && isRepeat) return;
+      throw error;
     }
+    await this.unsettled.forget(enterpriseGlobalId, memberGlobalId);
   }
 
   /** Shows the member who would be deleted, and the rights that would be lost with it. */

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import examples from '../../src/operation/openapi/examples.json' with { type: 'json' };
-import { newApiKey } from '../support/canary.ts';
+import { newApiKey, newEncryptionKey } from '../support/canary.ts';
 import { hasContainers, newContainer } from '../support/container.ts';
 import { type GatewayProcess, START_SCRIPT, startGatewayProcess } from '../support/gateway-process.ts';
 import { type TestAnswer, TestGateway } from '../support/gateway.ts';
-import { freePort, until } from '../support/redis.ts';
+import { freePort, startRedis, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
 /** Faults of the process itself: of the shipped gateway, of `npm start`, and of the demo. */
@@ -437,6 +437,25 @@ it('npm run new-key says how it is used where it got no name, and makes a key fo
   expect(told.output).not.toContain('lgw_');
   const made = await run('npm', ['run', '-s', 'new-key', '--', 'crm']).end;
   expect(made).toEqual({ code: 0, output: expect.stringMatching(/lgw_[^]*"name": "crm"/) });
+});
+
+it('P23 killed while it deletes a member leaves no 404 to the repeat of the deletion at another process', async () => {
+  const redis = await startRedis();
+  const shared = { REDIS_URL: redis.url, ENCRYPTION_KEYS: newEncryptionKey() };
+  const [one, other] = await Promise.all([start({}, shared), start({}, shared)]);
+  try {
+    await sandbox.fault({ operation: 'deleteMember', times: 1, phase: 'after', action: { hang: true } });
+    const path = '/v1/enterprises/ent-harbour/members/mem-harbour-dora';
+    const cutOff = one.gateway.request('DELETE', path).catch(() => 'cut off');
+    await sandbox.untilSpoiled(1, cutOff);
+    one.child.child.kill('SIGKILL');
+    expect(await cutOff).toBe('cut off');
+    expect((await other.gateway.request('DELETE', path)).status).toBe(204);
+    expect((await other.gateway.request('DELETE', path)).status).toBe(404);
+  } finally {
+    await Promise.all([one.gateway.stop(), other.gateway.stop()]);
+    await redis.stop();
+  }
 });
 
 describe('npm run demo', () => {
