@@ -199,17 +199,19 @@ class SqliteThread {
     worker.on('message', edge('answer of the database', answered));
     worker.on(
       'error',
-      edge('thread of the database', (error) => this.#ended(error)),
+      edge('thread of the database', (error) => this.#ended(worker, error)),
     );
     worker.on(
       'exit',
-      edge('thread of the database', () => this.#ended()),
+      edge('thread of the database', () => this.#ended(worker)),
     );
     worker.unref();
     return worker;
   }
 
-  #ended(error?: unknown): void {
+  #ended(worker: Worker, error?: unknown): void {
+    // A thread that fails reports first its error and then its exit. By then another thread may have its place.
+    if (this.#worker !== worker) return;
     this.#worker = undefined;
     const fault = new DatabaseFault('unknown', 'the thread of the database has ended', error);
     for (const asked of this.#asked.values()) asked.reject(fault);

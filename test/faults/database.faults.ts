@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '../../src/database/database.ts';
 import { sql } from '../../src/database/sql.ts';
+import { SqliteFile } from '../../src/database/sqlite-engine.ts';
 import type { Step } from '../../src/database/step.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { databaseInit, emptyDatabase, openDatabase } from '../support/database.ts';
@@ -530,6 +532,26 @@ describe('a file of SQLite', () => {
     expect(await begun).toBe('begun');
     expect(await told).toBeGreaterThanOrEqual(freedAt);
     await gone;
+  });
+
+  it('Its thread fails: what it was doing is unknown, and the next steps run in another thread, also one that comes before the end of the first', async () => {
+    const posted = jest.spyOn(Worker.prototype, 'postMessage');
+    const engine = new SqliteFile(await newFile(), 'platform');
+    await engine.open();
+    atEnd(() => engine.close());
+    const look = [sql`SELECT 1 AS one`.with()];
+    const write = () =>
+      engine.transact(look, () => [sql`CREATE TABLE IF NOT EXISTS tried (one bigint)`.with()]);
+    await write();
+    const writer = posted.mock.contexts.at(-1) as Worker;
+    posted.mockRestore();
+    const next = Promise.withResolvers<unknown>();
+    writer.once('error', () => next.resolve(write()));
+    // No message of the engine: the thread throws.
+    writer.postMessage(null, []);
+    await expect(write()).rejects.toMatchObject({ reason: 'unknown' });
+    await next.promise;
+    await write();
   });
 
   it('D24 A read takes long: steps go on, and so does the event loop', async () => {
