@@ -1,5 +1,5 @@
 import { DatabaseFault, type Engine, type Rows } from './engine.ts';
-import { either, sql, type Sql } from './sql.ts';
+import { either, rows, sql, type Sql } from './sql.ts';
 
 interface Migration {
   /** The numbers have no gaps. A released migration never changes. */
@@ -153,9 +153,15 @@ const LOCK = either(
   sql`SELECT 1`,
 );
 const APPLIED = sql`INSERT INTO schema_versions (version, applied_at) VALUES (:version, :at)`;
+/** The tables of the gateway. Its schema may also have tables of others. */
+const TABLES = migrations
+  .flatMap(({ statements }) => statements)
+  .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement.textFor('postgres'))?.[1] ?? [])
+  .map((name) => ({ name }));
 const MISSING_RIGHTS = sql`
   SELECT needed AS needs, relname AS of, current_user AS role FROM pg_class, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
   WHERE relkind = 'r' AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_versions'))
+    AND relname IN (SELECT name FROM ${rows('tables', { name: 'text' })})
     AND NOT has_table_privilege(pg_class.oid, needed) ORDER BY relname, needed`;
 const MAY_CREATE = sql`
   SELECT coalesce(current_schema(), '') AS of, current_user AS role,
@@ -199,7 +205,7 @@ export class DatabaseSchema {
   /** Describes the rights that the role of a running gateway lacks. Undefined if it lacks none. */
   async missingRights(): Promise<string | undefined> {
     if (this.engine.kind === 'sqlite') return undefined;
-    const found = await this.engine.read(MISSING_RIGHTS.with());
+    const found = await this.engine.read(MISSING_RIGHTS.with({ tables: TABLES }));
     const [first] = found;
     if (!first) return undefined;
     const missing = found.map((row) => `${String(row['needs'])} on ${String(row['of'])}`).join(', ');
