@@ -51,7 +51,7 @@ async function makeReady(
       `The database has version ${version}, and this build knows ${SCHEMA_VERSION}: use the build that made it, or a newer one`,
     );
   const memory = address.kind === 'file' ? new SeenMemory(besideFile(address.path, platform)) : undefined;
-  const seen = await memory?.recall();
+  const seen = await memory?.share();
   const found = version === 0 ? undefined : identityIn(await engine.read(LOOK.with()));
   const numbers = highest(found?.numbers, highest(found?.lostSeen, seen?.numbers));
   // After a loss that is recorded the feed may have gone on.

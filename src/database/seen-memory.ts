@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { edge } from '../shared/edge.ts';
 
@@ -16,8 +17,16 @@ export function highest(one: Seen['numbers'] = {}, other: Seen['numbers'] = {}):
   return Object.fromEntries(names.map((name) => [name, Math.max(one[name] ?? 0, other[name] ?? 0)]));
 }
 
+/** Returns what two gateways have seen together. Of two identities it is the one that was confirmed last. */
+export function joined(own: Seen | undefined, other: Seen | undefined): Seen | undefined {
+  if (!own || !other) return own ?? other;
+  if (own.identity === other.identity) return { ...own, numbers: highest(own.numbers, other.numbers) };
+  return own.confirmedAt > other.confirmedAt ? own : other;
+}
+
 /** A place outside of the database where a text outlives the process. Both calls may reject. */
 export interface SeenPlace {
+  /** Resolves to null if there is no text. */
   read(): Promise<string | null>;
   write(text: string): Promise<unknown>;
 }
@@ -34,49 +43,54 @@ const schema = z.object({
 /** Remembers what gateways have seen of the database, so that a gateway that starts after a loss notices the loss too. */
 export class SeenMemory {
   #seen: Seen | undefined;
-  #written: Seen | undefined;
   #planned: NodeJS.Timeout | undefined;
-  #writing = Promise.resolve();
+  #sharing: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly place: SeenPlace) {}
 
-  async recall(): Promise<Seen | undefined> {
-    try {
-      return schema.parse(JSON.parse((await this.place.read()) ?? ''));
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Returns at once. Within one identity the numbers never decrease. */
+  /** Returns at once. */
   keep(seen: Seen): void {
-    this.#seen = seen;
+    this.#seen = joined(seen, this.#seen);
     this.#planned ??= setTimeout(
       edge('memory of the database', () => this.flush()),
       COLLECT_MS,
     );
   }
 
-  /** Resolves when everything that was passed to `keep` is stored. */
-  flush(): Promise<void> {
+  /** Resolves when everything that was passed to `keep` is stored, or the place does not answer. */
+  async flush(): Promise<void> {
     clearTimeout(this.#planned);
     this.#planned = undefined;
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    // The next check writes it.
+    await this.share().catch(() => undefined);
   }
 
-  async #write(): Promise<void> {
-    const seen = this.#seen;
-    if (!seen || seen === this.#written) return;
-    const before = await this.recall();
-    // Another process may have seen more.
-    const numbers = highest(before?.identity === seen.identity ? before.numbers : {}, seen.numbers);
-    try {
-      await this.place.write(JSON.stringify({ ...seen, numbers }));
-      this.#written = seen;
-    } catch {
-      // The next commit writes the file again.
-    }
+  /**
+   * Resolves to what all gateways have seen, once the place has what was passed to `keep`. Undefined if nobody has seen anything. Rejects if
+   * the place does not answer.
+   */
+  share(): Promise<Seen | undefined> {
+    const sharing = this.#sharing.then(() => this.#share());
+    this.#sharing = sharing.catch(() => undefined);
+    return sharing;
+  }
+
+  async #share(): Promise<Seen | undefined> {
+    const before = seenIn(await this.place.read());
+    // The place may have been emptied, or another process may have seen more.
+    const all = joined(this.#seen, before);
+    if (all && !isDeepStrictEqual(all, before)) await this.place.write(JSON.stringify(all));
+    this.#seen = joined(this.#seen, all);
+    return all;
+  }
+}
+
+/** Returns undefined for a text that is none of ours. */
+function seenIn(text: string | null): Seen | undefined {
+  try {
+    return schema.parse(JSON.parse(text ?? ''));
+  } catch {
+    return undefined;
   }
 }
 
@@ -85,7 +99,11 @@ export function besideFile(database: string, platform: string): SeenPlace {
   const path = `${database}.seen-${createHash('sha256').update(platform).digest('hex').slice(0, 8)}`;
   const part = `${path}.${process.pid}`;
   return {
-    read: () => readFile(path, 'utf8'),
+    read: () =>
+      readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw error;
+      }),
     write: (text) => writeFile(part, text).then(() => rename(part, path)),
   };
 }

@@ -8,13 +8,15 @@ import type { Guard, Watched } from './group-commit.ts';
 import { identityIn, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { checkKeys } from './key-checks.ts';
-import { highest, type Seen, type SeenMemory } from './seen-memory.ts';
+import { highest, joined, type Seen, type SeenMemory } from './seen-memory.ts';
 
 const CHECK_MS = 1_000;
 const CHECK_STOPPED_MS = 250;
 /** How often a trial write runs while there are no other writes. Only a write discovers a full disk. */
 const TRIAL_MS = 5_000;
 const TRIAL_BYTES = 64 * 1024;
+/** How often the gateway compares what it has seen with what other gateways have seen. Their memory may be emptied at any time. */
+const SHARE_MS = 5_000;
 
 /** Why orders are refused. `none` means that orders are accepted. */
 export const trustReasons = ['none', 'away', 'unready', 'identity', 'numbers', 'settings', 'writes'] as const;
@@ -36,6 +38,7 @@ export class Trust implements Guard {
   #weak = '';
   #isPrepared = false;
   #wroteAt = -Infinity;
+  #sharedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
   /** The ids of the encryption keys that have sealed records of the database and that the gateway does not have. */
@@ -112,6 +115,7 @@ export class Trust implements Guard {
   async check(isStart = false): Promise<void> {
     try {
       await this.engine.open();
+      await this.#share();
       if (!this.#isPrepared) this.#isPrepared = await this.#prepare();
       if (!this.#isPrepared) return;
       const { unfit, weak } = await this.engine.fitness();
@@ -130,6 +134,18 @@ export class Trust implements Guard {
     }
   }
 
+  /** Learns what other gateways have seen. While their memory does not answer, each check asks it again, and orders go on. */
+  async #share(): Promise<void> {
+    if (!this.memory || performance.now() - this.#sharedAt < SHARE_MS) return;
+    try {
+      const all = await this.memory.share();
+      this.#sharedAt = performance.now();
+      this.#seen = joined(this.#seen, all);
+    } catch {
+      // Redis is away, which is logged.
+    }
+  }
+
   #fail(error: unknown): void {
     if (error instanceof ConfigError) {
       this.#stop('settings', `Orders are refused: ${error.faults.join('; ')}`);
@@ -145,7 +161,6 @@ export class Trust implements Guard {
 
   /** Makes the database ready as far as the gateway is allowed to. Returns whether the database is ready. */
   async #prepare(): Promise<boolean> {
-    this.#seen ??= await this.memory?.recall();
     const version = await this.#schema.version();
     if (version > SCHEMA_VERSION)
       throw new ConfigError([

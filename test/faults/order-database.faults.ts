@@ -1,5 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
@@ -19,7 +20,7 @@ import {
   startPostgres,
   throughPort,
 } from '../support/postgres.ts';
-import { serverFolder, startRedis, until } from '../support/redis.ts';
+import { ask, serverFolder, startRedis, until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 import { credential, type LogLine } from '../support/settings.ts';
 
@@ -246,6 +247,47 @@ describe('a server of PostgreSQL', () => {
     expect(await sends()).toBe(2);
     expect((await confirmed(url)).code).toBe(0);
     await isOver([third]);
+  });
+
+  it('D33 It goes back, and Redis answers only after a gateway has started: orders stop then', async () => {
+    const url = await server.newUrl();
+    const redis = ended(await startRedis());
+    const first = await gatewayOn(url, { REDIS_URL: redis.url });
+    const lost = await placedAt(first, 2);
+    await first.stop();
+    await goBack(url, lost);
+    const proxy = await FaultProxy.start(redis.port);
+    atEnd(() => proxy.close());
+    await proxy.add({ toxic: 'down' });
+    const second = await gatewayOn(url, { REDIS_URL: redis.url.replace(`:${redis.port}`, `:${proxy.port}`) });
+    // As without Redis.
+    await isPlaced(second);
+    await proxy.clear();
+    await isStopped([second], 'numbers', 'DatabaseLost');
+    expectRefused(await place(second, lost[0] as string));
+  });
+
+  it('D33 It goes back after Redis was emptied: the gateways had told it again what they have seen', async () => {
+    const url = await server.newUrl();
+    const redis = ended(await startRedis());
+    const start = () => gatewayOn(url, { REDIS_URL: redis.url });
+    const first = await start();
+    const lost = await placedAt(first, 1);
+    await ask(redis, async (client) => {
+      const isKnown = async () => {
+        const [key = ''] = await client.keys('*:database');
+        const { numbers: seen } = JSON.parse((await client.get(key)) ?? '{}') as { numbers?: object };
+        return isDeepStrictEqual(seen, { begun: 1, feed: 1 });
+      };
+      await until('Redis knows it', isKnown);
+      await client.flushall();
+      await until('Redis knows it again', isKnown);
+    });
+    await first.stop();
+    await goBack(url, lost);
+    const second = await start();
+    await isStopped([second], 'numbers', 'DatabaseLost');
+    expectRefused(await place(second, lost[0] as string));
   });
 
   it("D34 The record of an order is gone, or cannot be reached any more, when the platform has responded: a log line and a metric have the platform's response", async () => {
