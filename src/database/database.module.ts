@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
 import { Database } from './database.ts';
 import { SealedTexts } from './sealed-texts.ts';
-import type { SeenPlace } from './seen-memory.ts';
+import { inRedis } from './seen-memory.ts';
 import { trustReasons } from './trust.ts';
 
 /** Provides the database to every module. */
@@ -16,7 +16,11 @@ import { trustReasons } from './trust.ts';
       provide: Database,
       inject: [DatabaseConfig, Log, SharedRedis],
       useFactory: (config: DatabaseConfig, log: Log, redis: SharedRedis) =>
-        new Database(config, log, redis.configured ? seenInRedis(redis) : undefined),
+        new Database(
+          config,
+          log,
+          redis.configured ? inRedis(redis.environment, (command) => redis.run(command)) : undefined,
+        ),
     },
     {
       provide: SealedTexts,
@@ -51,13 +55,4 @@ export class DatabaseModule implements OnModuleInit, OnApplicationShutdown {
   onApplicationShutdown(): Promise<void> {
     return this.database.close();
   }
-}
-
-/** The place in Redis for what gateways have seen. If Redis is emptied, the next commit fills it again. */
-function seenInRedis(redis: SharedRedis): SeenPlace {
-  const key = `${redis.environment}:database`;
-  return {
-    read: () => redis.run((client) => client.get(key)),
-    write: (text) => redis.run((client) => client.set(key, text)),
-  };
 }

@@ -15,7 +15,7 @@ export interface Identity extends Seen {
 /** The names of the numbers that {@link raise} raises. */
 const NAMES = ['begun', 'feed'];
 /** How many numbers the feed skips after a loss. Another gateway may have seen some of them. */
-const SKIPPED = 1_000;
+export const SKIPPED = 1_000;
 
 export const LOOK = sql`
   SELECT identities.identity, identities.confirmed_at, identities.lost_at, identities.lost_seen, numbers.name, numbers.value

@@ -1,27 +1,49 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
-import { type DatabaseConfig, loadConfig } from '../config/app-config.ts';
+import { type AppConfig, loadConfig } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { environmentName } from '../redis/key-names.ts';
+import { inTime, redisClient, serverOf } from '../redis/redis-client.ts';
+import { edge } from '../shared/edge.ts';
 import { engineOf } from './database.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
-import { confirm, type Identity, identityIn, LOOK } from './identity.ts';
+import { confirm, type Identity, identityIn, LOOK, lossIn, SKIPPED } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
-import { besideFile, highest, SeenMemory } from './seen-memory.ts';
+import { besideFile, highest, inRedis, type Seen, SeenMemory } from './seen-memory.ts';
 
 /**
- * `npm run database-init [-- --yes]` makes the database ready. An operator also confirms with it that the gateway may trust the present
+ * `npm run database-init [-- options]` makes the database ready. An operator also confirms with it that the gateway may trust the present
  * content of the database. It is part of the build, so that the image has it too (`node dist/bundle/database-init.js`).
  */
 
-const OPTION = '--yes';
+const USAGE = 'usage: npm run database-init [-- --yes | --restored [--yes]]';
+const CONFIRMS =
+  'From now on orders are sent. One that was sent before and is not in this database is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first. A scheduled order whose time has come may have been sent: it becomes an order in doubt.';
+/** Redis may have to be asked for its masters first. */
+const RECALL_MS = 5_000;
 
 class Refused extends Error {}
 
-async function main(options: readonly string[]): Promise<void> {
-  if (options.some((option) => option !== OPTION))
-    throw new Refused(`usage: npm run database-init [-- ${OPTION}]`);
-  const { database } = loadConfig(process.env);
+interface Options {
+  /** The operator is not asked. */
+  readonly isConfirmed: boolean;
+  /** The operator says that writes are missing, although nothing may show it. */
+  readonly isRestored: boolean;
+}
+
+function optionsIn(given: readonly string[]): Options {
+  const options = new Set(given);
+  const has = (option: string) => options.delete(option);
+  const [isConfirmed, isRestored] = [has('--yes'), has('--restored')];
+  if (options.size > 0) throw new Refused(USAGE);
+  return { isConfirmed, isRestored };
+}
+
+async function main(given: readonly string[]): Promise<void> {
+  const options = optionsIn(given);
+  const config = loadConfig(process.env);
+  const { database } = config;
   if (database.address.kind === 'memory')
     throw new Refused(
       'DATABASE_URL is sqlite::memory:, which is forgotten with the process: there is nothing to make ready',
@@ -29,16 +51,43 @@ async function main(options: readonly string[]): Promise<void> {
   const engine = engineOf(database);
   try {
     await engine.open();
-    await makeReady(engine, database, options.includes(OPTION));
+    await makeReady(engine, await seenBefore(config), options);
   } finally {
     await engine.close();
   }
 }
 
+/** Returns what gateways have seen of the database, as they keep it beside the file or in Redis. */
+async function seenBefore({ database, redis }: AppConfig): Promise<Seen | undefined> {
+  const { address, platform } = database;
+  try {
+    if (address.kind === 'file') return await new SeenMemory(besideFile(address.path, platform)).share();
+    const server = serverOf(redis);
+    if (!server) return undefined;
+    const client = redisClient(server, [], RECALL_MS);
+    client.on(
+      'error',
+      edge('redis', () => undefined),
+    );
+    try {
+      await inTime(client.connect(), RECALL_MS);
+      return await new SeenMemory(inRedis(environmentName(redis.platform), (run) => run(client))).share();
+    } finally {
+      client.disconnect();
+    }
+  } catch {
+    const place = address.kind === 'file' ? 'the file beside it' : 'Redis (REDIS_URL)';
+    say(
+      `Warning: ${place} could not be read, which has what gateways have seen of the database. So nothing here shows whether writes are missing.`,
+    );
+    return undefined;
+  }
+}
+
 async function makeReady(
   engine: Engine,
-  { address, platform }: DatabaseConfig,
-  isConfirmed: boolean,
+  seen: Seen | undefined,
+  { isConfirmed, isRestored }: Options,
 ): Promise<void> {
   const { unfit, weak } = await engine.fitness();
   if (unfit.length > 0) throw new Refused(`The database ${unfit.join(', and ')}`);
@@ -50,41 +99,48 @@ async function makeReady(
     throw new Refused(
       `The database has version ${version}, and this build knows ${SCHEMA_VERSION}: use the build that made it, or a newer one`,
     );
-  const memory = address.kind === 'file' ? new SeenMemory(besideFile(address.path, platform)) : undefined;
-  const seen = await memory?.share();
   const found = version === 0 ? undefined : identityIn(await engine.read(LOOK.with()));
+  // Without a loss, an operator has confirmed the database after this was seen.
+  const isLost = seen !== undefined && (!found || lossIn(found, seen) !== undefined);
   const numbers = highest(found?.numbers, highest(found?.lostSeen, seen?.numbers));
   // After a loss that is recorded the feed may have gone on.
-  const known = found?.lostAt == null ? numbers : found.lostSeen;
+  const known = found && found.lostAt !== null ? found.lostSeen : isLost ? numbers : {};
   const missing = Object.entries(known)
     .map(([name, value]) => ({ name, value, had: found?.lostHad[name] ?? 0 }))
     .filter(({ value, had }) => value > had);
-  const isDoubted =
-    missing.length > 0 || (found?.lostAt ?? null) !== null || (seen && seen.identity !== found?.identity);
+  const isDoubted = isRestored || isLost || (found !== undefined && found.lostAt !== null);
+  tell(found, missing);
 
-  if (version < SCHEMA_VERSION) {
+  if (version < SCHEMA_VERSION)
     say(
       version === 0
         ? 'The database has no tables of the gateway.'
         : `The database has version ${version} of ${SCHEMA_VERSION}.`,
     );
-    if (!isConfirmed && !isDoubted) await ask(`Type "yes" to make them: `);
+  const isTrusted = found !== undefined && !isDoubted;
+  if (!isTrusted) say(CONFIRMS);
+  if (!isConfirmed && (version < SCHEMA_VERSION || !isTrusted))
+    await ask('Type "yes" to make it ready: ');
+  if (version < SCHEMA_VERSION) {
     await schema.migrate();
     say(`The database has version ${SCHEMA_VERSION}.`);
   }
-  if (found && !isDoubted) say('The gateway trusts it: nothing else to do.');
-  else await trust(engine, found, numbers, missing, isConfirmed);
+  const identity = randomBytes(16).toString('base64url');
+  if (isTrusted) say('The gateway trusts it: nothing else to do.');
+  else {
+    const { feed = 0 } = numbers;
+    // Readers may have had numbers of the feed that nothing remembers.
+    await confirm(engine, identity, isRestored ? { ...numbers, feed: feed + SKIPPED } : numbers);
+    say('Ready. Gateways that run take notice within 5 seconds.');
+  }
   const lacks = await schema.missingRights();
   if (lacks) say(`Warning: the database ${lacks}.`);
 }
 
-async function trust(
-  engine: Engine,
+function tell(
   found: Identity | undefined,
-  numbers: Readonly<Record<string, number>>,
   missing: readonly { readonly name: string; readonly value: number; readonly had: number }[],
-  isConfirmed: boolean,
-): Promise<void> {
+): void {
   const WORDS: Readonly<Record<string, string>> = {
     begun: 'writes that began',
     feed: 'moves of orders and jobs',
@@ -94,16 +150,10 @@ async function trust(
       `Gateways have seen ${value} ${WORDS[name] ?? name}, and the database knows of ${had}: ${value - had} are missing.`,
     );
   if (found?.lostAt) say(`A gateway noticed it at ${new Date(found.lostAt).toISOString()}.`);
-  say(
-    'From now on orders are sent. One that was sent before and is not in this database is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first. A scheduled order whose time has come may have been sent: it becomes an order in doubt.',
-  );
-  if (!isConfirmed) await ask('Type "yes" to make it ready: ');
-  await confirm(engine, randomBytes(16).toString('base64url'), numbers);
-  say('Ready. Gateways that run take notice within 5 seconds.');
 }
 
 async function ask(question: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new Refused(`There is no terminal to confirm in: give ${OPTION}`);
+  if (!process.stdin.isTTY) throw new Refused(`There is no terminal to confirm in: give --yes`);
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const typed = await terminal.question(question);
   terminal.close();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Cluster, Redis } from 'ioredis';
 import * as z from 'zod';
 import { edge } from '../shared/edge.ts';
 
@@ -105,5 +106,17 @@ export function besideFile(database: string, platform: string): SeenPlace {
         throw error;
       }),
     write: (text) => writeFile(part, text).then(() => rename(part, path)),
+  };
+}
+
+/** A key in Redis. `environment` is the first part of the names of all keys. */
+export function inRedis(
+  environment: string,
+  run: <T>(command: (client: Redis | Cluster) => Promise<T>) => Promise<T>,
+): SeenPlace {
+  const key = `${environment}:database`;
+  return {
+    read: () => run((client) => client.get(key)),
+    write: (text) => run((client) => client.set(key, text)),
   };
 }

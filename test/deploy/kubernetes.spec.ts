@@ -155,17 +155,26 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     expect(scaler.maxReplicas).toBeGreaterThanOrEqual(scaler.minReplicas);
   });
 
-  it('lets the gateway and database-init alone reach the database', () => {
-    const egressOf = (name: string) =>
+  it('lets the gateway and database-init alone reach the database and Redis', () => {
+    const egressOf = (name: string, to: number) =>
       find<Manifest & { spec: { egress: { ports?: { port: number }[]; to: object }[] } }>(
         all,
         'NetworkPolicy',
         name,
       )
-        .spec.egress.filter(({ ports = [] }) => ports.some(({ port }) => port === 5_432))
-        .map(({ to }) => to);
-    expect(egressOf('gateway')).toHaveLength(1);
-    expect(egressOf('database-init')).toEqual(egressOf('gateway'));
+        .spec.egress.filter(({ ports = [] }) => ports.some(({ port }) => port === to))
+        .map((rule) => rule.to);
+    for (const port of [5_432, 6_379]) {
+      expect(egressOf('gateway', port)).toHaveLength(1);
+      expect(egressOf('database-init', port)).toEqual(egressOf('gateway', port));
+    }
+    const { ingress } = find<Manifest & { spec: { ingress: { from: object[] }[] } }>(
+      all,
+      'NetworkPolicy',
+      'redis',
+    ).spec;
+    const callers = ['gateway', 'database-init'].map((app) => ({ podSelector: { matchLabels: { app } } }));
+    expect(ingress.map(({ from }) => from)).toEqual([callers]);
     const job = find<Workload>(all, 'Job', 'database-init').spec;
     expect(job).toMatchObject({ suspend: true });
     expect(job.template.spec.containers[0]).toMatchObject({

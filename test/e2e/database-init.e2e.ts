@@ -25,6 +25,7 @@ describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
     });
     for (const [options, said] of [
       [[], /give --yes/],
+      [['--restored'], /give --yes/],
       [['--force'], /^usage/],
     ] as const)
       expect(await databaseInit(url, ...options)).toEqual({ code: 1, output: expect.stringMatching(said) });

@@ -47,8 +47,8 @@ const gatewayOn = async (
 ) => ended(await TestGateway.start(sandbox, { ...environmentOf(url), ...environment }, callers));
 
 /** As an operator confirms it. */
-const confirmed = (url: string) =>
-  databaseInit({ ...new TestGateway().environment(sandbox), ...environmentOf(url) }, '--yes');
+const confirmed = (url: string, ...options: string[]) =>
+  databaseInit({ ...new TestGateway().environment(sandbox), ...environmentOf(url) }, '--yes', ...options);
 
 async function newFile(): Promise<string> {
   const { url, remove } = await emptyDatabase('file');
@@ -290,6 +290,67 @@ describe('a server of PostgreSQL', () => {
     expectRefused(await place(second, lost[0] as string));
   });
 
+  it('D33 It goes back, or is emptied, while no gateway runs: database-init learns from Redis what is missing', async () => {
+    const url = await server.newUrl();
+    const redis = ended(await startRedis());
+    const withRedis = { REDIS_URL: redis.url };
+    const init = (...options: string[]) =>
+      databaseInit(
+        { ...new TestGateway().environment(sandbox), ...environmentOf(url), ...withRedis },
+        ...options,
+      );
+    const first = await gatewayOn(url, withRedis);
+    const lost = await placedAt(first, 2);
+    const before = await newestOf(url);
+    await first.stop();
+    await goBack(url, lost);
+    const told = expect.stringContaining(
+      'seen 2 writes that began, and the database knows of 0: 2 are missing.',
+    );
+    const { username } = new URL(url);
+    await server.ask(`DROP SCHEMA ${username} CASCADE; CREATE SCHEMA AUTHORIZATION ${username}`);
+    expect(await init('--yes')).toEqual({ code: 0, output: told });
+    expect(await init()).toEqual({
+      code: 0,
+      output: expect.stringContaining('nothing else to do'),
+    });
+    const away = { ...environmentOf(url), REDIS_URL: 'redis://127.0.0.1:1' };
+    expect(await databaseInit({ ...new TestGateway().environment(sandbox), ...away })).toEqual({
+      code: 0,
+      output: expect.stringMatching(/^Warning: Redis \(REDIS_URL\) could not be read[^]*nothing else to do/),
+    });
+    const second = await gatewayOn(url, withRedis);
+    await isOver([second]);
+    // No cursor is given out twice.
+    expect(await newestOf(url)).toBeGreaterThan(before);
+  });
+
+  it('D29 A backup is restored where nothing remembers what came after it: once an operator has said so, an order that was due is in doubt and not sent', async () => {
+    clock.step(0);
+    const url = await server.newUrl();
+    const gateway = await gatewayOn(url);
+    const [due, later] = [newNumber(), newNumber()];
+    for (const [number, days] of [
+      [due, 1],
+      [later, 3],
+    ] as const) {
+      const notBefore = new Date(Date.now() + days * DAY_MS).toISOString();
+      expect((await onceServed(() => place(gateway, number, { notBefore }))).status).toBe(202);
+    }
+    await gateway.stop();
+    // The server of before has sent the first.
+    clock.step(2 * DAY_MS);
+    expect(await confirmed(url, '--restored')).toEqual({
+      code: 0,
+      output: expect.stringContaining('Ready.'),
+    });
+    const restored = await gatewayOn(url);
+    await until('it is in doubt', async () => (await recordOf(restored, due))['state'] === 'in_doubt');
+    expect((await recordOf(restored, later))['state']).toBe('scheduled');
+    expect(await sends()).toBe(0);
+    clock.step(0);
+  });
+
   it("D34 The record of an order is gone, or cannot be reached any more, when the platform has responded: a log line and a metric have the platform's response", async () => {
     const url = await server.newUrl();
     const gateway = await gatewayOn(url);
@@ -323,6 +384,12 @@ describe('a server of PostgreSQL', () => {
     ]);
   });
 });
+
+/** The number of the newest event. */
+async function newestOf(url: string): Promise<number> {
+  const [row] = await askDatabase(url, "SELECT value FROM numbers WHERE name = 'feed'");
+  return Number(row?.['value']);
+}
 
 /** As a backup from before these orders would have it. */
 async function goBack(url: string, orders: readonly string[]): Promise<void> {
