@@ -95,7 +95,7 @@ async function smoke(): Promise<void> {
 
   const unconfirmed = await place(key);
   assert(unconfirmed.status === 503, `an order before database-init got ${unconfirmed.status}`);
-  await inside(gateway, 'node', 'dist/bundle/database-init.js', '--yes');
+  await inside(gateway, 'node', 'dist/bundle/database-init.js', '--migrate');
   await until('the database is ready', async () => (await place(key)).status !== 503);
   const placed = await place(key);
   assert(

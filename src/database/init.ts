@@ -8,7 +8,7 @@ import { inTime, redisClient, serverOf } from '../redis/redis-client.ts';
 import { edge } from '../shared/edge.ts';
 import { engineOf } from './database.ts';
 import { DatabaseFault, type Engine } from './engine.ts';
-import { confirm, type Identity, identityIn, LOOK, lossIn, SKIPPED } from './identity.ts';
+import { confirm, type Identity, identityIn, LOOK, lossIn, make, SKIPPED } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { besideFile, highest, inRedis, type Seen, SeenMemory } from './seen-memory.ts';
 
@@ -17,27 +17,37 @@ import { besideFile, highest, inRedis, type Seen, SeenMemory } from './seen-memo
  * content of the database. It is part of the build, so that the image has it too (`node dist/bundle/database-init.js`).
  */
 
-const USAGE = 'usage: npm run database-init [-- --yes | --restored [--yes]]';
+const USAGE = 'usage: npm run database-init [-- --yes | --restored [--yes] | --migrate]';
 const CONFIRMS =
   'From now on orders are sent. One that was sent before and is not in this database is unknown to the gateway: a caller that repeats it places it a second time. Look such orders up at the platform first. A scheduled order whose time has come may have been sent: it becomes an order in doubt.';
 /** Redis may have to be asked for its masters first. */
 const RECALL_MS = 5_000;
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor(
+    message: string,
+    readonly code = 1,
+  ) {
+    super(message);
+  }
+}
 
 interface Options {
   /** The operator is not asked. */
   readonly isConfirmed: boolean;
   /** The operator says that writes are missing, although nothing may show it. */
   readonly isRestored: boolean;
+  /** Nobody looks at the output: a loss is not confirmed. */
+  readonly isUpdate: boolean;
 }
 
 function optionsIn(given: readonly string[]): Options {
   const options = new Set(given);
   const has = (option: string) => options.delete(option);
+  const isUpdate = has('--migrate');
   const [isConfirmed, isRestored] = [has('--yes'), has('--restored')];
-  if (options.size > 0) throw new Refused(USAGE);
-  return { isConfirmed, isRestored };
+  if (options.size > 0 || (isUpdate && (isConfirmed || isRestored))) throw new Refused(USAGE);
+  return { isConfirmed, isRestored, isUpdate };
 }
 
 async function main(given: readonly string[]): Promise<void> {
@@ -87,7 +97,7 @@ async function seenBefore({ database, redis }: AppConfig): Promise<Seen | undefi
 async function makeReady(
   engine: Engine,
   seen: Seen | undefined,
-  { isConfirmed, isRestored }: Options,
+  { isConfirmed, isRestored, isUpdate }: Options,
 ): Promise<void> {
   const { unfit, weak } = await engine.fitness();
   if (unfit.length > 0) throw new Refused(`The database ${unfit.join(', and ')}`);
@@ -110,6 +120,11 @@ async function makeReady(
     .filter(({ value, had }) => value > had);
   const isDoubted = isRestored || isLost || (found !== undefined && found.lostAt !== null);
   tell(found, missing);
+  if (isDoubted && isUpdate)
+    throw new Refused(
+      'Nothing was changed: the database is not as gateways have seen it. An operator has to look at it, and to confirm it with `npm run database-init`',
+      2,
+    );
 
   if (version < SCHEMA_VERSION)
     say(
@@ -118,8 +133,8 @@ async function makeReady(
         : `The database has version ${version} of ${SCHEMA_VERSION}.`,
     );
   const isTrusted = found !== undefined && !isDoubted;
-  if (!isTrusted) say(CONFIRMS);
-  if (!isConfirmed && (version < SCHEMA_VERSION || !isTrusted))
+  if (!isTrusted && !isUpdate) say(CONFIRMS);
+  if (!isConfirmed && !isUpdate && (version < SCHEMA_VERSION || !isTrusted))
     await ask('Type "yes" to make it ready: ');
   if (version < SCHEMA_VERSION) {
     await schema.migrate();
@@ -127,7 +142,11 @@ async function makeReady(
   }
   const identity = randomBytes(16).toString('base64url');
   if (isTrusted) say('The gateway trusts it: nothing else to do.');
-  else {
+  else if (isUpdate) {
+    // A gateway that has seen another database here goes on only after a confirmation.
+    await make(engine, identity);
+    say('Ready.');
+  } else {
     const { feed = 0 } = numbers;
     // Readers may have had numbers of the feed that nothing remembers.
     await confirm(engine, identity, isRestored ? { ...numbers, feed: feed + SKIPPED } : numbers);
@@ -172,5 +191,5 @@ try {
   // Other messages may quote a value.
   const words = error instanceof DatabaseFault ? error.message : 'an unexpected fault';
   process.stderr.write(`${isKnown ? error.message : `The database failed: ${words}`}\n`);
-  process.exit(1);
+  process.exit(error instanceof Refused ? error.code : 1);
 }

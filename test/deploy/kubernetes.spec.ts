@@ -178,7 +178,7 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
     const job = find<Workload>(all, 'Job', 'database-init').spec;
     expect(job).toMatchObject({ suspend: true });
     expect(job.template.spec.containers[0]).toMatchObject({
-      command: ['node', 'dist/bundle/database-init.js', '--yes'],
+      command: ['node', 'dist/bundle/database-init.js', '--migrate'],
       envFrom: [{ configMapRef: { name: 'gateway' } }],
     });
   });

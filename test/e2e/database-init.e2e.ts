@@ -27,6 +27,7 @@ describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
       [[], /give --yes/],
       [['--restored'], /give --yes/],
       [['--force'], /^usage/],
+      [['--migrate', '--yes'], /^usage/],
     ] as const)
       expect(await databaseInit(url, ...options)).toEqual({ code: 1, output: expect.stringMatching(said) });
     expect(database.trust.status).toBe('down');
@@ -43,6 +44,16 @@ describe.each(['file', 'postgres'] as const)('database-init: %s', (engine) => {
     await until('the gateway takes notice', () => database.trust.status === 'up');
     const second = await databaseInit(url, '--yes');
     expect(second).toEqual({ code: 0, output: expect.stringContaining('nothing else to do') });
+  });
+
+  it('A pipeline makes it ready before each new version, without a question', async () => {
+    const { url, remove } = await emptyDatabase(engine);
+    atEnd(remove);
+    for (const said of [/no tables of the gateway[^]*version \d[^]*Ready/, /nothing else to do/])
+      expect(await databaseInit(url, '--migrate')).toEqual({ code: 0, output: expect.stringMatching(said) });
+    const { database } = await openDatabase(url, { DATABASE_INIT: 'manual' });
+    atEnd(() => database.close());
+    expect(database.trust.trouble).toEqual({ stopped: 'none', reason: undefined });
   });
 });
 

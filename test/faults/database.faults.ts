@@ -263,6 +263,12 @@ describe('a server of PostgreSQL', () => {
     await isDown(other, 'numbers');
     const { database: late } = await opened(url);
     expect(late.trust.trouble.reason).toContain('has lost commits');
+    // An update of the schema confirms nothing.
+    expect(await databaseInit(url, '--migrate')).toEqual({
+      code: 2,
+      output: expect.stringMatching(/the database knows of 0: 1 are missing\.[^]*Nothing was changed/),
+    });
+    expect(late.trust.trouble.reason).toContain('has lost commits');
     const said = await databaseInit(url, '--yes');
     expect(said).toEqual({
       code: 0,

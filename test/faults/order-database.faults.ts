@@ -290,7 +290,7 @@ describe('a server of PostgreSQL', () => {
     expectRefused(await place(second, lost[0] as string));
   });
 
-  it('D33 It goes back, or is emptied, while no gateway runs: database-init learns from Redis what is missing', async () => {
+  it('D33 It goes back, or is emptied, while no gateway runs: database-init learns from Redis what is missing, and an update confirms nothing', async () => {
     const url = await server.newUrl();
     const redis = ended(await startRedis());
     const withRedis = { REDIS_URL: redis.url };
@@ -307,10 +307,12 @@ describe('a server of PostgreSQL', () => {
     const told = expect.stringContaining(
       'seen 2 writes that began, and the database knows of 0: 2 are missing.',
     );
+    expect(await init('--migrate')).toEqual({ code: 2, output: told });
     const { username } = new URL(url);
     await server.ask(`DROP SCHEMA ${username} CASCADE; CREATE SCHEMA AUTHORIZATION ${username}`);
+    expect(await init('--migrate')).toEqual({ code: 2, output: told });
     expect(await init('--yes')).toEqual({ code: 0, output: told });
-    expect(await init()).toEqual({
+    expect(await init('--migrate')).toEqual({
       code: 0,
       output: expect.stringContaining('nothing else to do'),
     });
