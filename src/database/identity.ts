@@ -75,20 +75,23 @@ export function lossIn(state: Identity, seen: Seen): 'identity' | 'numbers' | un
   return isLower ? 'numbers' : undefined;
 }
 
+/** True if the feed would give out numbers again that a gateway has seen. They are the cursors of its readers. */
+export function isBehind(state: Identity, seen: Seen): boolean {
+  return (state.numbers['feed'] ?? 0) < (seen.numbers['feed'] ?? 0);
+}
+
 /**
- * Returns the writes that record a loss, if `found` shows one. The feed then goes on from numbers that this gateway has not given out,
- * because they are the cursors of its readers.
+ * Returns the writes that record a loss, if `found` shows one. The feed then goes on from numbers that this gateway has not seen, also if an
+ * operator has confirmed a database whose feed begins anew.
  */
 export function lossWrites(found: Rows, seen: Seen): readonly Query[] {
   const state = identityIn(found);
-  if (!state || !lossIn(state, seen)) return [];
+  if (!state) return [];
   const noted = { ...highest(state.lostSeen, seen.numbers), had: state.lostHad };
   const { feed = 0 } = seen.numbers;
   return [
-    SET_LOST.with({ seen: JSON.stringify(noted) }),
-    ...((state.numbers['feed'] ?? 0) < feed
-      ? [SET_NUMBER.with({ name: 'feed', value: feed + SKIPPED })]
-      : []),
+    ...(lossIn(state, seen) ? [SET_LOST.with({ seen: JSON.stringify(noted) })] : []),
+    ...(isBehind(state, seen) ? [SET_NUMBER.with({ name: 'feed', value: feed + SKIPPED })] : []),
   ];
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../observability/log.ts';
 import { edge } from '../shared/edge.ts';
 import { DatabaseFault, type Engine, type FaultReason, type Rows } from './engine.ts';
 import type { Guard, Watched } from './group-commit.ts';
-import { identityIn, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
+import { identityIn, isBehind, LOOK, lossIn, lossWrites, make, recordLoss, TRY } from './identity.ts';
 import { DatabaseSchema, SCHEMA_VERSION } from './schema.ts';
 import { checkKeys } from './key-checks.ts';
 import { highest, joined, type Seen, type SeenMemory } from './seen-memory.ts';
@@ -186,7 +186,8 @@ export class Trust implements Guard {
   #compare(expected: Seen | undefined, found: Rows): DatabaseFault | undefined {
     const state = identityIn(found);
     const lost = state && expected && lossIn(state, expected);
-    if (lost) this.#record(expected);
+    const isFeedBehind = state && expected && isBehind(state, expected);
+    if (lost || isFeedBehind) this.#record(expected);
     if (!state) {
       this.#isPrepared = false;
       this.#stop(
@@ -201,6 +202,8 @@ export class Trust implements Guard {
         lost,
         `The database went back and lost commits: ${CONFIRM}, which says how many are missing`,
       );
+    else if (isFeedBehind)
+      this.#stop('numbers', 'The database was confirmed: its feed goes on after what this gateway has seen');
     else {
       this.#remember(state);
       return undefined;
@@ -208,7 +211,7 @@ export class Trust implements Guard {
     return this.refusal;
   }
 
-  /** Records in the database what this gateway has seen of it. Every gateway then stops, and `database-init` can say what is missing. */
+  /** Records a loss in the database. Every gateway then stops, and `database-init` can say what is missing. */
   #record(seen: Seen): void {
     const record = edge('loss in the database', () => recordLoss(this.engine, seen).catch(() => undefined));
     record();

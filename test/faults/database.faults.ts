@@ -330,6 +330,24 @@ describe('a server of PostgreSQL', () => {
     await isUp(late);
   });
 
+  it('D8 The tables are gone, and an operator makes them anew where nothing remembers the old ones: the feed goes on after what a gateway has seen', async () => {
+    const url = await server.newUrl();
+    const { database } = await installed(url);
+    await database.close();
+    const { database: manual } = await opened(url, { DATABASE_INIT: 'manual' });
+    const [first, second] = [order(), order()];
+    await manual.step(begin, first);
+    const seen = await manual.step(move, moved(first));
+    const name = new URL(url).username;
+    await server.ask(`DROP SCHEMA ${name} CASCADE; CREATE SCHEMA AUTHORIZATION ${name}`);
+    await isDown(manual, 'unready');
+    expect(await databaseInit(url, '--yes')).toMatchObject({ code: 0 });
+    await isUp(manual);
+    await manual.step(install, undefined);
+    await manual.step(begin, second);
+    expect(await manual.step(move, moved(second))).toBeGreaterThan(seen);
+  });
+
   it('D9 A pooler gives each transaction another session: steps, numbers and waiting work, and nothing is prepared', async () => {
     const url = await server.newUrl();
     const pooler = ended(await startPooler(server, url));
