@@ -41,8 +41,7 @@ export class Trust implements Guard {
   #sharedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
-  /** The ids of the encryption keys that have sealed records of the database and that the gateway does not have. */
-  lackedKeys: readonly string[] = [];
+  readonly #keyChecks: ((lacked: readonly string[]) => Promise<void>)[] = [];
 
   constructor(
     private readonly engine: Engine,
@@ -60,6 +59,14 @@ export class Trust implements Guard {
   async start(): Promise<void> {
     await this.check(true);
     this.#plan();
+  }
+
+  /**
+   * Adds a check that runs once the database is ready. It gets the ids of the encryption keys that have sealed records and that the gateway
+   * does not have. A {@link ConfigError} refuses the start. If the database was away then, it stops orders.
+   */
+  onLackedKeys(check: (lacked: readonly string[]) => Promise<void>): void {
+    this.#keyChecks.push(check);
   }
 
   stop(): void {
@@ -179,8 +186,13 @@ export class Trust implements Guard {
     if (!isKnown) await make(this.engine, randomBytes(16).toString('base64url'));
     const lacks = await this.#schema.missingRights();
     if (lacks) this.#stop('writes', `The database ${lacks}; orders are refused until then`);
-    else this.lackedKeys = await checkKeys(this.engine, this.settings.keys);
+    else await this.#checkKeys();
     return lacks === undefined;
+  }
+
+  async #checkKeys(): Promise<void> {
+    const lacked = await checkKeys(this.engine, this.settings.keys);
+    if (lacked.length > 0) for (const check of this.#keyChecks) await check(lacked);
   }
 
   #compare(expected: Seen | undefined, found: Rows): DatabaseFault | undefined {

@@ -1,4 +1,3 @@
-import type { OnModuleInit } from '@nestjs/common';
 import { ConfigError } from '../config/config-error.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
@@ -48,7 +47,7 @@ const MEMBERS = sql`
     AND enterprise IN (SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })})`;
 
 /** Orders and keyed writes in the database, whose clock counts. Where a call rejects with {@link DatabaseUnavailable}, nothing may be sent. */
-export class WriteStore implements OnModuleInit {
+export class WriteStore {
   readonly #lists: OrderListStore;
   #forgottenAt = -Infinity;
 
@@ -57,21 +56,8 @@ export class WriteStore implements OnModuleInit {
     private readonly records: WriteRecords,
   ) {
     this.#lists = new OrderListStore(database);
+    database.trust.onLackedKeys((lacked) => this.#assertReadable(lacked));
   }
-
-  /** Refuses the start where the key of an unsettled order is missing, because nobody could show or settle that order. */
-  async onModuleInit(): Promise<void> {
-    const lacked = this.database.trust.lackedKeys;
-    if (lacked.length === 0) return;
-    const heads = lacked.map((kid) => ({ head: sealedHead(kid) }));
-    const states = unsettled.map((state) => ({ state }));
-    const [found] = await this.database.read<{ orders: number }>(SEALED.with({ heads, states }));
-    if (found && found.orders > 0)
-      throw new ConfigError([
-        `ENCRYPTION_KEYS lacks a key under which ${found.orders} orders are sealed that are not settled: add it at the end`,
-      ]);
-  }
-
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   async begin(write: Begin): Promise<Begun> {
     const { name, details, notBefore } = write;
@@ -190,6 +176,17 @@ export class WriteStore implements OnModuleInit {
     type Row = { granted: number; members: number | null };
     const [row] = await this.database.read<Row>(MEMBERS.with({ name, enterprises }));
     return row !== undefined && row.granted > 0 && row.granted === row.members;
+  }
+
+  /** Fails where the key of an unsettled order is missing, because nobody could show or settle that order. */
+  async #assertReadable(lacked: readonly string[]): Promise<void> {
+    const heads = lacked.map((kid) => ({ head: sealedHead(kid) }));
+    const states = unsettled.map((state) => ({ state }));
+    const [found] = await this.database.read<{ orders: number }>(SEALED.with({ heads, states }));
+    if (found && found.orders > 0)
+      throw new ConfigError([
+        `ENCRYPTION_KEYS lacks a key under which ${found.orders} orders are sealed that are not settled: add it at the end`,
+      ]);
   }
 
   #assertWhole(): void {

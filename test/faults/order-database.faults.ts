@@ -480,6 +480,25 @@ describe('encryption keys', () => {
     );
     expect(await sends()).toBe(2);
   });
+
+  it('O2 A key is removed, and the database is away at the start: orders stop when it answers, while the key seals orders that are not settled', async () => {
+    const url = await postgresUrl();
+    const first = await gatewayOn(url);
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '500' } });
+    expect((await placed(first, newNumber())).body).toMatchObject({ outcome: 'unknown' });
+    await first.stop();
+    const proxy = await FaultProxy.start(Number(new URL(url).port));
+    atEnd(() => proxy.close());
+    await proxy.add({ toxic: 'down' });
+    const removed = { ENCRYPTION_KEYS: newEncryptionKey('k2') };
+    const gateway = await gatewayOn(throughPort(url, proxy.port), removed);
+    await proxy.clear();
+    await isStopped([gateway], 'settings', 'DatabaseUnfit');
+    expect(events(gateway, 'database-stopped')).toMatchObject([
+      { msg: expect.stringContaining('ENCRYPTION_KEYS lacks a key under which 1 orders are sealed') },
+    ]);
+    expectRefused(await place(gateway, newNumber()));
+  });
 });
 
 it("O9 The application's key is replaced, the gateway's and a caller's own: an order from before is the same order", async () => {
