@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newEncryptionKey, newSecret } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
-import { emptyDatabase } from '../support/database.ts';
+import { databaseInit, emptyDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { Fleet } from '../support/fleet.ts';
@@ -872,6 +872,52 @@ it('J19 an import of which the database does not say whether its job was made is
   const job = async () => (await gateway.get(String(headers.get('location')))).body;
   await until('the job has succeeded', async () => (await job())['state'] === 'succeeded');
   expect(await job()).toMatchObject({ total: 2, succeeded: 2 });
+});
+
+it('J20 the database goes back under imports: nothing is sent until an operator confirms it, and then no row twice', async () => {
+  await sandbox.reset();
+  await sandbox.control('PATCH', '/state/enterprises/ent-meridian', { trialMemberLimit: null });
+  const url = await postgresUrl();
+  await startWith(url, {});
+  // The gateway has seen the number of this end.
+  expect(await ended(await post(file(newRows('seen', 1))))).toMatchObject({ state: 'succeeded' });
+  const held = await sandbox.fault({ operation: 'listMembers', action: { httpStatus: 503 } });
+  const planned = await post(file(newRows('back', 300)));
+  const unplanned = await postTo('ent-meridian', newRows('early', 100));
+  await askDatabase(url, 'CREATE TABLE old_chunks AS SELECT * FROM job_chunks');
+  // The platform carries the calls out, without a response, and shows its members for the plans only.
+  const last = await sandbox.journal('addMembers');
+  const unanswered = { operation: 'addMembers', phase: 'after', action: { reset: 'before-headers' } };
+  const silent = [
+    ...(await sandbox.fault(unanswered)),
+    ...(await sandbox.fault({ operation: 'listMembers', skip: 2, action: { httpStatus: 503 } })),
+  ];
+  await sandbox.heal(held);
+  await isCalled('addMembers', last.length + 3);
+  await askDatabase(url, "UPDATE numbers SET value = 0 WHERE name = 'feed'");
+  const orders = async () => (await gateway.get('/health/ready')).body['orders'];
+  await until('the gateway has noticed it', async () => (await orders()) !== 'up');
+  // Calls that were under way are over: nothing is recorded any more.
+  const waits =
+    "SELECT 1 FROM tasks WHERE kind = 'import' AND lease_until > extract(epoch FROM now()) * 1000";
+  await until('no process has an import', async () => (await askDatabase(url, waits)).length === 0);
+  for (const statement of [
+    'DELETE FROM job_chunks WHERE job_id IN (SELECT job_id FROM old_chunks)',
+    'INSERT INTO job_chunks SELECT * FROM old_chunks',
+  ])
+    await askDatabase(url, statement);
+  const notPlanned = "UPDATE jobs SET prepared = 0, state = 'queued' WHERE job_id = $1";
+  await askDatabase(url, notPlanned, unplanned.body['jobId']);
+  await sandbox.heal(silent);
+  expect(await sandbox.journal('addMembers')).toHaveLength(last.length + 3);
+  const operator = { ...gateway.environment(sandbox), ENCRYPTION_KEYS: environment.ENCRYPTION_KEYS };
+  expect(await databaseInit({ ...operator, DATABASE_URL: url }, '--yes')).toMatchObject({ code: 0 });
+  const job = await ended(planned);
+  expect([job['state'], countsOf(await rowsOf(job))]).toEqual(['succeeded', { added: 300 }]);
+  // Nobody knows whether these members were there before.
+  const rows = countsOf(await rowsOf(await ended(unplanned)));
+  expect(rows).toEqual({ 'unknown outcome-unknown': 100 });
+  expect(await sandbox.journal('addMembers')).toHaveLength(last.length + 4);
 });
 
 it('J6 processes die with an import that they took, one after the other: the next takes it, and no call is sent twice', async () => {

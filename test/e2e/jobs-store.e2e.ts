@@ -298,6 +298,30 @@ describe.each(engines)('the contract of jobs: %s', (engine) => {
     await database().step(end, { ...second.task, inMs: undefined });
   });
 
+  it('J20 Once an operator has confirmed the database, a job is taken anew, and its waiting rows may have been sent', async () => {
+    const jobId = await created([rowsOf(['anna']), { results: packed([]) }]);
+    const { task, attempt } = await taken(jobId);
+    expect(await store.take(jobId, attempt)).toMatchObject({ kind: 'taken', calls: new Map() });
+    const confirmed = sql`
+      UPDATE identities SET confirmed_at = (SELECT changed_at + 1 FROM jobs WHERE platform = :platform AND job_id = :job_id)
+      WHERE platform = :platform`;
+    await change(confirmed.with({ job_id: jobId }));
+    const counts = countsFrom([1]);
+    const lost = [
+      await store.begin(jobId, attempt, 0, 1),
+      await store.save({ jobId, attempt, chunk: 0, results: packed([]), counts }),
+      await store.prepared(jobId, attempt, 1, 1),
+      await store.finish(jobId, attempt, 'succeeded', null),
+    ];
+    expect(lost).toEqual(['lost', 'lost', 'lost', 'lost']);
+    // Taking it again counts no further call.
+    for (const on of [store, other])
+      expect(await on.take(jobId, attempt)).toMatchObject({ kind: 'taken', calls: new Map([[0, 1]]) });
+    expect(await store.begin(jobId, attempt, 0, 2)).toBe('done');
+    expect(await store.finish(jobId, attempt, 'failed', null)).toBe('done');
+    await database().step(end, { ...task, inMs: undefined });
+  });
+
   it('A result that is recorded twice counts once, and rows that are done lose their passwords at once', async () => {
     const jobId = await created([rowsOf(['anna', 'bert']), rowsOf(['carla'])]);
     const { attempt } = await taken(jobId);

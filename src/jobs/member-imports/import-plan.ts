@@ -11,8 +11,8 @@ import {
 } from '../store/job-record.ts';
 import type { ImportCalls } from './import-calls.ts';
 import type { KnownMember, KnownMembers } from './known-members.ts';
-import { callProblem } from './row-outcomes.ts';
-import { asKnown, RowPlanner } from './row-plan.ts';
+import { callProblem, PERHAPS_ADDED } from './row-outcomes.ts';
+import { asKnown, existsAlready, RowPlanner } from './row-plan.ts';
 
 /**
  * Returns the members who are missing from the file, without the acting user, the accounts to keep, and members whom no file can add.
@@ -59,9 +59,14 @@ export class NamedAccounts {
 }
 
 /**
- * Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent.
+ * Adds chunks with the members to delete, and resolves to the number of chunks. It may be repeated as long as nothing was sent. `recorded`
+ * has a chunk only if the database may have lost a call with its rows.
  */
-export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<number> {
+export async function makePlan(
+  held: HeldJob,
+  calls: ImportCalls,
+  recorded: ReadonlyMap<number, number>,
+): Promise<number> {
   const { definition, total } = held.job;
   const named = new NamedAccounts();
   let isComplete = true;
@@ -75,7 +80,7 @@ export async function makePlan(held: HeldJob, calls: ImportCalls): Promise<numbe
   const planner = new RowPlanner(members, definition.mode);
   for (let chunk = 0; chunk < held.job.chunks; chunk++) {
     const rows = await held.chunk(chunk);
-    if (rows) await planChunk(held, chunk, rows, members, planner);
+    if (rows) await planChunk(held, chunk, rows, members, planner, recorded.has(chunk));
     else isComplete = false;
   }
   // Only a complete file shows who is missing from it.
@@ -93,12 +98,15 @@ async function planChunk(
   { results, waiting }: ChunkRows,
   members: KnownMembers,
   planner: RowPlanner,
+  mayBeSent: boolean,
 ): Promise<void> {
   const rows = new Map(waiting.map(({ at, member }) => [at, member]));
   const planned = results.map((result, at) => {
     const row = chunk * ROWS_PER_CHUNK + at + 1;
     const member = rows.get(at);
-    return member ? planner.plan(row, member) : planner.keep(row, result);
+    if (!member) return planner.keep(row, result);
+    const plan = planner.plan(row, member);
+    return mayBeSent && existsAlready(plan) ? { ...plan, ...PERHAPS_ADDED } : plan;
   });
   // The chunk already marks its rows as new, under these accounts.
   const isSame = planned.every(

@@ -34,7 +34,8 @@ export class ImportRun {
   async run(): Promise<EndState> {
     const { held } = this;
     try {
-      if (!held.job.prepared && !held.isCancelled) this.#chunks = await makePlan(held, this.calls);
+      if (!held.job.prepared && !held.isCancelled)
+        this.#chunks = await makePlan(held, this.calls, this.recorded);
       await this.#runChunks();
     } catch (error) {
       if (!(error instanceof ProblemException) || error.body.code === 'dependency-unavailable') throw error;

@@ -93,6 +93,14 @@ export const GONE = {
   message: 'The database has lost this row of the import; it may have been sent.',
 } as const satisfies RowOutcome;
 
+/** The outcome of a row to add whose member is there, where the database has lost the records of an import's calls. */
+export const PERHAPS_ADDED = {
+  status: 'unknown',
+  code: 'outcome-unknown',
+  message:
+    'A member with this account is there. The database has lost records of this import, so it is unknown whether the import added the member.',
+} as const satisfies RowOutcome;
+
 /** Returns the problem of a failed call. It throws a failure of the gateway itself: the job is then tried again. */
 export function callProblem(error: unknown): ProblemException {
   const problem = asProblem(error);

@@ -100,6 +100,11 @@ function resultOf(row: WaitingMember, members: KnownMembers, mode: ImportOptions
   return { account, status: 'unchanged', memberGlobalId, ...(open.length > 0 && { message }) };
 }
 
+/** True if a row was to add a member, and a member with its account is there. */
+export function existsAlready({ status, message }: RowResult): boolean {
+  return status === 'failed' && message === EXISTS;
+}
+
 function failed(account: string, code: ProblemSlug, message: string): RowResult {
   return { account, status: 'failed', code, message };
 }

@@ -1,5 +1,6 @@
 import { among, type Query, rows, sql } from '../../database/sql.ts';
-import type { Rows } from '../../database/engine.ts';
+import { type Rows, rowsAs } from '../../database/engine.ts';
+import { CONFIRMED } from '../../database/identity.ts';
 import type { Step } from '../../database/step.ts';
 import { eventWrites, type NewEvent } from '../../events/log/event-store.ts';
 import { addTasks, heldTasks, holdIn } from '../../tasks/task-store.ts';
@@ -20,20 +21,35 @@ interface Change {
   readonly event?: NewEvent;
 }
 
+interface HeldJobRow {
+  readonly job: JobRow;
+  /** True while the lease of the task lasts. */
+  readonly isLive: boolean;
+  readonly now: number;
+  /** When an operator last confirmed the database; see {@link CONFIRMED}. */
+  readonly confirmedAt: number;
+}
+
+/** True if an operator has confirmed the database since the job last changed. The database may then lack calls of the job. */
+function mayLackCalls({ job, confirmedAt }: HeldJobRow): boolean {
+  return job.changedAt < confirmedAt;
+}
+
 /**
  * Makes a step that only the process with the job's task may do. The step locks the task first, so no other process takes the job before
- * the commit. If the process has lost the task, or the job is gone, the step writes nothing and results in `lost`.
+ * the commit. If the process has lost the task, or the job is gone, the step writes nothing and results in `lost`. The same goes for a job
+ * that may lack calls, until it is taken anew.
  */
 function heldStep<Input extends Held>(
   name: string,
-  change: (input: Input, job: JobRow, isLive: boolean, now: number, found: readonly Rows[]) => Change,
-  rest: Partial<Pick<Step<Input, StepResult>, 'bytes' | 'look' | 'pastLoss'>> = {},
+  change: (input: Input, held: HeldJobRow, found: readonly Rows[]) => Change,
+  rest: Partial<Pick<Step<Input, StepResult>, 'bytes' | 'look' | 'guarded'>> & { takes?: true } = {},
 ): Step<Input, StepResult> {
   return {
     name,
     key: ({ jobId }) => jobId,
     ...(rest.bytes && { bytes: rest.bytes }),
-    ...(rest.pastLoss && { pastLoss: true }),
+    ...(rest.guarded && { guarded: true }),
     repeatable: true,
     look: (inputs) => [
       heldTasks(
@@ -41,15 +57,18 @@ function heldStep<Input extends Held>(
         inputs.map(({ jobId }) => jobId),
       ),
       ...lockJobs(inputs),
+      CONFIRMED.with(),
       ...(rest.look?.(inputs) ?? []),
     ],
-    decide: (inputs, [tasks, jobs, ...found], now) => {
+    decide: (inputs, [tasks, jobs, confirmed, ...found], now) => {
+      const [{ confirmedAt } = { confirmedAt: 0 }] = rowsAs<{ readonly confirmedAt: number }>(confirmed);
       const changes = inputs.map((input): Change => {
         const { jobId, attempt } = input;
         const hold = holdIn(tasks, jobId, attempt);
         const job = rowOf(jobs, jobId);
-        if (hold === 'lost' || !job || job.state === 'reserved') return { writes: [], result: 'lost' };
-        return change(input, job, hold === 'live', now, found);
+        if (hold === 'lost' || !job || job.state === 'reserved') return LOST;
+        const held = { job, isLive: hold === 'live', now, confirmedAt };
+        return mayLackCalls(held) && !rest.takes ? LOST : change(input, held, found);
       });
       const events = changes.flatMap(({ event }) => event ?? []);
       return {
@@ -67,11 +86,22 @@ const START = sql`
   UPDATE jobs SET state = 'running', started_at = coalesce(started_at, :now), version = version + 1, changed_at = :now
   WHERE ${OF_JOB}`;
 
-export const takeJob = heldStep<Held>('take an import', ({ jobId }, job, isLive, now) =>
-  isLive && !isOver(job)
-    ? // A job that is taken again has not changed by that.
-      { writes: job.state === 'running' ? [] : [START.with({ jobId, now })], result: 'done' }
-    : LOST,
+/** Counts a call that the database has lost for each chunk that waits, so that its rows are looked up before they are sent. */
+const DOUBT = sql`UPDATE job_chunks SET calls = calls + 1 WHERE ${OF_JOB} AND waiting IS NOT NULL`;
+
+export const takeJob = heldStep<Held>(
+  'take an import',
+  ({ jobId }, held) => {
+    const { job, isLive, now, confirmedAt } = held;
+    if (!isLive || isOver(job)) return LOST;
+    if (mayLackCalls(held)) {
+      const started = START.with({ jobId, now: Math.max(now, confirmedAt) });
+      return { writes: [DOUBT.with({ jobId }), started], result: 'done' };
+    }
+    // A job that is taken again has not changed by that.
+    return { writes: job.state === 'running' ? [] : [START.with({ jobId, now })], result: 'done' };
+  },
+  { guarded: true, takes: true },
 );
 
 const BEGIN = sql`UPDATE job_chunks SET calls = :calls WHERE ${OF_JOB} AND chunk = :chunk`;
@@ -81,12 +111,19 @@ interface Call extends Held {
   readonly calls: number;
 }
 
-/** Allows a call only while the lease lasts. After that another process may take the job, and a late call would add a member twice. */
-export const begin = heldStep<Call>('begin a call', ({ jobId, chunk, calls }, job, isLive) => {
-  if (!isLive || isOver(job)) return LOST;
-  if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
-  return { writes: [BEGIN.with({ jobId, chunk, calls })], result: 'done' };
-});
+/**
+ * Allows a call only while the lease lasts. After that another process may take the job, and a late call would add a member twice. Like an
+ * order, a call is not allowed while the database cannot be trusted.
+ */
+export const begin = heldStep<Call>(
+  'begin a call',
+  ({ jobId, chunk, calls }, { job, isLive }) => {
+    if (!isLive || isOver(job)) return LOST;
+    if (job.cancelled === 1) return { writes: [], result: 'cancelled' };
+    return { writes: [BEGIN.with({ jobId, chunk, calls })], result: 'done' };
+  },
+  { guarded: true },
+);
 
 const IN_SAVES = rows('saves', { jobId: 'text', chunk: 'bigint' });
 const BEFORE = sql`
@@ -111,7 +148,7 @@ interface Save extends Held {
 /** Adds the difference between the new and the stored counts of the chunk to those of the job, so a repeated save changes nothing. */
 export const save = heldStep<Save>(
   'save rows',
-  ({ jobId, chunk, counts, results, waiting }, job, _, now, [before]) => {
+  ({ jobId, chunk, counts, results, waiting }, { job, now }, [before]) => {
     if (isOver(job)) return LOST;
     const known = before?.find((row) => row['jobId'] === jobId && row['chunk'] === chunk)?.['counts'];
     const [last, all] = [known ?? '[]', job.counts].map((list) => JSON.parse(String(list)) as number[]);
@@ -139,7 +176,7 @@ interface Plan extends Held {
   readonly total: number;
 }
 
-export const prepared = heldStep<Plan>('record a plan', ({ jobId, chunks, total }, job, _, now) =>
+export const prepared = heldStep<Plan>('record a plan', ({ jobId, chunks, total }, { job, now }) =>
   isOver(job) ? LOST : { writes: [PREPARED.with({ jobId, chunks, total, now })], result: 'done' },
 );
 
@@ -168,15 +205,15 @@ interface Finish extends Held {
   readonly seal: JobSeal;
 }
 
-/** Ends the job, deletes the passwords and adds the event in one transaction. */
+/** Ends the job, deletes the passwords and adds the event in one transaction. In a database that lacks commits, rows may lack their results. */
 export const finish = heldStep<Finish>(
   'finish an import',
-  ({ state, problem, seal }, job, _, now) =>
+  ({ state, problem, seal }, { job, now }) =>
     // The reply to the first attempt was lost, or a caller cancelled the job before it began.
     isOver(job)
       ? { writes: [], result: job.state === state ? 'done' : 'lost' }
       : finished(job, state, problem, now, seal),
-  { pastLoss: true },
+  { guarded: true },
 );
 
 const CANCEL = sql`
