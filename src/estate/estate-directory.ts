@@ -56,13 +56,15 @@ export class EstateDirectory {
         await this.store.want([name.slice(WRITTEN.length)], 'written');
         return undefined;
       }
-      await this.events.tellEndings();
+      // Enterprises are looked for also where the telling fails.
+      const [told] = await Promise.allSettled([this.events.tellEndings()]);
       const named = this.callers.all.flatMap(({ grants }) => [...grants.enterprises]);
       await this.#add(named);
       if (named.includes(ALL)) {
         for await (const ordered of this.store.ordered()) await this.#add(ordered);
         if (await this.#addOfChannels(over)) await this.store.looked();
       }
+      if (told.status === 'rejected') throw told.reason;
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable) && !isMaintenance(error) && !over.aborted) throw error;
     }

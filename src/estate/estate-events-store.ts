@@ -11,6 +11,7 @@ import {
   NOW,
   type Query,
   rows,
+  type Sql,
   sql,
 } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
@@ -42,8 +43,8 @@ const NOTE = sql`
 const WRITTEN = sql`
   SELECT key, until_at AS "until" FROM estate_written
   WHERE platform = :platform AND ${among(sql`key`, sql`SELECT key FROM ${rows('keys', { key: 'text' })}`)}`;
-const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < ${NOW} - :keptMs`;
-const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < ${NOW}`;
+const FORGET_WRITTEN = sql`DELETE FROM estate_written WHERE platform = :platform AND until_at < (SELECT ${NOW}) - :keptMs`;
+const FORGET_TOLD = sql`DELETE FROM estate_told WHERE platform = :platform AND ends_at < (SELECT ${NOW})`;
 
 /** Notes the hashed ids that writes through the gateway named, each with the ms in which its write may act: such changes make no events. */
 export const noteWrites: Step<ReadonlyMap<string, number>, undefined> = {
@@ -101,14 +102,24 @@ const TOLD: Columns = {
   endsAt: 'bigint',
   days: 'bigint',
 };
-const ENDING = sql`
-  FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform
-    AND own.ends_at > ${NOW} + distances.from_ms AND own.ends_at <= ${NOW} + distances.until_ms`;
+const IS_ENDING = sql`
+  own.ends_at > (SELECT ${NOW}) + distances.from_ms AND own.ends_at <= (SELECT ${NOW}) + distances.until_ms`;
+/**
+ * Finds the rows that meet the condition and are at one of the distances from their end. The clock is read once, in a SELECT of its own, and
+ * PostgreSQL looks each distance up alone (`OFFSET 0`). So the index of the ends is used, and the other rows are not read.
+ */
+function endings(condition: Sql): Sql {
+  return either(
+    sql`FROM ${DISTANCE} CROSS JOIN LATERAL (
+      SELECT * FROM estate_rows AS own WHERE own.platform = :platform AND ${condition} AND ${IS_ENDING} OFFSET 0) AS own WHERE true`,
+    sql`FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform AND ${condition} AND ${IS_ENDING}`,
+  );
+}
 /** An ending that was told of an asset without products counts for the products that take the place of its row. */
 const DUE = sql`
   SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
     WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details
-  FROM (SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.in_use = 1
+  FROM (SELECT own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${endings(sql`own.in_use = 1`)}
     AND NOT EXISTS (SELECT 1 FROM estate_told AS told WHERE told.platform = :platform AND told.enterprise = own.enterprise
       AND told.asset_id = own.asset_id AND told.row_key IN (own.row_key, '') AND told.ends_at = own.ends_at AND told.days = distances.days)
     AND EXISTS (SELECT 1 FROM estate_enterprises AS one
@@ -120,7 +131,7 @@ const TELL = sql`
   SELECT CAST(:platform AS text), ${columnNames(TOLD)} FROM ${rows('told', TOLD)}`;
 const TELL_NOBODY = sql`
   INSERT INTO estate_told (platform, ${columnNames(TOLD)})
-  SELECT own.platform, own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${ENDING} AND own.enterprise = :enterprise
+  SELECT own.platform, own.enterprise, own.asset_id, own.row_key, own.ends_at, distances.days ${endings(sql`own.enterprise = :enterprise`)}
   ON CONFLICT DO NOTHING`;
 
 /** Marks the endings of an enterprise as told. Runs at the end of its first reading, which makes no events. */

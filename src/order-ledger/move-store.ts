@@ -189,13 +189,13 @@ const OVERDUE = sql`
   SELECT name FROM (
     SELECT name, sum(size) OVER (ORDER BY lease_until, name ROWS UNBOUNDED PRECEDING) - size AS before FROM (
       SELECT name, size, lease_until FROM writes
-      WHERE platform = :platform AND state = 'sending' AND lease_until <= ${NOW}
+      WHERE platform = :platform AND state = 'sending' AND lease_until <= (SELECT ${NOW})
       ORDER BY lease_until, name LIMIT :most) AS ended) AS summed
   WHERE before < :bytes`;
 const SKIP_LOCKED = either(sql`FOR UPDATE SKIP LOCKED`, sql``);
 const ENDED = sql`
   SELECT ${WRITE_FIELDS} FROM writes
-  WHERE platform = :platform AND state = 'sending' AND lease_until <= ${NOW} AND ${among(sql`name`, OVERDUE)}
+  WHERE platform = :platform AND state = 'sending' AND lease_until <= (SELECT ${NOW}) AND ${among(sql`name`, OVERDUE)}
   ORDER BY name ${SKIP_LOCKED}`;
 
 /** Moves writes whose lease has ended to `in_doubt`, and returns their names. */
@@ -213,7 +213,7 @@ export const endLeases: Step<{ readonly gatewayNow: number }, readonly string[]>
 
 const OLD = sql`
   SELECT ${FIELDS_BUT_DETAILS} FROM writes
-  WHERE platform = :platform AND ends_at IS NOT NULL AND ends_at <= :gatewayNow AND ends_at <= ${NOW}
+  WHERE platform = :platform AND ends_at IS NOT NULL AND ends_at <= :gatewayNow AND ends_at <= (SELECT ${NOW})
   ORDER BY ends_at LIMIT :most ${SKIP_LOCKED}`;
 
 /** Deletes records and counters that have expired by both clocks. Returns the number of records. */
