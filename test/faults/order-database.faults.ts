@@ -2,9 +2,13 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { NOW, sql } from '../../src/database/sql.ts';
+import { EventStore } from '../../src/events/log/event-store.ts';
+import { sweep as sweepJobs } from '../../src/jobs/store/job-sweep-store.ts';
+import { sweepDeliveries } from '../../src/webhooks/store/webhook-steps-store.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { SteppedClock } from '../support/clock-shim.ts';
-import { databaseInit, emptyDatabase } from '../support/database.ts';
+import { databaseInit, emptyDatabase, openDatabase } from '../support/database.ts';
 import { endings } from '../support/endings.ts';
 import { caseOf } from '../support/expected.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
@@ -184,6 +188,50 @@ describe('a server of PostgreSQL', () => {
     expect(await sandbox.calls()).toEqual(sent);
     expect(await commitsOf(number)).toBe(1);
   });
+
+  it.each([8, 405])(
+    'D32 Its clock is %d days ahead: events, deliveries and the rows of imports are kept until the clock of the gateway says so too',
+    async (days) => {
+      clock.step(0);
+      const { database } = await openDatabase(await server.newUrl());
+      atEnd(() => database.close());
+      const made = [
+        sql`INSERT INTO events (platform, number, kind, name, state, at, size, record)
+          VALUES (:platform, 1, 'order', 'order/crm/SO', 'succeeded', ${NOW}, 2, '{}')`,
+        sql`INSERT INTO deliveries (platform, webhook_id, event_id, type, lane, state, attempts, postponed, made_at)
+          VALUES (:platform, 'hook', '1', 'license-order.succeeded', '', 'pending', 0, 0, ${NOW})`,
+        sql`INSERT INTO jobs (platform, job_id, state, owner, enterprise, caller, bytes, definition, total, chunks, counts, prepared,
+            cancelled, version, created_at, changed_at, finished_at)
+          SELECT :platform, state, state, '', state, '', 1, '', 1, 1, '[]', 1, 0, 1, ${NOW}, ${NOW}, finished_at
+          FROM (VALUES ('running', NULL::bigint), ('succeeded', ${NOW})) AS made (state, finished_at)`,
+        sql`INSERT INTO job_chunks (platform, job_id, chunk, results, waiting, counts, calls)
+          VALUES (:platform, 'running', 0, '', 'waits', '[]', 0), (:platform, 'succeeded', 0, '', NULL, '[]', 0)`,
+      ];
+      await database.step(
+        { name: 'made', decide: () => ({ writes: made.map((each) => each.with()) }) },
+        undefined,
+      );
+      const kept = sql`
+        SELECT (SELECT count(*) FROM events WHERE platform = :platform) AS events,
+          (SELECT count(*) FROM deliveries WHERE platform = :platform) AS deliveries,
+          (SELECT count(*) FROM job_chunks WHERE platform = :platform) AS chunks,
+          (SELECT count(*) FROM job_chunks WHERE platform = :platform AND waiting IS NOT NULL) AS waiting`;
+      const swept = async (gatewayNow: number) => {
+        await new EventStore(database).trim(gatewayNow);
+        for (const sweep of [sweepDeliveries, sweepJobs]) await database.step(sweep, { gatewayNow });
+        return (await database.read<object>(kept.with()))[0];
+      };
+      clock.step(days * DAY_MS);
+      expect(await swept(Date.now())).toEqual({ events: 1, deliveries: 1, chunks: 2, waiting: 1 });
+      expect(await swept(Date.now() + 8 * DAY_MS)).toEqual({
+        events: 0,
+        deliveries: 0,
+        chunks: 1,
+        waiting: 0,
+      });
+      clock.step(0);
+    },
+  );
 
   it.each([40, -400])(
     'D51 Its clock is %d days ahead of those of the gateways: budgets are those of its month, and no counter of a gateway is lost',

@@ -98,14 +98,15 @@ interface FoundRow extends EventRow {
   readonly found: 0 | 1 | 2;
 }
 
-/** Deletes events that are too old or too many, and returns their number. */
-const trim: Step<undefined, number> = {
+/** Deletes events that are too old by both clocks, or too many, and returns their number. */
+const trim: Step<{ readonly gatewayNow: number }, number> = {
   name: 'drop events',
   look: () => [OLDEST.with({ most: MAX_DROPPED })],
-  decide: (_, [found], now) => {
+  decide: ([{ gatewayNow }], [found], now) => {
     type Row = { readonly number: number; readonly at: number; readonly newest: number };
     const oldest = rowsAs<Row>(found);
-    const isKept = ({ number, at, newest }: Row) => at >= now - MOVES_KEPT_MS && number > newest - MAX_MOVES;
+    const since = Math.min(gatewayNow, now) - MOVES_KEPT_MS;
+    const isKept = ({ number, at, newest }: Row) => at >= since && number > newest - MAX_MOVES;
     const kept = oldest.findIndex(isKept);
     const dropped = oldest.slice(0, kept < 0 ? undefined : kept);
     const last = dropped.at(-1)?.number;
@@ -175,8 +176,8 @@ export class EventStore {
     return cursorOf(found?.newest ?? 0);
   }
 
-  async trim(): Promise<void> {
-    while ((await this.database.step(trim, undefined)) === MAX_DROPPED);
+  async trim(gatewayNow = Date.now()): Promise<void> {
+    while ((await this.database.step(trim, { gatewayNow })) === MAX_DROPPED);
   }
 
   /**

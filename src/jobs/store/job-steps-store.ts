@@ -143,19 +143,20 @@ interface Save extends Held {
   /** The sealed results. */
   readonly results: Buffer;
   readonly waiting: Buffer | null;
+  readonly gatewayNow: number;
 }
 
 /** Adds the difference between the new and the stored counts of the chunk to those of the job, so a repeated save changes nothing. */
 export const save = heldStep<Save>(
   'save rows',
-  ({ jobId, chunk, counts, results, waiting }, { job, now }, [before]) => {
+  ({ jobId, chunk, counts, results, waiting, gatewayNow }, { job, now }, [before]) => {
     if (isOver(job)) return LOST;
     const known = before?.find((row) => row['jobId'] === jobId && row['chunk'] === chunk)?.['counts'];
     const [last, all] = [known ?? '[]', job.counts].map((list) => JSON.parse(String(list)) as number[]);
     const own = countList(counts);
     const sums = own.map((count, at) => (all?.[at] ?? 0) + count - (last?.[at] ?? 0));
-    // Rows are not kept for longer than a day, because they have passwords.
-    const isLate = job.createdAt <= now - WAITING_MS;
+    // Rows are not kept for longer than a day by both clocks, because they have passwords.
+    const isLate = job.createdAt <= Math.min(gatewayNow, now) - WAITING_MS;
     const chunkNow = { chunk, results, waiting: isLate ? null : waiting, counts: JSON.stringify(own) };
     return {
       writes: [SAVE.with({ jobId, ...chunkNow }), COUNT.with({ jobId, counts: JSON.stringify(sums), now })],

@@ -45,9 +45,9 @@ const LISTS = {
 const UNFINISHED = sql`
   SELECT job_id AS "jobId", changed_at AS "changedAt", state FROM jobs WHERE platform = :platform AND finished_at IS NULL AND state <> 'reserved'
   ORDER BY created_at LIMIT :most`;
-/** Reads a chunk. Rows that waited for too long count as deleted, even if no sweep has deleted them yet. */
+/** Reads a chunk. Rows that waited for too long by both clocks count as deleted, even if no sweep has deleted them yet. */
 const CHUNK = sql`
-  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waitingMs AS bigint) THEN waiting END AS waiting
+  SELECT results, CASE WHEN jobs.created_at > ${NOW} - CAST(:waitingMs AS bigint) OR jobs.created_at > :waitingSince THEN waiting END AS waiting
   FROM job_chunks JOIN jobs ON jobs.platform = job_chunks.platform AND jobs.job_id = job_chunks.job_id
   WHERE job_chunks.platform = :platform AND job_chunks.job_id = :jobId AND chunk = :chunk`;
 const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :jobId AND calls > 0`;
@@ -143,7 +143,9 @@ export class JobStore {
 
   async chunk(jobId: string, chunk: number): Promise<StoredChunk | undefined> {
     type Parts = { readonly results: Uint8Array; readonly waiting: Uint8Array | null };
-    const query = CHUNK.with({ jobId, chunk, waitingMs: WAITING_MS });
+    const query = CHUNK.with({
+      ...{ jobId, chunk, waitingMs: WAITING_MS, waitingSince: Date.now() - WAITING_MS },
+    });
     const [found] = await this.database.read<Parts>(query);
     const results = this.#seal.openRows(jobId, chunk, 'results', found?.results);
     return results && { results, waiting: this.#seal.openRows(jobId, chunk, 'waiting', found?.waiting) };
@@ -184,6 +186,7 @@ export class JobStore {
       attempt,
       chunk,
       counts,
+      gatewayNow: Date.now(),
       ...this.#sealed(jobId, chunk, parts),
     });
   }
@@ -205,7 +208,8 @@ export class JobStore {
 
   /** Deletes jobs and rows whose time is over. */
   async sweep(): Promise<void> {
-    while (await this.database.step(sweep, undefined));
+    const gatewayNow = Date.now();
+    while (await this.database.step(sweep, { gatewayNow }));
   }
 
   #sealed(jobId: string, chunk: number, { results, waiting }: StoredChunk) {

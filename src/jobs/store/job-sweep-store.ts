@@ -13,11 +13,11 @@ const OVERDUE = sql`
   SELECT job_chunks.job_id, job_chunks.chunk FROM jobs JOIN job_chunks
     ON job_chunks.platform = jobs.platform AND job_chunks.job_id = jobs.job_id
   WHERE jobs.platform = :platform AND jobs.finished_at IS NULL AND jobs.created_at <= (SELECT ${NOW}) - CAST(:waitingMs AS bigint)
-    AND job_chunks.waiting IS NOT NULL LIMIT :most`;
+    AND jobs.created_at <= :waitingUntil AND job_chunks.waiting IS NOT NULL LIMIT :most`;
 const FORGET_ONE = sql`UPDATE job_chunks SET waiting = NULL WHERE ${OF_JOB} AND chunk = :chunk`;
 const OLDEST = sql`
   SELECT job_id FROM jobs WHERE platform = :platform AND (finished_at IS NOT NULL AND created_at <= (SELECT ${NOW}) - CAST(:keptMs AS bigint)
-    OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:roomMs AS bigint))
+    AND created_at <= :keptUntil OR state = 'reserved' AND created_at <= (SELECT ${NOW}) - CAST(:roomMs AS bigint))
   ORDER BY created_at LIMIT 1 ${FOR_UPDATE}`;
 const SOME_CHUNKS = sql`
   SELECT chunk FROM job_chunks WHERE ${OF_JOB} LIMIT :most`;
@@ -29,14 +29,14 @@ const DROP_EMPTY = sql`
   DELETE FROM jobs WHERE ${OF_JOB} AND NOT EXISTS (SELECT 1 FROM job_chunks WHERE ${OF_JOB})`;
 
 /**
- * Deletes rows that waited for a day, and the oldest job whose time is over, in pieces. A job that has not ended and has no task gets one.
+ * Deletes rows that waited for a day, and the oldest job whose time is over, by both clocks and in pieces. A job that has not ended and has no task gets one.
  * Resolves to true if there may be more.
  */
-export const sweep: Step<undefined, boolean> = {
+export const sweep: Step<{ readonly gatewayNow: number }, boolean> = {
   name: 'sweep jobs',
-  look: () => [
-    OVERDUE.with({ waitingMs: WAITING_MS, most: MAX_FORGOTTEN }),
-    OLDEST.with({ keptMs: KEPT_MS, roomMs: ROOM_KEPT_MS }),
+  look: ([{ gatewayNow }]) => [
+    OVERDUE.with({ waitingMs: WAITING_MS, waitingUntil: gatewayNow - WAITING_MS, most: MAX_FORGOTTEN }),
+    OLDEST.with({ keptMs: KEPT_MS, keptUntil: gatewayNow - KEPT_MS, roomMs: ROOM_KEPT_MS }),
     WITHOUT_TASK.with({ kind: IMPORT, most: MAX_FORGOTTEN }),
   ],
   decide: (_, [overdue = [], oldest = [], lost = []]) => {

@@ -210,22 +210,21 @@ export const trimDeliveries: Step<string, undefined> = {
 };
 
 const OLD = sql`
-  SELECT webhook_id FROM deliveries WHERE platform = :platform AND made_at <= (SELECT ${NOW}) - CAST(:keptMs AS bigint) LIMIT 1000`;
+  SELECT webhook_id FROM deliveries
+  WHERE platform = :platform AND made_at <= (SELECT ${NOW}) - CAST(:keptMs AS bigint) AND made_at <= :until LIMIT 1000`;
 const DROP_OLD = sql`DELETE FROM deliveries WHERE ${OF_WEBHOOK} AND made_at <= :until`;
 
-/** Drops old deliveries in pieces. Resolves to true if there may be more. */
-export const sweepDeliveries: Step<undefined, boolean> = {
+/** Drops deliveries that are old by both clocks, in pieces. Resolves to true if there may be more. */
+export const sweepDeliveries: Step<{ readonly gatewayNow: number }, boolean> = {
   name: 'sweep deliveries',
-  look: () => [OLD.with({ keptMs: MOVES_KEPT_MS })],
-  decide: (_, [found = []], now) => {
+  look: ([{ gatewayNow }]) => [OLD.with({ keptMs: MOVES_KEPT_MS, until: gatewayNow - MOVES_KEPT_MS })],
+  decide: ([{ gatewayNow }], [found = []], now) => {
+    const until = Math.min(gatewayNow, now) - MOVES_KEPT_MS;
     const ids = [...new Set(found.map((row) => String(row['webhook_id'])))].toSorted().slice(0, MAX_SWEPT);
     return {
       writes: [
         ...lockWebhooks(ids.map((webhookId) => ({ webhookId }))),
-        ...ids.flatMap((webhookId) => [
-          DROP_OLD.with({ webhookId, until: now - MOVES_KEPT_MS }),
-          COUNT.with({ webhookId }),
-        ]),
+        ...ids.flatMap((webhookId) => [DROP_OLD.with({ webhookId, until }), COUNT.with({ webhookId })]),
       ],
       results: () => [ids.length > 0],
     };

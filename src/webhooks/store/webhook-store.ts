@@ -187,7 +187,8 @@ export class WebhookStore {
 
   /** Drops deliveries whose time is over. */
   async sweep(): Promise<void> {
-    while (await this.database.step(steps.sweepDeliveries, undefined));
+    const gatewayNow = Date.now();
+    while (await this.database.step(steps.sweepDeliveries, { gatewayNow }));
   }
 
   #read<R>(query: Query): Promise<readonly R[]> {
