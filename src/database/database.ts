@@ -2,7 +2,7 @@ import type { DatabaseConfig } from '../config/app-config.ts';
 import type { Log } from '../observability/log.ts';
 import { edge, reportFault } from '../shared/edge.ts';
 import { DatabaseUnavailable } from './database-unavailable.ts';
-import { DatabaseFault, type Engine } from './engine.ts';
+import { DatabaseFault, type Engine, type Urgency } from './engine.ts';
 import { GroupCommit } from './group-commit.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { besideFile, SeenMemory, type SeenPlace } from './seen-memory.ts';
@@ -51,8 +51,8 @@ export class Database {
   }
 
   /** Runs one statement that changes nothing, on a connection of its own. The statement has to bound its rows in number and in bytes. */
-  async read<R>(query: Query): Promise<readonly R[]> {
-    return (await told(this.#engine.read(query))) as readonly R[];
+  async read<R>(query: Query, options?: Urgency): Promise<readonly R[]> {
+    return (await told(this.#engine.read(query, options))) as readonly R[];
   }
 
   step<Input, Output>(step: Step<Input, Output>, input: Input): Promise<Output> {

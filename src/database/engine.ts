@@ -57,6 +57,11 @@ export interface Patience {
   readonly isPatient?: boolean;
 }
 
+export interface Urgency {
+  /** True for the short reads of a watch. They do not wait behind other reads, which may take long. */
+  readonly isUrgent?: boolean;
+}
+
 export type Decide = (found: readonly Rows[]) => readonly Query[] | undefined;
 
 /** A database of one kind. It knows nothing of the records in it. Every call that fails rejects with a {@link DatabaseFault}. */
@@ -69,7 +74,7 @@ export interface Engine {
   /** Throws {@link ConfigError} if the start is refused. Resolves if the database is only away. */
   open(): Promise<void>;
   close(): Promise<void>;
-  read(query: Query): Promise<Rows>;
+  read(query: Query, options?: Urgency): Promise<Rows>;
   /**
    * Runs one transaction in two trips. The first trip runs `look`, which may lock rows. `decide` gets the rows and returns the writes;
    * undefined rolls the transaction back. The second trip writes and commits, so no lock of a write is held while this process stands

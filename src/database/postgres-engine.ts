@@ -1,12 +1,23 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { ConfigError } from '../config/config-error.ts';
-import { type Decide, DatabaseFault, type Engine, type Fitness, type Patience, type Rows } from './engine.ts';
+import { edge, inBackground } from '../shared/edge.ts';
+import {
+  type Decide,
+  DatabaseFault,
+  type Engine,
+  type Fitness,
+  type Patience,
+  type Rows,
+  type Urgency,
+} from './engine.ts';
 import { type PostgresCall, PostgresConnection, type PostgresSettings } from './postgres-connection.ts';
 import { type Query, type Sql, sql } from './sql.ts';
 
-/** The number of connections for group commits. The other connections read. */
+/** The number of connections for group commits and urgent reads. The other connections read. */
 const WRITERS = 2;
+/** A read that waits longer for a connection is refused, so that a slow server does not hold up callers for minutes. */
+const MAX_WAIT_MS = 5_000;
 const CHANNEL = 'licensing_gateway';
 const COMMIT: PostgresCall = { text: 'COMMIT' };
 const NOTIFY = sql`SELECT pg_notify('licensing_gateway', :notice)`;
@@ -28,6 +39,7 @@ export class PostgresEngine implements Engine {
   /** The index of the host that accepted the last connection. It is tried first. */
   #host = 0;
   #isPooled = false;
+  #isOpen = false;
 
   constructor(
     settings: Omit<PostgresSettings, 'heard'>,
@@ -53,18 +65,21 @@ export class PostgresEngine implements Engine {
   }
 
   async open(): Promise<void> {
+    if (this.#isOpen) return;
     await this.#readers.use(async () => undefined);
+    this.#isOpen = true;
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#writers.close(), this.#readers.close()]);
   }
 
-  async read(query: Query): Promise<Rows> {
-    return this.#readers.use(async (connection) => {
+  async read(query: Query, { isUrgent = false }: Urgency = {}): Promise<Rows> {
+    const work = async (connection: PostgresConnection) => {
       const [found = []] = await connection.trip([this.#callOf(query)]);
       return found;
-    });
+    };
+    return isUrgent ? this.#writers.use(work) : this.#readers.use(work, MAX_WAIT_MS);
   }
 
   async transact(
@@ -103,7 +118,7 @@ export class PostgresEngine implements Engine {
   }
 
   async fitness(): Promise<Fitness> {
-    const [found] = await this.read(SETTINGS.with());
+    const [found] = await this.read(SETTINGS.with(), { isUrgent: true });
     const unfit: string[] = [];
     const weak: string[] = [];
     if (found?.['fsync'] === 'off')
@@ -186,21 +201,40 @@ class Connections {
     this.#limit = pLimit(max);
   }
 
-  use<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
-    return this.#limit(async () => {
-      if (this.#isClosed) throw new DatabaseFault('away', 'the database is closed');
-      let connection = this.#idle.pop();
-      while (connection && !connection.isUsable) connection = this.#idle.pop();
-      connection ??= await this.open();
-      try {
-        return await work(connection);
-      } finally {
-        // A read-only connection is destroyed, because another server may accept writes by now.
-        if (this.#isClosed) await connection.close();
-        else if (connection.isReadOnly) connection.destroy();
-        else if (connection.isUsable) this.#idle.push(connection);
-      }
-    });
+  /** Rejects if the work has to wait longer than `withinMs` for its connection. */
+  use<T>(work: (connection: PostgresConnection) => Promise<T>, withinMs?: number): Promise<T> {
+    const { activeCount, pendingCount, concurrency } = this.#limit;
+    if (withinMs === undefined || activeCount + pendingCount < concurrency)
+      return this.#limit(() => this.#run(work));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let isLate = false;
+    const giveUp = () => {
+      isLate = true;
+      reject(new DatabaseFault('away', 'the database had no time for it'));
+    };
+    const timer = setTimeout(edge('wait for the database', giveUp), withinMs);
+    inBackground('use of the database', () =>
+      this.#limit(async () => {
+        clearTimeout(timer);
+        if (!isLate) await this.#run(work).then(resolve, reject);
+      }),
+    );
+    return promise;
+  }
+
+  async #run<T>(work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new DatabaseFault('away', 'the database is closed');
+    let connection = this.#idle.pop();
+    while (connection && !connection.isUsable) connection = this.#idle.pop();
+    connection ??= await this.open();
+    try {
+      return await work(connection);
+    } finally {
+      // A read-only connection is destroyed, because another server may accept writes by now.
+      if (this.#isClosed) await connection.close();
+      else if (connection.isReadOnly) connection.destroy();
+      else if (connection.isUsable) this.#idle.push(connection);
+    }
   }
 
   /** Closes the idle connections at once, and those in use after their use. */

@@ -132,7 +132,7 @@ export class Trust implements Guard {
         return;
       }
       const watched = this.watch();
-      if (watched.check(await this.engine.read(watched.query))) return;
+      if (watched.check(await this.engine.read(watched.query, { isUrgent: true }))) return;
       if (this.#stopped !== 'writes') this.#goOn();
       if (this.#stopped === 'writes' || performance.now() - this.#wroteAt >= TRIAL_MS) await this.#try();
     } catch (error) {

@@ -482,6 +482,27 @@ describe('a server of PostgreSQL', () => {
     await slow;
   });
 
+  it('D23 Many reads wait for a server that is slow: those of the watches go on, and one that waits too long is refused', async () => {
+    const { database } = await installed(await server.newUrl());
+    let isOver = false;
+    const results = Array.from({ length: 10 }, () =>
+      database
+        .read(sql`SELECT 1 AS one FROM pg_sleep(3.5)`.with())
+        .then(
+          () => 'read',
+          (error: { reason?: string }) => error.reason,
+        )
+        .finally(() => (isOver = true)),
+    );
+    await database.trust.check();
+    await database.read(sql`SELECT 1 AS one`.with(), { isUrgent: true });
+    expect([isOver, database.trust.status]).toEqual([false, 'up']);
+    const ends = await Promise.all(results);
+    expect(ends.slice(0, 2)).toEqual(['read', 'read']);
+    expect(ends.slice(4)).toEqual(Array.from({ length: 6 }, () => 'away'));
+    expect(await database.read(sql`SELECT 1 AS one`.with())).toEqual([{ one: 1 }]);
+  });
+
   it('D14 TLS: certificate and name are checked, whatever the server shows', async () => {
     const { ca, good, wrongName } = await makeCertificates();
     const folder = serverFolder('postgres-tls-');

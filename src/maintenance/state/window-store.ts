@@ -55,7 +55,9 @@ export class WindowStore {
 
   async read(): Promise<StoredMaintenance> {
     type Row = { readonly now: number } & (MaintenanceWindow | { readonly stops: null });
-    const [{ now, ...window }] = (await this.database.read(WINDOW_NOW.with())) as readonly [Row];
+    const [{ now, ...window }] = (await this.database.read(WINDOW_NOW.with(), {
+      isUrgent: true,
+    })) as readonly [Row];
     return { window: window.stops === null ? undefined : window, now };
   }
 
