@@ -74,9 +74,11 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
     const limited = this.callers.all.flatMap(({ name, budgets }) =>
       budgets ? [{ caller: name, budgets }] : [],
     );
-    return Promise.all(
-      limited.map(async (one) => ({ ...one, months: await this.uses.used(one.caller, wanted) })),
+    const used = await this.uses.usedBy(
+      limited.map(({ caller }) => caller),
+      wanted,
     );
+    return limited.map((one, at) => ({ ...one, months: used[at] ?? [] }));
   }
 }
 

@@ -75,7 +75,8 @@ export function useWrites(uses: readonly Use[]): Query[] {
 }
 
 const USED = sql`
-  SELECT period, kind, used FROM uses WHERE platform = :platform AND caller = :caller
+  SELECT caller, period, kind, used FROM uses
+  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}
     AND ${among(sql`period`, sql`SELECT period FROM ${rows('months', { period: 'text' })}`)}`;
 const FORGET = sql`
   DELETE FROM uses WHERE platform = :platform
@@ -93,13 +94,31 @@ export class UseStore {
 
   /** Returns the use of the caller in these months. */
   async used(caller: string, months: readonly string[]): Promise<readonly MonthlyUse[]> {
-    const query = USED.with({ caller, months: months.map((period) => ({ period })) });
-    const found = await this.database.read<UseRow>(query);
-    return months.map((month) => {
-      const usedOf = (kind: string) =>
-        found.find((row) => row.period === month && row.kind === kind)?.used ?? 0;
-      const used = { orders: usedOf('orders'), licences: usedOf('licences'), deletions: usedOf('deletions') };
-      return { month, used };
+    const [used = []] = await this.usedBy([caller], months);
+    return used;
+  }
+
+  /** Returns the use of each of the callers in these months. */
+  async usedBy(
+    callers: readonly string[],
+    months: readonly string[],
+  ): Promise<readonly (readonly MonthlyUse[])[]> {
+    if (callers.length === 0) return [];
+    const wanted = { callers: callers.map((caller) => ({ caller })) };
+    const query = USED.with({ ...wanted, months: months.map((period) => ({ period })) });
+    const found = Map.groupBy(await this.database.read<UseRow>(query), ({ caller }) => caller);
+    return callers.map((caller) => {
+      const own = found.get(caller) ?? [];
+      return months.map((month) => {
+        const usedOf = (kind: string) =>
+          own.find((row) => row.period === month && row.kind === kind)?.used ?? 0;
+        const used = {
+          orders: usedOf('orders'),
+          licences: usedOf('licences'),
+          deletions: usedOf('deletions'),
+        };
+        return { month, used };
+      });
     });
   }
 }
