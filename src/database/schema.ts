@@ -137,6 +137,13 @@ const migrations: readonly Migration[] = [
       sql`ALTER TABLE estate_turns ADD COLUMN told_at bigint`,
     ],
   },
+  {
+    number: 4,
+    statements: [
+      // An order that was not placed frees its numbers.
+      sql`CREATE INDEX reservations_by_order ON reservations (platform, order_name) WHERE order_name IS NOT NULL`,
+    ],
+  },
 ];
 
 /** The version that this build needs. */

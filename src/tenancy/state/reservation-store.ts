@@ -28,6 +28,7 @@ const FORGET = sql`
     sql`SELECT asset_num FROM reservations AS old WHERE old.platform = :platform AND old.caller = :caller
       AND old.reserved_until < :now AND old.bound_until < :now LIMIT :most`,
   )}`;
+const COUNT = sql`SELECT count(*) AS count FROM reservations WHERE ${OF_CALLER}`;
 const CUT = sql`
   DELETE FROM reservations WHERE ${OF_CALLER} AND ${among(
     sql`asset_num`,
@@ -46,10 +47,11 @@ const BIND = sql`
   ON CONFLICT (platform, caller, asset_num) DO UPDATE SET enterprise = excluded.enterprise, order_name = excluded.order_name,
     bound_until = excluded.bound_until`;
 const FREED: Columns = { caller: 'text', orderName: 'text' };
+/** The caller stands in an expression, so that no plan reads all numbers of the caller: the index of the order finds those to free. */
 const FREE = sql`
   UPDATE reservations SET enterprise = NULL, order_name = NULL, bound_until = 0
-  WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT freed.caller FROM ${rows('freed', FREED)}`)}
-    AND ${among(sql`order_name`, sql`SELECT freed.order_name FROM ${rows('freed', FREED)}`)}`;
+  WHERE platform = :platform AND ${among(sql`caller || ''`, sql`SELECT freed.caller FROM ${rows('freed', FREED)}`)}
+    AND ${among(sql`order_name`, sql`SELECT freed.order_name FROM ${rows('freed', FREED)}`)} AND order_name IS NOT NULL`;
 
 /** A number that an order puts on an asset, and the enterprise that gets it. */
 export interface NumberUse {
@@ -66,14 +68,18 @@ interface Uses {
 const reserve: Step<{ readonly caller: string; readonly assetNums: readonly string[] }, undefined> = {
   name: 'reserve numbers',
   repeatable: true,
-  look: () => [sql`SELECT 1`.with()],
-  decide: ([{ caller, assetNums }], _, now) => ({
-    writes: [
-      RESERVE.with({ caller, numbers: numbersOf(assetNums), until: now + RESERVATION_MS }),
-      FORGET.with({ caller, now, most: MAX_DELETED }),
-      CUT.with({ caller, most: MAX_DELETED, kept: MAX_RESERVATIONS }),
-    ],
-  }),
+  look: ([{ caller }]) => [COUNT.with({ caller })],
+  decide: ([{ caller, assetNums }], [counted], now) => {
+    const numbers = numbersOf(assetNums);
+    const mayBeFull = Number(counted?.[0]?.['count']) + numbers.length > MAX_RESERVATIONS;
+    return {
+      writes: [
+        RESERVE.with({ caller, numbers, until: now + RESERVATION_MS }),
+        FORGET.with({ caller, now, most: MAX_DELETED }),
+        ...(mayBeFull ? [CUT.with({ caller, most: MAX_DELETED, kept: MAX_RESERVATIONS })] : []),
+      ],
+    };
+  },
 };
 
 /** Locks the numbers of a caller until the commit, including a number that has no row yet. No other step binds or frees them before. */
