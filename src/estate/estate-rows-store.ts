@@ -123,8 +123,11 @@ export class EstateRowsStore {
   }
 
   /** Resolves to whether the process still has the task. */
-  change(hold: TaskHold, change: Change): Promise<boolean> {
-    return this.database.step(this.#change, { ...change, hold });
+  async change(hold: TaskHold, change: Change): Promise<boolean> {
+    let isHeld: boolean;
+    do isHeld = await this.database.step(this.#change, { ...change, hold });
+    while (isHeld && change.isForgotten && (await this.enterprise(hold.name)));
+    return isHeld;
   }
 
   async enterprise(enterpriseGlobalId: string): Promise<KnownEnterprise | undefined> {

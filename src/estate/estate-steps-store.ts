@@ -155,12 +155,23 @@ const DROP = [
   sql`DELETE FROM estate_keys WHERE ${THESE}`,
 ];
 const STATE = sql`UPDATE estate_enterprises SET state = :state, reason = :reason, seen_at = :seenAt WHERE ${OF_ENTERPRISE}`;
-const FORGET = [
-  sql`DELETE FROM estate_assets WHERE ${OF_ENTERPRISE}`,
-  sql`DELETE FROM estate_rows WHERE ${OF_ENTERPRISE}`,
-  sql`DELETE FROM estate_keys WHERE ${OF_ENTERPRISE}`,
-  sql`DELETE FROM estate_told WHERE ${OF_ENTERPRISE}`,
-  sql`DELETE FROM estate_enterprises WHERE ${OF_ENTERPRISE}`,
+/** One transaction deletes this number of assets of an enterprise that is forgotten, with what belongs to them. */
+const MAX_FORGOTTEN = 200;
+const OF_SOME = sql`${OF_ENTERPRISE} AND ${among(
+  sql`asset_id`,
+  sql`SELECT asset_id FROM estate_assets WHERE ${OF_ENTERPRISE} ORDER BY asset_id LIMIT :most`,
+)}`;
+const IS_EMPTY = sql`${OF_ENTERPRISE} AND NOT EXISTS (SELECT 1 FROM estate_assets WHERE ${OF_ENTERPRISE})`;
+/** The assets come after what is found by them. */
+const FORGET_SOME = [
+  sql`DELETE FROM estate_rows WHERE ${OF_SOME}`,
+  sql`DELETE FROM estate_keys WHERE ${OF_SOME}`,
+  sql`DELETE FROM estate_told WHERE ${OF_SOME}`,
+  sql`DELETE FROM estate_assets WHERE ${OF_SOME}`,
+];
+const FORGET_EMPTY = [
+  sql`DELETE FROM estate_told WHERE ${IS_EMPTY}`,
+  sql`DELETE FROM estate_enterprises WHERE ${IS_EMPTY}`,
 ];
 
 export interface Change {
@@ -173,7 +184,7 @@ export interface Change {
   readonly state?: Omit<EstateEnterprise, 'enterpriseGlobalId'>;
   /** The first reading of the enterprise has ended. */
   readonly isFirst?: boolean;
-  /** Nothing of the enterprise is kept any more. */
+  /** Nothing of the enterprise is to be kept any more. One step deletes a piece, and the enterprise itself with the last one. */
   readonly isForgotten?: true;
 }
 
@@ -212,7 +223,11 @@ export const changeWith = (texts: SealedTexts): Step<Work, boolean> => ({
 function writesOf(texts: SealedTexts, work: Work): Query[] {
   const { hold, kept = [], gone = [], state, isFirst = false, isForgotten } = work;
   const enterprise = hold.name;
-  if (isForgotten) return FORGET.map((each) => each.with({ enterprise }));
+  if (isForgotten)
+    return [
+      ...FORGET_SOME.map((each) => each.with({ enterprise, most: MAX_FORGOTTEN })),
+      ...FORGET_EMPTY.map((each) => each.with({ enterprise })),
+    ];
   const old = [...kept.map(({ asset }) => asset.assetId), ...gone].map((id) => ({ assetId: storable(id) }));
   const listed = kept.map((each) => {
     const assetId = storable(each.asset.assetId);

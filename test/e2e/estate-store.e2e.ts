@@ -267,6 +267,23 @@ describe.each(engines)('the copy of the estate: %s', (engine) => {
     expect([await rows.enterprise('ent-d'), (await rows.assets('ent-d')).size]).toEqual([undefined, 0]);
   });
 
+  it('forgets a large enterprise in pieces, and all of it', async () => {
+    const hold = await begun('ent-large');
+    const made450 = Array.from({ length: 450 }, (_, at) => made(`l${at}`, { products: [{ uri: 'a' }] }));
+    await rows.change(hold, { kept: made450 });
+    const version = sql`SELECT version FROM estate_turns WHERE platform = :platform`.with();
+    const [before] = await database.read<{ version: number }>(version);
+    expect(await rows.change(hold, { isForgotten: true })).toBe(true);
+    const [after] = await database.read<{ version: number }>(version);
+    expect(Number(after?.version) - Number(before?.version)).toBe(3);
+    const left = sql`
+      SELECT enterprise FROM estate_assets WHERE enterprise = 'ent-large' UNION ALL
+      SELECT enterprise FROM estate_rows WHERE enterprise = 'ent-large' UNION ALL
+      SELECT enterprise FROM estate_keys WHERE enterprise = 'ent-large' UNION ALL
+      SELECT enterprise FROM estate_enterprises WHERE enterprise = 'ent-large'`;
+    expect(await database.read(left.with())).toEqual([]);
+  });
+
   it('keeps no account and no name in plain, and no detail', async () => {
     const hold = await begun('ent-e');
     const account = 'secretary@acme';
