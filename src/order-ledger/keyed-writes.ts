@@ -47,6 +47,8 @@ export class KeyedWrites {
     const details = { caller };
     const begun = await this.recorder.begin({ name, idempotencyKey, payloadText, deadlineMs, details });
     if ('record' in begun) return repeated(begun.record, reply, file);
+    // Reading a file takes as long as its caller sends it, and its plan as long as the list of members is.
+    const release = policy.takesFile ? this.recorder.keep(begun, deadlineMs) : undefined;
     try {
       // Between the two reads the record of the first request may have been deleted.
       if (isRepeat) await lookUp?.();
@@ -61,6 +63,8 @@ export class KeyedWrites {
       const to = state === 'rejected' ? 'not_sent' : state;
       await this.recorder.record(begun, to, { caller, answer });
       throw error;
+    } finally {
+      release?.();
     }
   }
 }

@@ -4,6 +4,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseConfig } from '../config/app-config.ts';
 import type { BudgetUse } from '../budgets/state/budgets.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
+import { poll } from '../kit/poll/poll.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -23,6 +24,7 @@ import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
+const RENEW_MS = 5_000;
 /** The `Retry-After` for a caller with too many records. Each record ends by itself. */
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
@@ -131,6 +133,16 @@ export class WriteRecorder implements OnApplicationShutdown {
   }: Pick<NewWrite, 'name' | 'payloadText'>): Promise<LedgerRecord | undefined> {
     const known = await this.store.known(name, this.#fingerprintsOf(payloadText));
     return known && repeated(known);
+  }
+
+  /**
+   * Keeps the lease of a write that may take longer than its lease. Returns the function that ends this. Without an answer of the database
+   * the lease ends by itself.
+   */
+  keep({ name, owner }: OwnWrite, deadlineMs: number): () => void {
+    const leaseMs = deadlineMs + LEASE_REST_MS;
+    const renew = () => this.store.renew({ name, owner, leaseMs }).catch(() => undefined);
+    return poll('lease of a write', RENEW_MS, renew);
   }
 
   /** Waits for the first attempt only. If it fails, others run in the background, and the returned record is what this process knows. */

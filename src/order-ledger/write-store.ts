@@ -2,6 +2,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
+import type { Step } from '../database/step.ts';
 import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites, mayReplace } from './begin-store.ts';
 import { keptDetails, type LedgerRecord, UNDONE, unsettled, withoutScheduled } from './ledger-record.ts';
@@ -30,6 +31,9 @@ const ONE = sql`SELECT ${WRITE_FIELDS}, ${NOW} AS now FROM writes WHERE platform
 const HELD = sql`
   SELECT 1 AS held FROM writes
   WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > ${NOW}`;
+const RENEW = sql`
+  UPDATE writes SET lease_until = ${NOW} + :leaseMs
+  WHERE platform = :platform AND name = :name AND state = 'sending' AND owner = :owner AND lease_until > (SELECT ${NOW})`;
 const WAITING = sql`
   SELECT state, orders, ${NOW} AS now, (
     SELECT min(submitted_at) FROM writes
@@ -45,6 +49,19 @@ const MEMBERS = sql`
   SELECT count(*) AS granted, min(members) AS members FROM order_groups
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
     AND enterprise IN (SELECT enterprise FROM ${rows('enterprises', { enterprise: 'text' })})`;
+
+interface Renewal {
+  readonly name: string;
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+const renewLeases: Step<Renewal, undefined> = {
+  name: 'renew leases',
+  key: ({ name }) => name,
+  repeatable: true,
+  decide: (renewals) => ({ writes: renewals.map((each) => RENEW.with({ ...each })) }),
+};
 
 /** Orders and keyed writes in the database, whose clock counts. Where a call rejects with {@link DatabaseUnavailable}, nothing may be sent. */
 export class WriteStore {
@@ -88,6 +105,11 @@ export class WriteStore {
   async holds(name: string, owner: string): Promise<boolean> {
     const found = await this.database.read(HELD.with({ name, owner }));
     return found.length > 0;
+  }
+
+  /** Extends the lease of this owner. It has no effect on a lease that has ended. */
+  renew(renewal: Renewal): Promise<undefined> {
+    return this.database.step(renewLeases, renewal);
   }
 
   async move(move: Move): Promise<Moved> {

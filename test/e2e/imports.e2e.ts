@@ -874,6 +874,33 @@ it('J19 an import of which the database does not say whether its job was made is
   expect(await job()).toMatchObject({ total: 2, succeeded: 2 });
 });
 
+it('J11 a repeat of an import whose file takes longer than a lease waits for the first request', async () => {
+  await sandbox.reset();
+  const key = newSecret('k');
+  const rows = file(newRows('slow', 150)).split('\r\n');
+  let upload!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({ start: (controller) => void (upload = controller) });
+  const send = (text: string) => upload.enqueue(new TextEncoder().encode(text));
+  const headers = { ...CSV, 'x-api-key': gateway.key, 'idempotency-key': key };
+  const postStream = (sent: ReadableStream) =>
+    fetch(gateway.url + IMPORTS, { method: 'POST', headers, body: sent, duplex: 'half' } as RequestInit);
+  send(`${rows.slice(0, 100).join('\r\n')}\r\n`);
+  const first = postStream(body);
+  // The lease has seconds left, as after a minute.
+  const aged = `UPDATE writes SET lease_until = extract(epoch FROM now()) * 1000 + 30000
+    WHERE name LIKE 'write/%' AND state = 'sending' RETURNING lease_until`;
+  let aging: readonly Record<string, unknown>[] = [];
+  await until('it has begun', async () => (aging = await inDatabase(aged)).length === 1);
+  const renewed = "SELECT 1 FROM writes WHERE name LIKE 'write/%' AND state = 'sending' AND lease_until > $1";
+  const end = Number(aging[0]?.['lease_until']);
+  await until('its lease is longer', async () => (await inDatabase(renewed, end + 1_000)).length === 1);
+  const repeat = await postStream(new Blob([file(newRows('slow', 150))]).stream());
+  expect([repeat.status, await repeat.json()]).toMatchObject([409, { code: 'request-in-progress' }]);
+  send(rows.slice(100).join('\r\n'));
+  upload.close();
+  expect((await first).status).toBe(202);
+});
+
 it('J20 the database goes back under imports: nothing is sent until an operator confirms it, and then no row twice', async () => {
   await sandbox.reset();
   await sandbox.control('PATCH', '/state/enterprises/ent-meridian', { trialMemberLimit: null });
