@@ -169,7 +169,8 @@ export const variables = {
   },
   LOG_LEVEL: {
     schema: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
-    meaning: 'lowest level of the JSON lines on standard output',
+    meaning:
+      'lowest level of the JSON lines on standard output; the `audit` lines are written whatever it is, unless it is `silent`',
   },
   DOCS: {
     schema: oneOf('on', 'off').optional(),

@@ -19,7 +19,7 @@ export function audit(log: Log, request: FastifyRequest, reply: FastifyReply): v
   const { operationId: operation, objects } = authorised.policy;
   const body = fieldsOf(request.body);
   const outcome = outcomeOf(request, reply);
-  log.info(
+  log.audit(
     {
       event: 'audit',
       requestId: arrived.requestId,

@@ -37,6 +37,8 @@ export abstract class Log {
   abstract info(fields: Fields, message: string): void;
   abstract warn(fields: Fields, message: string): void;
   abstract error(fields: Fields, message: string): void;
+  /** Writes a line of the trail of writes, at every level but `silent`. */
+  abstract audit(fields: Fields, message: string): void;
   /** Masks these secrets in every later line. */
   abstract addSecrets(...sources: readonly SecretSource[]): void;
   /** Masks the same secrets in texts for callers. */
@@ -53,8 +55,10 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     hooks: { streamWrite: (line: string) => (isOwn(line) ? line : redactor.redact(line)) },
   };
   const logger = pino(options, destination ?? standardOutput());
+  const trail = logger.child({}, { level: level === 'silent' ? level : 'info' });
   return Object.assign(logger, {
     redactor,
+    audit: (fields: Fields, message: string) => trail.info(fields, message),
     addSecrets: (...sources: readonly SecretSource[]) => redactor.add(...sources),
   });
 }

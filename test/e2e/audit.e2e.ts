@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { newSecret } from '../support/canary.ts';
 import { type DocumentedRoute, routes } from '../support/contract.ts';
 import type { TestAnswer } from '../support/gateway.ts';
+import { startInProcess } from '../support/gateway-in-process.ts';
 import { orderOf } from '../support/order-body.ts';
 import { until } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
@@ -282,6 +283,24 @@ it('S19 a read leaves no line, neither as GET nor as HEAD', async () => {
   // The line of this write comes after any line of theirs.
   expect((await gateway.post('/v1/asset-num-reservations', { size: 1 })).status).toBe(201);
   expect((await audited()).slice(before)).toMatchObject([{ operation: 'reserveAssetNums' }]);
+});
+
+it.each([
+  ['warn', ['audit']],
+  ['fatal', ['audit']],
+  ['silent', []],
+])('S19 with LOG_LEVEL=%s the lines of requests and writes are %j', async (level, events) => {
+  const quiet = await startInProcess(sandbox, { LOG_LEVEL: level });
+  try {
+    expect((await quiet.post('/v1/asset-num-reservations', { size: 1 })).status).toBe(201);
+    expect((await quiet.get(`${HARBOUR}/assets`)).status).toBe(200);
+    const lines = quiet.logLines.map((line) => JSON.parse(line) as { event: string });
+    expect(lines.map(({ event }) => event).filter((event) => /^(audit|request)$/.test(event))).toEqual(
+      events,
+    );
+  } finally {
+    await quiet.stop();
+  }
 });
 
 function upstreamOf({ operation }: DocumentedRoute): string {

@@ -32,7 +32,7 @@ export async function startInProcess(
         done();
       },
     });
-    const app = await buildApp(config, { log: createLog('debug', sink) });
+    const app = await buildApp(config, { log: createLog(config.logLevel, sink) });
     started = app;
     app.getHttpServer().on('connection', keepAnswers);
     const { url, managementPort } = await listen(app, config);
