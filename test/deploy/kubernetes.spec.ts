@@ -150,7 +150,9 @@ describe.each(OVERLAYS)('the overlay %s', (overlay) => {
       all,
       'HorizontalPodAutoscaler',
     );
-    expect(replicas).toBe(2);
+    // To apply a number would undo what the scaler has chosen under load.
+    expect(replicas).toBeUndefined();
+    expect(scaler.minReplicas).toBeGreaterThanOrEqual(2);
     expect(budget.minAvailable).toBeLessThan(scaler.minReplicas);
     expect(scaler.maxReplicas).toBeGreaterThanOrEqual(scaler.minReplicas);
   });
