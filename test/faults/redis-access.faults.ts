@@ -150,6 +150,22 @@ describe('R18 the user of Redis lacks a right', () => {
     expect(keys.filter((key) => !prefixes.some((each) => key.startsWith(each)))).toEqual([]);
   });
 
+  it('the file of users for Kubernetes grants the same, and lets nobody in without the password', async () => {
+    const manual = readFileSync('docs/operating.md', 'utf8');
+    const [, grants = ''] = /^ACL SETUSER (.*)$/m.exec(manual) ?? [];
+    const [block = ''] = /(?<=^ *```\n)( *user .*\n)+/m.exec(manual) ?? [];
+    const users = block.trim().split(/\n */);
+    expect(users).toEqual(['user default off', `user ${grants}`]);
+    const folder = mkdtempSync(join(tmpdir(), 'redis-users-'));
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    const [file, password] = [join(folder, 'users.acl'), credential()];
+    writeFileSync(file, users.join('\n').replace('PASSWORD', password));
+    const redis = await newRedis('--aclfile', file);
+    const gateway = await gatewayAt(redis.url.replace('//', `//gateway:${password}@`));
+    await is(gateway, 'redis', 'up');
+    await expect(ask(redis, (client) => client.get('a'))).rejects.toThrow('NOAUTH');
+  });
+
   it('what the manual grants is enough on a cluster', async () => {
     const cluster = await startCluster();
     atEnd(() => cluster.stop());
