@@ -54,10 +54,10 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
   async #measure(): Promise<void> {
     const all = await this.read(1);
     this.#ratios = all.flatMap(({ caller, budgets, months: [now] }) =>
-      limitsOf(budgets).map(([budget, limit]): Ratio => [
-        { caller, budget },
-        ratioOf(now?.used[budget] ?? 0, limit),
-      ]),
+      limitsOf(budgets).flatMap(([budget, limit]): Ratio[] =>
+        // Nothing can be used of a limit of 0, so it has no share.
+        limit === 0 ? [] : [[{ caller, budget }, (now?.used[budget] ?? 0) / limit]],
+      ),
     );
   }
 
@@ -80,9 +80,4 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
     );
     return limited.map((one, at) => ({ ...one, months: used[at] ?? [] }));
   }
-}
-
-/** Returns the used share. A budget of 0 is used up. */
-function ratioOf(used: number, limit: number): number {
-  return limit === 0 ? 1 : used / limit;
 }

@@ -205,7 +205,7 @@ export const GAUGES = {
     labels: {},
   },
   gateway_budget_used_ratio: {
-    help: 'How much of a budget of this month its caller has used, from 0 to 1, by caller and budget: orders, licences or deletions',
+    help: 'How much of a budget of this month its caller has used, from 0 to 1, by caller and budget: orders, licences or deletions. A budget of 0 has no value',
     labels: { caller: words(), budget: words<'orders' | 'licences' | 'deletions'>() },
   },
   gateway_followed_file_refused: {

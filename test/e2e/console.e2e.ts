@@ -47,7 +47,7 @@ beforeAll(async () => {
     callers: [
       { name: 'night', scopes: ['operate'] },
       { name: 'reader', scopes: ['orders:read'] },
-      { name: 'crm', budgets: { orders: 2, licences: 1_000 } },
+      { name: 'crm', budgets: { orders: 2, licences: 1_000, deletions: 0 } },
     ],
   });
   consoleUrl = `${fleet.gateways[0]?.managementUrl}/console`;
@@ -470,6 +470,8 @@ it('G12 budgets show what each caller has used in each month', async () => {
   const month = new Date().toISOString().slice(0, 7);
   await row.filter({ hasText: month }).filter({ hasText: '2 of 2' }).filter({ hasText: 'used up' }).waitFor();
   expect(await row.filter({ hasText: month }).innerText()).toContain('10 of 1,000');
+  // A budget of 0 is none to use up.
+  expect((await row.filter({ hasText: month }).innerText()).match(/used up/g)).toHaveLength(1);
   expect((await place('SO-5302')).status).toBe(403);
 });
 

@@ -7,6 +7,7 @@ import { newSecret } from '../support/canary.ts';
 import { metric } from '../support/expected.ts';
 import type { TestAnswer } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
+import { orderOf } from '../support/order-body.ts';
 import { useStack } from '../support/stack.ts';
 
 /** What the shipped gateway tells an operator who has only one replica to ask: its readiness, its metrics and the console's Attention. */
@@ -20,7 +21,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const { sandbox, gateway } = useStack({
   environment: { UPSTREAM_DEADLINE_MS: '1500', PLATFORM_PROFILE_FILE: profileFile },
   callers: [
-    { name: 'crm', scopes: [], budgets: { orders: 0 } },
+    {
+      name: 'crm',
+      ...{ scopes: ['orders:write'], enterprises: ['*'], channels: ['*'] },
+      budgets: { orders: 1, deletions: 0 },
+    },
     { name: 'hasty', scopes: [], rateLimit: { requests: 1, perSeconds: 3_600 } },
   ],
 });
@@ -124,11 +129,17 @@ describe('G17 the new content of a file is refused while the gateway runs', () =
   );
 });
 
-it('G18 a budget that is used up is told with its caller', async () => {
+it('G18 a budget that is used up is told with its caller, and one of 0, which has no share, is not', async () => {
+  const key = gateway.keys['crm'] ?? null;
+  await until('an order uses the budget up', async () => {
+    return (await gateway.post('/v1/license-orders', orderOf('SO-G18'), { key })).status === 201;
+  });
   await until('the budgets are measured', async () => (await rowsOf('BudgetNearlyUsed')).length > 0);
   expect(await rowsOf('BudgetNearlyUsed')).toMatchObject([
     { title: 'A budget is used up', detail: expect.stringMatching(/^crm has used 100 % of its orders of /) },
   ]);
+  const ratios = (await gateway.metrics()).match(/^gateway_budget_used_ratio\{.*$/gm);
+  expect(ratios).toEqual([expect.stringMatching(/budget="orders"\} 1$/)]);
 });
 
 describe('G19 the credentials of a user are refused', () => {

@@ -23,10 +23,14 @@ export const budgets = {
                   NAMES[name] ?? name,
                   ({ used }) => [
                     `${count(used[name])} of ${count(limit)}`,
-                    used[name] >= limit * NEARLY && [
-                      ' ',
-                      word(used[name] >= limit ? 'act' : 'watch', used[name] >= limit ? 'used up' : 'nearly'),
-                    ],
+                    limit > 0 &&
+                      used[name] >= limit * NEARLY && [
+                        ' ',
+                        word(
+                          used[name] >= limit ? 'act' : 'watch',
+                          used[name] >= limit ? 'used up' : 'nearly',
+                        ),
+                      ],
                   ],
                 ]),
               ],
