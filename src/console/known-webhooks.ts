@@ -7,6 +7,8 @@ import { WebhookStore } from '../webhooks/store/webhook-store.ts';
 const MAX_SHOWN = 50;
 /** The most deliveries that are shown of one webhook. */
 const MAX_DELIVERIES = 20;
+/** A segment of a path with this number of characters or more may be a token. */
+const MAX_SEGMENT = 16;
 const FIRST: readonly WebhookState[] = ['failing', 'off', 'ok'];
 
 /** The webhooks of all callers, for operators. */
@@ -29,7 +31,15 @@ export class KnownWebhooks {
       const isAsked = webhookId === withDeliveries;
       const lastError = isAsked || state !== 'ok' ? await this.store.lastError(webhookId) : null;
       const deliveries = isAsked ? await this.#notTaken(webhookId) : undefined;
-      return { ...toWebhook(webhook, progress), caller, state, lastError, ...(deliveries && { deliveries }) };
+      const url = shownUrl(webhook.url);
+      return {
+        ...toWebhook(webhook, progress),
+        url,
+        caller,
+        state,
+        lastError,
+        ...(deliveries && { deliveries }),
+      };
     });
     return { total: all.length, items: await Promise.all(items) };
   }
@@ -45,6 +55,15 @@ export class KnownWebhooks {
     const all = await this.store.all();
     return all.map((each) => ({ ...each, state: stateOf(each.webhook, each.progress) }));
   }
+}
+
+/** Shortens the parts of a URL in which receivers have tokens: long segments of the path, and the query. */
+function shownUrl(text: string): string {
+  const { origin, pathname, search } = new URL(text);
+  const segments = pathname
+    .split('/')
+    .map((each) => (each.length < MAX_SEGMENT ? each : `${each.slice(0, 4)}…`));
+  return `${origin}${segments.join('/')}${search && '?…'}`;
 }
 
 function isSwitchedOff(offReason: string | null): boolean {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -375,7 +376,9 @@ it('G12 webhooks show failing ones first with their last error, and send an even
   });
   await once(receiver.listen(0, '127.0.0.1'), 'listening');
   try {
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+    const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    const [inPath, inQuery] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')];
+    const url = `${origin}/hook/${inPath}?token=${inQuery}`;
     const healthy = await fleet.post(0, '/v1/webhooks', { url, types: ['job.failed'] });
     const { body } = await fleet.post(0, '/v1/webhooks', { url, types: ['*'] });
     const id = String(body['webhookId']);
@@ -389,6 +392,11 @@ it('G12 webhooks show failing ones first with their last error, and send an even
       expect.stringContaining(id),
       expect.stringContaining(String(healthy.body['webhookId'])),
     ]);
+    await row.filter({ hasText: `${origin}/hook/${inPath.slice(0, 4)}…?…` }).waitFor();
+    for (const path of ['webhooks', `webhooks?deliveries=${id}`]) {
+      const shown = await (await fetch(`${consoleUrl}/${path}`)).text();
+      for (const secret of [inPath, inQuery, String(body['secret'])]) expect(shown).not.toContain(secret);
+    }
     isIll = false;
     await row.getByRole('button', { name: 'Show deliveries' }).click();
     await page.getByRole('button', { name: 'Send again…' }).click();

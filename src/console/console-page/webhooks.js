@@ -34,8 +34,9 @@ export const webhooks = {
 const columns = (at, refresh) => [
   [
     'Webhook',
-    ({ webhookId, url, state, pending }) => [
+    ({ webhookId, url, description, state, pending }) => [
       h('code', url),
+      description && h('div', description),
       h('br'),
       h('code', webhookId),
       h(
