@@ -82,7 +82,7 @@ function card(order, at, refresh) {
 }
 
 function looks({ attempts, nextAt, noMore }, at) {
-  if (attempts === null) return h('p.quiet', 'What was found is not known: the shared Redis is away.');
+  if (attempts === null) return h('p.quiet', 'What was found is not known: the database does not answer.');
   const look = ({ at: when, result, licenseOrders, failure }) =>
     h(
       'li',
