@@ -32,6 +32,7 @@ type Ratio = [labels: { caller: string; budget: Budget }, ratio: number];
 export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
   #endPoll: (() => void) | undefined;
   #ratios: Ratio[] = [];
+  #isMeasured = true;
 
   constructor(
     private readonly callers: CallerRegistry,
@@ -42,8 +43,14 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     this.metrics.follow('gateway_budget_used_ratio', () => this.#ratios);
-    // A measurement fails while the database is away, which another log line reports. The last values stay.
-    this.#endPoll = poll('budgets', MEASURE_MS, () => this.#measure().catch(() => undefined), true);
+    const measure = async () => {
+      // A measurement fails while the database is away, which another log line reports. The last values stay.
+      this.#isMeasured = await this.#measure().then(
+        () => true,
+        () => false,
+      );
+    };
+    this.#endPoll = poll('budgets', MEASURE_MS, measure, true);
   }
 
   onApplicationShutdown(): void {
@@ -59,6 +66,11 @@ export class BudgetWatch implements OnModuleInit, OnApplicationShutdown {
         limit === 0 ? [] : [[{ caller, budget }, (now?.used[budget] ?? 0) / limit]],
       ),
     );
+  }
+
+  /** False if the last measurement failed. */
+  get isMeasured(): boolean {
+    return this.#isMeasured;
   }
 
   /** The budgets of this month that are used up, or nearly so, the highest share first. */

@@ -1,14 +1,17 @@
 import type { MaintenanceWindow, Stops } from '../maintenance/state/maintenance.ts';
 import type { NearlyUsed } from '../budgets/budget-watch.ts';
+import type { WaitingOrders } from '../order-ledger/write-steps.ts';
 import type { Attention, MaybeAttention } from './attention-item.ts';
-import type { OpenOrders } from './doubts.ts';
 import { type PlatformState, platformTrouble } from './platform-attention.ts';
 import { database, type ReplicaState, replicaTrouble } from './replica-attention.ts';
 import { counted, duration, named, timeOf } from './words.ts';
 
 /** What the stores that all replicas share contain. */
 export interface StoredState {
-  readonly orders: OpenOrders;
+  /** Of the accepted orders only those that an operator may settle by now. */
+  readonly orders: WaitingOrders;
+  /** The number of orders of which a search found more licence orders than were ordered. */
+  readonly placedTwice: number;
   /** The number of gaps that appeared within a day. */
   readonly newGaps: number;
   /** The number of codes that the platform answered with and the gateway does not know. */
@@ -20,6 +23,8 @@ export interface StoredState {
   readonly unreadEnterprises: number;
   readonly budgets: readonly NearlyUsed[];
   readonly maintenance: (MaintenanceWindow & { readonly active: boolean }) | undefined;
+  /** What the database did not answer, in words. It counts as none above. */
+  readonly unknown: readonly string[];
 }
 
 /** Everything that needs an operator now, the most urgent first. */
@@ -32,7 +37,8 @@ export function attentionFor(
   const found: readonly MaybeAttention[] = [
     ...database(replica),
     ...platformTrouble(platform, now),
-    ...openOrders(stored.orders),
+    notKnown(stored.unknown),
+    ...openOrders(stored),
     ...replicaTrouble(replica),
     ...storedTrouble(stored, now),
   ];
@@ -44,12 +50,22 @@ export function attentionFor(
 /** A scheduled order counts as late only after this time. */
 const OVERDUE_MS = 5 * 60_000;
 
+const notKnown = (unknown: readonly string[]): MaybeAttention =>
+  unknown.length > 0 && {
+    level: 'act',
+    title: `Not known: ${unknown.join(', ')}`,
+    detail: 'The database did not answer these reads, so this page says nothing of what they would show',
+    alert: 'DatabaseAway',
+  };
+
 function openOrders({
   placedTwice,
-  inDoubt,
-  accepted,
-  scheduled: { overdueMs },
-}: OpenOrders): MaybeAttention[] {
+  orders: {
+    inDoubt,
+    accepted,
+    scheduled: { overdueMs },
+  },
+}: StoredState): MaybeAttention[] {
   return [
     placedTwice > 0 && {
       level: 'act',

@@ -2,6 +2,9 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { type Variable, variables } from '../config/variables.ts';
 import { Maintenance } from '../maintenance/state/maintenance.ts';
+import type { WaitingOrders } from '../order-ledger/write-steps.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
+import { reportFault } from '../shared/edge.ts';
 import { codeOf, type Gap, UpstreamGaps } from '../upstream/gaps.ts';
 import { UnknownCodes } from '../upstream/unknown-codes.ts';
 import { version } from '../shared/shipped-file.ts';
@@ -16,6 +19,12 @@ import { RecentJobs } from './recent-jobs.ts';
 import { ReplicaWatch } from './replica-attention.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+const NO_ORDERS: WaitingOrders = {
+  inDoubt: { count: 0, oldestMs: 0 },
+  accepted: { count: 0, oldestMs: 0 },
+  scheduled: { count: 0, overdueMs: 0 },
+};
 
 const all = Object.entries<Variable>(variables);
 const settings = {
@@ -57,14 +66,22 @@ export class ConsoleData {
     return sections.get(path)?.();
   }
 
-  /** Returns what needs attention, and the size of each section. A store that cannot be read counts as empty, and needs attention itself. */
+  /** Returns what needs attention, and the size of each section. What cannot be read counts as none, and needs attention itself. */
   async #state(): Promise<object> {
-    const [orders, gaps, jobs, troubledWebhooks, unreadEnterprises] = await Promise.all([
-      this.doubts.count(),
+    const unknown: string[] = this.budgets.isMeasured ? [] : ['budgets'];
+    const known = <T>(what: string, none: T, read: Promise<T>): Promise<T> =>
+      read.catch((error: unknown) => {
+        if (!(error instanceof ProblemException)) reportFault('console', error);
+        unknown.push(what);
+        return none;
+      });
+    const [orders, placedTwice, gaps, jobs, troubledWebhooks, unreadEnterprises] = await Promise.all([
+      known('orders', NO_ORDERS, this.doubts.count()),
+      known('results of searches for orders', 0, this.doubts.placedTwice()),
       this.gaps.list(),
-      this.jobs.unfinished(),
-      this.webhooks.troubled(),
-      this.estate.unread(),
+      known('imports', { total: 0, stuck: 0 }, this.jobs.unfinished()),
+      known('webhooks', 0, this.webhooks.troubled()),
+      known('the estate', 0, this.estate.unread()),
     ]);
     const at = Date.now();
     const isCode = ({ kind }: Gap) => kind === 'unknown-code';
@@ -72,8 +89,8 @@ export class ConsoleData {
     const newGaps = gaps.filter((gap) => !isCode(gap) && gap.firstSeenAt > at - DAY_MS).length;
     const [maintenance, { nearlyUsed: budgets }] = [this.#maintenance(), this.budgets];
     const stored = {
-      ...{ orders, newGaps, unknownCodes, stuckJobs: jobs.stuck, troubledWebhooks, budgets, maintenance },
-      unreadEnterprises,
+      ...{ orders, placedTwice, newGaps, unknownCodes, stuckJobs: jobs.stuck, troubledWebhooks },
+      ...{ unreadEnterprises, budgets, maintenance, unknown },
     };
     return {
       at,

@@ -10,12 +10,6 @@ import { ReconciliationSchedule } from '../reconciliation/schedule.ts';
 /** One person cannot settle more in a night. */
 const MAX_SHOWN = 100;
 
-/** `accepted` counts only orders that were accepted so long ago that an operator may settle them. */
-export interface OpenOrders extends WaitingOrders {
-  /** The number of orders of which the gateway found more licence orders than were ordered. */
-  readonly placedTwice: number;
-}
-
 /** The orders that wait for an operator, with what is known of each. */
 @Injectable()
 export class DoubtedOrders {
@@ -27,23 +21,18 @@ export class DoubtedOrders {
     private readonly config: OrderConfig,
   ) {}
 
-  /** Counts none where the database cannot be read. */
-  async count(): Promise<OpenOrders> {
-    try {
-      const { inDoubt, accepted, scheduled } = await this.ledger.waiting();
-      const { overdue, records } = await this.#open();
-      const looks = await Promise.all(records.map((record) => this.history.attemptsFor(record)));
-      return {
-        inDoubt,
-        accepted: { count: overdue.total, oldestMs: accepted.oldestMs },
-        scheduled,
-        placedTwice: looks.filter((each) => each?.some(({ result }) => result === 'placed_twice')).length,
-      };
-    } catch {
-      const none = { count: 0, oldestMs: 0 };
-      const scheduled = { count: 0, overdueMs: 0 };
-      return { inDoubt: none, accepted: none, scheduled, placedTwice: 0 };
-    }
+  /** `accepted` counts only orders that an operator may settle by now. Rejects where the database cannot be read. */
+  async count(): Promise<WaitingOrders> {
+    const { inDoubt, accepted, scheduled } = await this.ledger.waiting();
+    const { total } = await this.ledger.list(this.#acceptedLongAgo(), 0, 1);
+    return { inDoubt, accepted: { count: total, oldestMs: accepted.oldestMs }, scheduled };
+  }
+
+  /** Counts the orders of which a search found more licence orders than were ordered. Rejects where the database cannot be read. */
+  async placedTwice(): Promise<number> {
+    const { records } = await this.#open();
+    const all = await Promise.all(records.map((record) => this.history.attemptsFor(record)));
+    return all.filter((attempts) => attempts.some(({ result }) => result === 'placed_twice')).length;
   }
 
   /** Lists the oldest first. Rejects where the database cannot be read. */
@@ -57,9 +46,13 @@ export class DoubtedOrders {
   async #open() {
     const [doubted, overdue] = await Promise.all([
       this.#oldest({ states: ['in_doubt', 'incomplete'] }),
-      this.#oldest({ states: ['accepted'], until: Date.now() - this.config.acceptedAlertMs }),
+      this.#oldest(this.#acceptedLongAgo()),
     ]);
     return { doubted, overdue, records: [...doubted.records, ...overdue.records] };
+  }
+
+  #acceptedLongAgo(): OrderQuery {
+    return { states: ['accepted'], until: Date.now() - this.config.acceptedAlertMs };
   }
 
   async #oldest(query: OrderQuery) {
@@ -80,7 +73,7 @@ export class DoubtedOrders {
       syncMode: order?.syncMode,
       items: order?.ordered,
       placed: order?.items,
-      attempts: (await this.history.attemptsFor(record)) ?? null,
+      attempts: await this.history.attemptsFor(record).catch(() => null),
       ...this.#next(record),
     };
   }

@@ -16,9 +16,9 @@ const FIRST: readonly WebhookState[] = ['failing', 'off', 'ok'];
 export class KnownWebhooks {
   constructor(private readonly store: WebhookStore) {}
 
-  /** Counts the webhooks that get no events although their owners want them. Counts none where the store cannot be read. */
+  /** Counts the webhooks that get no events although their owners want them. Rejects where the store cannot be read. */
   async troubled(): Promise<number> {
-    const all = await this.#all().catch(() => []);
+    const all = await this.#all();
     return all.filter(({ state, webhook }) => state === 'failing' || isSwitchedOff(webhook.offReason)).length;
   }
 

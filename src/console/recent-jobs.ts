@@ -19,11 +19,11 @@ export class RecentJobs {
   ) {}
 
   /**
-   * Counts the imports that have not ended, and those of them that make no progress although no maintenance stops them. Counts none where the
+   * Counts the imports that have not ended, and those of them that make no progress although no maintenance stops them. Rejects where the
    * store cannot be read.
    */
   async unfinished(): Promise<{ total: number; stuck: number }> {
-    const jobs = await this.store.unfinished().catch(() => []);
+    const jobs = await this.store.unfinished();
     const since = Date.now() - STUCK_MS;
     const stuck = this.maintenance.stops('writes') ? [] : jobs.filter(({ changedAt }) => changedAt < since);
     return { total: jobs.length, stuck: stuck.length };

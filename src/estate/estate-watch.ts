@@ -27,20 +27,15 @@ export class EstateWatch implements OnApplicationBootstrap, OnApplicationShutdow
     this.#endPoll?.();
   }
 
-  /** The number of enterprises that were not read for a day; 0 while the database is away. */
+  /** Counts the enterprises that were not read for a day. Rejects where the database cannot be read. */
   async unread(): Promise<number> {
-    return this.config.refreshMs === undefined ? 0 : ((await this.#found())?.unread ?? 0);
-  }
-
-  /** Resolves to undefined while the database is away. */
-  #found() {
-    return this.store.unread(Date.now() - DAY_MS).catch(() => undefined);
+    return this.config.refreshMs === undefined ? 0 : (await this.store.unread(Date.now() - DAY_MS)).unread;
   }
 
   /** While the database is away, the figures stay as they were. */
   async #look(): Promise<void> {
     const now = Date.now();
-    const found = await this.#found();
+    const found = await this.store.unread(now - DAY_MS).catch(() => undefined);
     if (!found) return;
     const { unread, oldestAt } = found;
     this.metrics.set('gateway_estate_unread_enterprises', {}, unread);

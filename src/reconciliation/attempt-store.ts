@@ -69,12 +69,12 @@ export class AttemptStore {
     await this.database.step(add, { name, submittedAt, at: attempt.at, sealed }).catch(() => undefined);
   }
 
-  /** Returns the oldest attempt first. Undefined where the database cannot be read. */
-  async attemptsFor({ name, submittedAt }: Submission): Promise<readonly PastAttempt[] | undefined> {
+  /** Returns the oldest attempt first. Rejects where the database cannot be read. */
+  async attemptsFor({ name, submittedAt }: Submission): Promise<readonly PastAttempt[]> {
     const query = OF_ORDER.with({ name, submittedAt, most: MAX_READ });
-    const found = await this.database.read<{ attempt: string }>(query).catch(() => undefined);
+    const found = await this.database.read<{ attempt: string }>(query);
     return found
-      ?.flatMap(({ attempt }) => this.texts.open(attempt, `attempt ${name}`) ?? [])
+      .flatMap(({ attempt }) => this.texts.open(attempt, `attempt ${name}`) ?? [])
       .map((text) => JSON.parse(text) as PastAttempt);
   }
 }

@@ -144,7 +144,8 @@ export class OrderReconciler {
       return isAnyFound ? 'incomplete' : 'not_found';
     }
     // A list may lack something for a moment, so what is gone has to be gone twice.
-    const last = (await this.history.attemptsFor(before))?.at(-1);
+    const attempts = await this.history.attemptsFor(before).catch(() => []);
+    const last = attempts.at(-1);
     return last?.result === 'gone_once' ? undefined : 'gone_once';
   }
 

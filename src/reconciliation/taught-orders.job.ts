@@ -60,8 +60,7 @@ export class TaughtOrdersJob implements OnApplicationBootstrap, OnApplicationShu
     if (record?.state !== 'in_doubt' || record.submittedAt !== submittedAt) return;
     const end = endOfDoubt(record, (code) => this.readings.taught('order', code));
     if (!end) return;
-    const attempts = await this.history.attemptsFor(record);
-    // `attempts` is undefined where the store cannot be read now.
+    const attempts = await this.history.attemptsFor(record).catch(() => undefined);
     if (!attempts || attempts.some(({ licenseOrders }) => licenseOrders.length > 0)) {
       this.log.warn(
         { event: 'order-not-settled-by-code', write: name, upstreamCode: end.code, isUnread: !attempts },

@@ -10,7 +10,7 @@ import { newApiKey, newSecret } from '../support/canary.ts';
 import { Fleet } from '../support/fleet.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
-import { type RunningPostgres, startPostgres } from '../support/postgres.ts';
+import { askDatabase, type RunningPostgres, startPostgres } from '../support/postgres.ts';
 import { until } from '../support/redis.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -32,17 +32,18 @@ const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const sandbox = useSandbox();
 let fleet: Fleet;
 let server: RunningPostgres;
+let databaseUrl: string;
 let consoleUrl: string;
 let page: Page;
 const visit = useVisits({ often: true });
 
 beforeAll(async () => {
   server = await startPostgres();
-  const DATABASE_URL = await server.newUrl();
+  databaseUrl = await server.newUrl();
   fleet = await Fleet.start(sandbox, 2, {
     // Each part of the gateway that Attention asks is on.
     environment: {
-      ...{ DATABASE_URL, ACCEPTED_ALERT_AFTER_MS: '1' },
+      ...{ DATABASE_URL: databaseUrl, ACCEPTED_ALERT_AFTER_MS: '1' },
       ...{ WEBHOOK_HOSTS: '127.0.0.1', ESTATE_REFRESH: '6h' },
     },
     callers: [
@@ -119,7 +120,9 @@ describe('G12 attention', () => {
       await attention('The shared Redis cannot be used').waitFor();
       expect(await page.title()).toMatch(/^\(\d\) Attention: console$/);
       expect(await isFocused(pause)).toBe(true);
-      expect(await headingBehind(page.getByRole('link', { name: 'DatabaseAway' }))).toBe('DatabaseAway');
+      await attention('Not known: orders').waitFor();
+      const link = page.getByRole('link', { name: 'DatabaseAway' }).first();
+      expect(await headingBehind(link)).toBe('DatabaseAway');
     } finally {
       fleet.redis.thaw();
       await server.start();
@@ -251,6 +254,24 @@ describe('G12 orders in doubt', () => {
         .find((line) => line.includes('"operation":"settleOrder"') && line.includes('"event":"audit"'));
     await until('the settlement is in the log', () => audit() !== undefined);
     expect(JSON.parse(audit() ?? '{}')).toMatchObject({ caller: 'fleet' });
+  });
+
+  it('say that it is not known what each look found, where the database refuses to be read', async () => {
+    await orderInDoubt('SO-4005');
+    await askDatabase(databaseUrl, 'REVOKE SELECT ON attempts FROM CURRENT_USER');
+    try {
+      await attention('Not known: results of searches for orders').waitFor();
+      await section('orders');
+      const text = 'What was found is not known: the database does not answer.';
+      await orderCard('SO-4005').getByText(text).waitFor();
+    } finally {
+      await askDatabase(databaseUrl, 'GRANT SELECT ON attempts TO CURRENT_USER');
+    }
+    const items = [{ sequence: 1, licenseOrderId: 'lic-7005' }];
+    const end = { as: 'succeeded', reason: SEEN, items };
+    const settled = await onceServed(() => fleet.post(1, '/v1/license-orders/crm/SO-4005/settlement', end));
+    expect(settled.status).toBe(200);
+    await orderCard('SO-4005').waitFor({ state: 'detached' });
   });
 
   it('leave the credential in the memory of the tab only, and are settled with the keyboard alone', async () => {

@@ -155,7 +155,7 @@ describe('the reconciliation of an order', () => {
     for (const { licenseOrderIds } of await sandbox.commits()) expect(line).toContain(licenseOrderIds[0]);
     expect((await attemptsOf(gateway))['placed_twice']).toBeGreaterThan(0);
     const orders = gateway.app.get(DoubtedOrders);
-    await until('the console counts it', async () => (await orders.count()).placedTwice === 1);
+    await until('the console counts it', async () => (await orders.placedTwice()) === 1);
   });
 
   it('U33 does not confuse it with one that the platform had under its number before the send', async () => {

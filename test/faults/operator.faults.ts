@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { version } from '../../src/shared/shipped-file.ts';
 import { newSecret } from '../support/canary.ts';
 import { metric } from '../support/expected.ts';
@@ -30,17 +31,25 @@ const { sandbox, gateway } = useStack({
   ],
 });
 
+/** A gateway whose database can be told to refuse reads. */
+const own = useStack({
+  database: 'postgres',
+  environment: { ESTATE_REFRESH: '6h', WEBHOOK_HOSTS: '127.0.0.1' },
+  callers: [{ name: 'crm', scopes: [], budgets: { orders: 5 } }],
+});
+
 interface Row {
   readonly level: string;
   readonly title: string;
   readonly detail: string;
   readonly alert?: string;
 }
+async function attentionOf({ managementUrl }: typeof gateway): Promise<Row[]> {
+  const state = await (await fetch(`${managementUrl}/console/state`)).json();
+  return (state as { attention: Row[] }).attention;
+}
 async function rowsOf(alert: string): Promise<Row[]> {
-  const state = (await (await fetch(`${gateway.managementUrl}/console/state`)).json()) as {
-    attention: Row[];
-  };
-  return state.attention.filter((each) => each.alert === alert);
+  return (await attentionOf(gateway)).filter((each) => each.alert === alert);
 }
 const ready = async () => {
   const { status, body } = await gateway.get('/health/ready', { key: null });
@@ -202,5 +211,43 @@ it('G21 the version that runs is in the metrics, and in what the console says of
   const text = await gateway.metrics();
   expect(text).toMatch(
     new RegExp(`^gateway_build_info\\{version="${version}",node="\\d+\\.\\d+\\.\\d+"\\} 1$`, 'm'),
+  );
+});
+
+describe('G27 the database does not answer a read of what the console counts', () => {
+  const titles = async () => (await attentionOf(own.gateway)).map(({ title }) => title);
+  const isUnknown = (title: string) => title.startsWith('Not known');
+
+  beforeAll(async () => {
+    await own.sandbox.fault({ operation: 'batchOrder', action: { reset: 'before-headers' } });
+    await until('an order is in doubt', async () => {
+      return (await own.gateway.post('/v1/license-orders', orderOf('SO-G27'))).status === 502;
+    });
+  });
+
+  it.each([
+    ['writes', /^Not known: orders/],
+    ['attempts', /^Not known: results of searches for orders$/],
+    ['jobs', /^Not known: imports$/],
+    ['webhooks', /^Not known: webhooks$/],
+    ['estate_enterprises', /^Not known: the estate$/],
+    ['uses', /^Not known: budgets$/],
+  ])(
+    'the table %s: it is told as not known, and not as well, until the read succeeds',
+    async (table, title) => {
+      expect((await titles()).filter(isUnknown)).toEqual([]);
+      const other = new Client(own.databaseUrl());
+      await other.connect();
+      try {
+        await other.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+        await until('it is told, and orders are not refused', async () => {
+          const all = await titles();
+          return all.some((each) => title.test(each)) && !all.includes('Orders are refused');
+        });
+      } finally {
+        await other.end();
+      }
+      await until('it is known', async () => !(await titles()).some(isUnknown));
+    },
   );
 });
