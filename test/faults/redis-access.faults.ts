@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { environmentName } from '../../src/redis/key-names.ts';
 import { refusalsOf, sharedRights } from '../../src/redis/rights.ts';
+import { containersOf, kustomize } from '../deploy/kustomize.ts';
 import { newEncryptionKey } from '../support/canary.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { endings } from '../support/endings.ts';
@@ -36,6 +37,13 @@ const lines = (gateway: TestGateway, event: string) =>
 const ready = async (gateway: TestGateway) => (await gateway.get('/health/ready')).body;
 const is = (gateway: TestGateway, part: 'redis', state: string) =>
   until(`${part} is ${state}`, async () => (await ready(gateway))[part] === state);
+/** An address of this machine that is no loopback address, because such a one is no stranger for Redis. */
+function addressFromOutside(): string {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const address = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  if (address === undefined) throw new Error('This test needs a network interface besides the loopback one');
+  return address;
+}
 const place = (gateway: TestGateway, number: string) => gateway.post('/v1/license-orders', orderOf(number));
 
 describe('R7 Redis refuses the connection', () => {
@@ -58,13 +66,7 @@ describe('R7 Redis refuses the connection', () => {
   it('by its protected mode: each line of the output is JSON, and one has the words', async () => {
     const password = credential();
     const redis = await newRedis('--bind', '*', '--protected-mode', 'yes');
-    // Of this machine, from outside: for Redis, a loopback address is no stranger.
-    const address = Object.values(networkInterfaces())
-      .flatMap((all) => all ?? [])
-      .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
-    if (address === undefined)
-      throw new Error('This test needs a network interface besides the loopback one');
-    const gateway = await shippedAt(`redis://:${password}@${address}:${redis.port}`);
+    const gateway = await shippedAt(`redis://:${password}@${addressFromOutside()}:${redis.port}`);
     // Each line is JSON, or this throws.
     const away = () => lines(gateway, 'redis-away').filter(({ said }) => said !== undefined);
     await until('it is said', () => away().length > 0);
@@ -150,20 +152,50 @@ describe('R18 the user of Redis lacks a right', () => {
     expect(keys.filter((key) => !prefixes.some((each) => key.startsWith(each)))).toEqual([]);
   });
 
+  /** The Redis of an overlay of Kubernetes, with this file of users, and its address for other machines. */
+  async function redisOf(overlay: string, users: string): Promise<string> {
+    const folder = mkdtempSync(join(tmpdir(), 'redis-users-'));
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    const [file, data] = [join(folder, 'users.acl'), join(folder, 'data')];
+    writeFileSync(file, users);
+    mkdirSync(data);
+    const redis = kustomize(`deploy/kubernetes/overlays/${overlay}`).find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'redis',
+    );
+    const [container] = redis ? containersOf(redis) : [];
+    const places = new Map([
+      ['/data', data],
+      ['/run/secrets/redis/users.acl', file],
+    ]);
+    const args = container?.['args'] as string[];
+    const { port } = await newRedis(...args.map((each) => places.get(each) ?? each));
+    return `redis://${addressFromOutside()}:${port}`;
+  }
+
   it('the file of users for Kubernetes grants the same, and lets nobody in without the password', async () => {
     const manual = readFileSync('docs/operating.md', 'utf8');
     const [, grants = ''] = /^ACL SETUSER (.*)$/m.exec(manual) ?? [];
     const [block = ''] = /(?<=^ *```\n)( *user .*\n)+/m.exec(manual) ?? [];
     const users = block.trim().split(/\n */);
     expect(users).toEqual(['user default off', `user ${grants}`]);
-    const folder = mkdtempSync(join(tmpdir(), 'redis-users-'));
-    atEnd(() => rmSync(folder, { recursive: true, force: true }));
-    const [file, password] = [join(folder, 'users.acl'), credential()];
-    writeFileSync(file, users.join('\n').replace('PASSWORD', password));
-    const redis = await newRedis('--aclfile', file);
-    const gateway = await gatewayAt(redis.url.replace('//', `//gateway:${password}@`));
+    const password = credential();
+    const url = await redisOf('production', users.join('\n').replace('PASSWORD', password));
+    const gateway = await gatewayAt(url.replace('//', `//gateway:${password}@`));
     await is(gateway, 'redis', 'up');
-    await expect(ask(redis, (client) => client.get('a'))).rejects.toThrow('NOAUTH');
+    const stranger = new Redis(url, { lazyConnect: true, retryStrategy: null });
+    stranger.on('error', () => undefined);
+    await expect(stranger.get('a')).rejects.toThrow('NOAUTH');
+    stranger.disconnect();
+  });
+
+  it('the trial in Kubernetes lets its gateway in without a password', async () => {
+    const secret = kustomize('deploy/kubernetes/overlays/sandbox').find(
+      ({ kind, metadata }) => kind === 'Secret' && metadata.name === 'redis',
+    );
+    const texts = secret?.['stringData'] as Record<string, string> | undefined;
+    const gateway = await gatewayAt(await redisOf('sandbox', texts?.['users.acl'] ?? ''));
+    await until('a session opens', async () => (await logIn(gateway)).status === 201);
+    expect(await ready(gateway)).toMatchObject({ redis: 'up' });
   });
 
   it('what the manual grants is enough on a cluster', async () => {
