@@ -19,8 +19,9 @@ export function requireBoundUser({ state, username }: Call): void {
 const BOUND: ReadonlySet<OperationName> = new Set(['listAssetNums', 'listAssetProducts', 'listLentLocks']);
 
 /**
- * Returns the call as its user sees the platform. If users see only their own enterprise, another one is refused where the interface has a
- * code for that. The other operations know neither that enterprise nor its employees. A user who is no employee sees all.
+ * Returns the call as its user sees the platform. If users see only their own enterprise, an operation refuses any other enterprise if the
+ * interface has a code for that. All other operations behave as if that enterprise and its employees did not exist. A user who is not an
+ * employee sees all enterprises.
  */
 export function asSeen(call: Call, operation: OperationName): Call {
   if (!isForeign(call)) return call;

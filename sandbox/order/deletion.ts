@@ -35,9 +35,10 @@ export function deleteAssets(call: Call, customer: Customer, item: Item): void {
 
 /**
  * Deletes products of the named assets. A loose match compares the mnemonic, that is the uri, gmsPid or appKey. A strict match also
- * compares start time, end time and node count, and an absent value equals an absent one only. It accepts what `listAssetProducts` shows:
- * times in the wire's unit, and the nodes that are left on the asset. Every match ends; without a match the call is refused. Without `srcLicenseOrderId` the products end on all assets of the customer that have the item's licence type, named or not
- * (rule 5). An asset that holds nothing afterwards ends too.
+ * compares start time, end time and node count. An absent value equals only an absent value. Values may be as `listAssetProducts` shows them:
+ * times in the wire's unit, and the nodes that are left on the asset. Every match ends. Without a match the call is refused. Without
+ * `srcLicenseOrderId` the products end on all assets of the customer with the item's licence type, whether or not the call names them (rule 5).
+ * An asset that has nothing afterwards ends too.
  */
 export function deleteProducts(call: Call, customer: Customer, item: Item): void {
   checkSource(call, customer, item);

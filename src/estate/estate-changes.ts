@@ -6,7 +6,7 @@ export interface EstateChange {
   readonly row: EstateRow;
   /** The ids by which a write that made this change may have named the row. */
   readonly ids: readonly string[];
-  /** When what has changed of the row was last seen unchanged, in ms since the epoch. */
+  /** The last time at which the platform showed the row without this change, in ms since the epoch. */
   readonly since: number;
 }
 
@@ -55,7 +55,10 @@ function knownRows(enterprise: string, held: HeldAsset | undefined): ReadonlyMap
   return new Map(estateRows(enterprise, held).map((row) => [row.rowKey, row]));
 }
 
-/** Compares assets. Who has the asset, which not every user is shown, counts only where both rows know it. Whether it is in use never counts. */
+/**
+ * Compares assets. The member who has the asset counts only if both rows know the member, because the platform does not show it to every
+ * user. Whether the asset is in use never counts.
+ */
 function isSameAsset({ asset: one }: EstateRow, { asset: other }: EstateRow): boolean {
   const isShown = one.lent !== null && other.lent !== null;
   const compared = ({ memberGlobalId, lent, ...asset }: EstateRow['asset']) => ({

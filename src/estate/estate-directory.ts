@@ -17,7 +17,7 @@ import { WRITTEN } from './estate-steps-store.ts';
 
 /** How often the callers file and the orders are looked through. */
 const LOOK_MS = 60_000;
-/** The name of the look for all enterprises and endings. */
+/** The name of the task that searches for all enterprises and all endings. */
 export const ALL_LOOKS = 'all';
 const ALL = '*';
 
@@ -49,7 +49,7 @@ export class EstateDirectory {
     return this.callers.all.some(({ grants }) => grants.enterprises.has(enterpriseGlobalId));
   }
 
-  /** Resolves to the ms until the next look; undefined: there is none, because this one was for a write of one enterprise. */
+  /** Resolves to the ms until the next search. Undefined for the task of a written enterprise, which is done then. */
   async run({ name, over }: TaskHold): Promise<number | undefined> {
     try {
       if (name !== ALL_LOOKS) {
@@ -76,7 +76,7 @@ export class EstateDirectory {
     await this.store.want(ids, 'named');
   }
 
-  /** Adds the enterprises of channels, each as often as an enterprise itself is read. Resolves to whether no channel is left to ask. */
+  /** Adds the enterprises of each channel, as often as an enterprise is read. Resolves to true if no channel is left to read. */
   async #addOfChannels(over: AbortSignal): Promise<boolean> {
     const { refreshMs = Infinity } = this.config;
     const call = this.platform.contextFor('', over);

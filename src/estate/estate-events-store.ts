@@ -26,7 +26,7 @@ import { keysOf, openAsset } from './sealed-assets.ts';
 const DAY_MS = 86_400_000;
 /** A row makes an event at each of these numbers of days before its end. */
 const DISTANCES = [60, 30, 7, 1];
-/** An event is made by this time late at most, and later only if no gateway looked for endings meanwhile. */
+/** The longest delay of an event. An event is later only if no gateway searched for endings in that time. */
 const LATE_MS = DAY_MS;
 const MAX_TOLD = 100;
 /** The clocks of the database and of a gateway differ by less than this. */
@@ -115,7 +115,7 @@ function endings(condition: Sql): Sql {
     sql`FROM ${DISTANCE} CROSS JOIN estate_rows AS own WHERE own.platform = :platform AND ${condition} AND ${IS_ENDING}`,
   );
 }
-/** An ending that was told of an asset without products counts for the products that take the place of its row. */
+/** Finds the endings that have no event yet. The event of an asset without products also counts for the products that replace its row. */
 const DUE = sql`
   SELECT ${fields(TOLD)}, (SELECT details FROM estate_assets AS asset
     WHERE asset.platform = :platform AND asset.enterprise = due.enterprise AND asset.asset_id = due.asset_id) AS details
@@ -139,7 +139,7 @@ export function tellNobody(enterprise: string): Query {
   return TELL_NOBODY.with({ enterprise, distances: distancesBy(LATE_MS) });
 }
 
-/** Tells endings that are late by the time of its input at most. Resolves to the number of rows that were told. */
+/** Makes the events of endings. Its input is the longest delay that an event may have. Resolves to the number of rows with a new event. */
 const tellEndings = (texts: SealedTexts): Step<number, number> => ({
   name: 'tell endings of the estate',
   pastLoss: true,

@@ -176,7 +176,7 @@ export class EstateListStore {
     }));
   }
 
-  /** Resolves to whether the gateway has looked for the enterprises of a caller of all. Before that the copy may not know each of them. */
+  /** Resolves to true once the gateway has searched for the enterprises of a caller with all enterprises. Before that, some may be unknown. */
   async hasLooked(): Promise<boolean> {
     this.#hasLooked ||= (await this.#read(LOOKED, {})).length > 0;
     return this.#hasLooked;

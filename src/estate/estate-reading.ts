@@ -33,7 +33,7 @@ const MAX_FAILURES = 3;
 
 const LEFT = 'No caller may see it since ';
 
-/** The assets whose products are missing after a reading, and why those of the last one are. */
+/** The number of assets whose products are missing after a reading, and the reason for the last of them. */
 interface Missing {
   readonly count: number;
   readonly why: string;
@@ -100,16 +100,16 @@ export class EstateReading {
   }
 
   /**
-   * Returns whether the enterprise is known only from a refresh or write of a caller of all enterprises. The platform may not know such an enterprise. What a
-   * placed order or a channel names is found again by them.
+   * Returns whether the enterprise is known only from a refresh or a write of a caller with all enterprises. The platform may not know such an
+   * enterprise. An enterprise of a placed order or of a channel is found again through these.
    */
   #isOnlyAskedFor({ enterpriseGlobalId, seenAt, askedAt }: KnownEnterprise): boolean {
     return seenAt === null && askedAt > 0 && !this.directory.isNamed(enterpriseGlobalId);
   }
 
   /**
-   * Forgets the enterprise a day after this was called first, not at once: the caller's entry may come back, as when replicas have
-   * different callers files for a while. Until then the reason has the time of that call.
+   * Forgets the enterprise a day after the first call, and not at once. The caller's entry may come back, for example while replicas have
+   * different callers files. Until then, the enterprise's `reason` keeps the time of the first call.
    */
   async #leave(hold: TaskHold, { state, seenAt, reason }: KnownEnterprise): Promise<number | undefined> {
     const leftAt = reason?.startsWith(LEFT) ? Date.parse(reason.slice(LEFT.length)) : undefined;
@@ -123,7 +123,7 @@ export class EstateReading {
     return FAILED_MS;
   }
 
-  /** Resolves to the ms until the enterprise is read again; undefined: it is forgotten. */
+  /** Resolves to the ms until the enterprise is read again. Undefined if it is forgotten. */
   async #read(hold: TaskHold, known: KnownEnterprise): Promise<number | undefined> {
     const startedAt = Date.now();
     const call = this.lists.contextFor(hold.name, hold.over);
@@ -168,7 +168,7 @@ export class EstateReading {
     return this.#refreshMs;
   }
 
-  /** Resolves to undefined where the reading gave way to an enterprise that is to be read first. An asset that fails stops no others. */
+  /** Resolves to undefined if the reading stopped for an enterprise that has to be read first. An asset that fails stops no other asset. */
   async #readProducts(
     hold: TaskHold,
     open: readonly HeldAsset[],
@@ -202,8 +202,8 @@ export class EstateReading {
   }
 
   /**
-   * Keeps at once what the lists say. Products that are still to be read stay unchanged until then, and a new asset is kept with its
-   * products. Without the lists of a user, an asset that the list of assets never had may still be there: it has no `updatedAt`.
+   * Stores the content of the lists at once. Products stay unchanged until they are read, and a new asset is stored together with its
+   * products. An asset without `updatedAt` came from the lists of a user, so it may still exist if those lists were not read.
    */
   async #keepLists(
     hold: TaskHold,
@@ -256,7 +256,7 @@ export class EstateReading {
     };
   }
 
-  /** Ends a failed reading. What the copy has stays, with its age. `readAt`: the time of a reading that lacks few assets. */
+  /** Ends a failed reading. The copy keeps its rows with their age. `readAt` is the time of a reading that lacks only a few assets. */
   async #end(
     hold: TaskHold,
     { seenAt: before, state: was }: KnownEnterprise,
@@ -281,7 +281,7 @@ export class EstateReading {
   }
 }
 
-/** Returns why the platform was not read; undefined: by a fault of the gateway. */
+/** Returns the reason why the platform was not read. Undefined means a fault of the gateway. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UpstreamFailure) return unreadReasonOf(error);
   if (error instanceof TokenFailure) return `token: ${error.kind}`;

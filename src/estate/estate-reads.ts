@@ -18,8 +18,8 @@ interface Shown {
 }
 
 /**
- * Lets an enterprise be read next if the platform has shown its assets to a caller otherwise than the copy has them. The comparison runs
- * after the response, so no caller waits for it.
+ * Lets an enterprise be read next if the platform has shown a caller other assets than the copy has. The comparison runs after the
+ * response, so no caller waits for it.
  */
 @Injectable()
 export class EstateReads implements OnApplicationBootstrap, OnApplicationShutdown {

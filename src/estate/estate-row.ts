@@ -56,7 +56,7 @@ export interface HeldAsset {
   readonly products: readonly EstateProduct[];
   /** When the products were read, and what the asset's `updatedAt` was then; null: they never were. */
   readonly read: { readonly at: number; readonly updatedAt: string | null } | null;
-  /** When the platform last did not show the products. */
+  /** The time of the last reading in which the platform did not show the products. */
   readonly failedAt?: number | undefined;
   /** When the platform last showed the asset itself, in ms since the epoch. */
   readonly seenAt: number;

@@ -54,7 +54,10 @@ const LOOKED: Step<undefined, undefined> = {
   decide: () => ({ writes: [LOOK.with()] }),
 };
 
-/** Times are in ms since the epoch. `askedAt` is the time of a caller's last refresh; 1 if only a write has named the enterprise, 0 if nobody has. */
+/**
+ * An enterprise of the copy. Times are in ms since the epoch. `askedAt` is the time of the last refresh by a caller. It is 1 if only a write has
+ * named the enterprise, and 0 if neither has.
+ */
 export interface KnownEnterprise extends EstateEnterprise {
   readonly askedAt: number;
   /** True if its last reading is too recent for a write to have it read again at once. */

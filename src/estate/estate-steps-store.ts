@@ -28,7 +28,7 @@ export const FIRST_MS = -10 * 365 * 86_400_000;
 const ONE_REFRESH_MS = 60_000;
 /** An enterprise that is written again and again is read once in this time. */
 export const ONE_WRITTEN_MS = 30_000;
-/** Stands before the id of the enterprise in the name of a look that lets it be read then. */
+/** The beginning of the name of a task that lets a written enterprise be read. The id of the enterprise follows. */
 export const WRITTEN = 'written ';
 /** The shortest time between two calls: two calls a second. */
 export const MIN_GAP_MS = 500;
@@ -42,7 +42,7 @@ const ADD = sql`
   INSERT INTO estate_enterprises (platform, enterprise, state, added_at, asked_at)
   SELECT CAST(:platform AS text), enterprise, 'unread', ${NOW}, 0 FROM ${NAMED} WHERE 1 = 1 ON CONFLICT DO NOTHING`;
 const ASKED = sql`UPDATE estate_enterprises SET asked_at = :askedAt WHERE ${OF_ENTERPRISE}`;
-/** Stands in place of the time of a refresh where only a write named the enterprise. */
+/** The value of `asked_at` of an enterprise that only a write has named. A refresh has its time there. */
 export const BY_WRITE = 1;
 
 export interface ReadingCall {
@@ -55,8 +55,8 @@ export interface ReadingCall {
 }
 
 /**
- * Adds an enterprise that is not known, with its task. An enterprise that is known is read again next, unless it is only `named`. If it was
- * read a moment ago, a write has it read a little later. An enterprise with `asked_at` may not exist.
+ * Adds an unknown enterprise with its task. A known enterprise is read again next, unless it is only `named`. If it was read a moment ago, a
+ * write lets it be read a little later. The platform may not know an enterprise with `asked_at`.
  */
 export const want: Step<ReadingCall, undefined> = {
   name: 'want an enterprise',

@@ -11,7 +11,7 @@ import { ESTATE, FIRST_MS, LOOKS } from './estate-steps-store.ts';
 
 /** How often a start tries to add that task. */
 const ADD_MS = 2_000;
-/** A look for a written enterprise is made again after this time if the enterprise was read meanwhile. */
+/** The time after which the task of a written enterprise runs again, if the enterprise was read in the meantime. */
 const LOOK_AGAIN_MS = 5_000;
 
 /** Keeps the copy of the estate. Each enterprise has a task, and one process at a time has it. */
@@ -28,7 +28,7 @@ export class EstateJob implements OnApplicationBootstrap, BeforeApplicationShutd
     reading: EstateReading,
   ) {
     this.#workers = [
-      // Between two readings of enterprises that are to be first, one that waits its turn is read, or goes on.
+      // Enterprises that have to be read first and all others take turns, so that no reading waits for ever.
       new TaskWorker(database, {
         kind: ESTATE,
         concurrency: 1,

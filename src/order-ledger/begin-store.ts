@@ -209,7 +209,7 @@ class Beginning {
   }
 }
 
-/** Whether a write may replace a record in that state; `same`: with the same payload. */
+/** Returns whether a write may replace a record in that state. `same` means that both have the same payload. */
 export function mayReplace(state: State, same: boolean): boolean {
   return released.includes(state) || (state === 'rejected' && !same);
 }

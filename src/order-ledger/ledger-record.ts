@@ -237,9 +237,10 @@ export function withoutScheduled(details: Details): Details {
 }
 
 /**
- * Returns the details that are kept of a write in that state. An order that is being sent is scheduled again by its sender, who knows the rest, so
- * its record loses what it needed for its time. A settled order loses its search data, because reconciliation does not look for it. An
- * order that was refused, not sent or cancelled loses its items, so that no caller fills the database with orders that cost nothing.
+ * Returns the details that the record of a write keeps in that state. A scheduled order keeps all of them. An order that is being sent loses
+ * the data of its schedule, because its sender still has that data and can schedule the order again. A settled order loses its search data,
+ * because reconciliation does not look for it. A refused, unsent or cancelled order loses its items, so that no caller fills the database with
+ * orders that cost nothing.
  */
 export function keptDetails(details: Details, state: State): Details {
   if (state === 'scheduled') return details;

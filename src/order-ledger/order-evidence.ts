@@ -14,7 +14,7 @@ export function isThere(deletion: Deletion, { assets }: Holdings): boolean {
   );
 }
 
-/** Each product that the deletion names has to be on the asset: one that was never there proves nothing by its absence. */
+/** Returns whether each product of the deletion is on the asset. The absence of a product that was never there proves nothing. */
 function hasWhatIsMeant({ instances }: Holding, { licenseOrderId, named }: Deletion): boolean {
   const isOn = (wanted: Deletion['named']) => instances.some((each) => isNamed(each, licenseOrderId, wanted));
   if (named === undefined) return licenseOrderId === undefined || isOn(undefined);

@@ -91,8 +91,8 @@ export class OrderLedger {
   }
 
   /**
-   * Whether the order would get the record of an earlier request with the same payload, so that nothing would be sent. Throws the problem that it
-   * would get instead.
+   * Resolves to true if the order would get the record of an earlier request with the same payload, so that nothing would be sent. Throws the
+   * problem that the order would get.
    */
   async isRepeat(
     order: Pick<OrderDetails, 'channelCode' | 'channelOrderId'>,

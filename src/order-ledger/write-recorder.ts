@@ -29,7 +29,7 @@ const RENEW_MS = 5_000;
 const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
-/** The reason of a due order that was not sent, and that became in doubt all the same. */
+/** The reason of a due order that was not sent and that is in doubt nevertheless. */
 const NOT_RECORDED =
   'The order was not sent at its time, and the gateway could not record this before the lease of the order ended.';
 /** The results of the platform, which must not be lost. "Not sent" and "in doubt" may be lost, because the end of the lease says as much. */
@@ -58,8 +58,8 @@ export interface OwnWrite {
 }
 
 /**
- * A scheduled order is not begun: its time has not come by the clock of the database, another one has its number, or it may have been sent
- * already (`doubtful`).
+ * Says why a scheduled order is not begun. Its time has not come by the clock of the database, another order has its number, or it may have
+ * been sent already (`doubtful`).
  */
 export class NotDue extends Error {
   constructor(readonly left: number | 'doubtful') {
@@ -203,7 +203,7 @@ export class WriteRecorder implements OnApplicationShutdown {
     }
   }
 
-  /** Tries the move again, ever more rarely, up to an answer of the store that is the last. Resolves to false if the time ends before. */
+  /** Tries the move again, with growing pauses, until the store gives a final answer. Resolves to false if there is none in time. */
   async #repeat(move: Move, isLast: (moved: Moved) => boolean): Promise<boolean> {
     const until = performance.now() + RECORD_MS;
     for (let pauseMs = 100; performance.now() < until; pauseMs = Math.min(pauseMs * 2, 5_000)) {
@@ -258,7 +258,10 @@ function repeated({ same, record }: Known): LedgerRecord {
   throw new ProblemException('idempotency-key-reused', { location: locationOf(record) });
 }
 
-/** Whether the answer of the store proves that a begin whose reply was lost begins nothing any more: it was moved, or another write has its name. */
+/**
+ * Returns whether a begin whose reply was lost can have no effect any more. That is so if its record was moved, or if another write has its
+ * name.
+ */
 function isSettled(moved: Moved): boolean {
   if (moved.kind !== 'refused') return moved.kind === 'moved';
   const { state } = moved.record;

@@ -23,7 +23,7 @@ export interface Begin {
   readonly refusal?: ProblemException | undefined;
 }
 
-/** A write that has begun before; `same`: with the same payload. */
+/** A write that has begun before. `same` means that it had the same payload. */
 export interface Known {
   readonly same: boolean;
   readonly record: LedgerRecord;
@@ -57,7 +57,7 @@ export interface Move {
   readonly to: State;
   /** The state that the record must have; absent: any from which the mover may move it. */
   readonly from?: State;
-  /** The `submittedAt` that the record must have. Another one means that the number was used again, or the order tried again. */
+  /** The `submittedAt` that the record must have. The record has another one if the number was used again, or if the order was tried again. */
   readonly submittedAt?: number;
   /** Details that replace the stored ones; absent: the stored ones stay. */
   readonly details?: Details;

@@ -79,7 +79,7 @@ export class WriteStore {
   async begin(write: Begin): Promise<Begun> {
     const { name, details, notBefore } = write;
     const told = this.records.sealed(name, withoutScheduled(details));
-    // Only the record of an order that waits for its time has what the order needs then.
+    // The data for the later sending is in the record of a scheduled order, and in no event.
     const texts =
       notBefore === undefined
         ? { sealed: told, told: undefined }

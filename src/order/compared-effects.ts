@@ -3,9 +3,9 @@ import type { DryRunEffect } from '../request/dry-run.ts';
 export type Effects = readonly DryRunEffect[];
 
 /**
- * Compares what deletions would take away now with what they would have taken away before, as far as the platform showed it both times: what it
- * does not show proves nothing. `hidden`: nothing differs, but the platform no longer shows what is on an asset. A number that was in its list
- * and is missing there now is a change.
+ * Compares the effects that a deletion has now with those that it had before. Only effects that the platform showed both times count, because a
+ * missing answer proves nothing. `hidden` means that nothing differs, but that the platform no longer shows the products of an asset. A number
+ * that has disappeared from the platform's list is a change.
  */
 export function comparedEffects(before: Effects, now: Effects): 'same' | 'changed' | 'hidden' {
   const unread = before.filter(({ readable }) => !readable);
@@ -29,7 +29,7 @@ function enterprisesIn(effects: Effects): ReadonlySet<string | null> {
   return new Set(effects.map(({ enterpriseGlobalId }) => enterpriseGlobalId));
 }
 
-/** Two of these fit into the reason of a record. */
+/** The longest text of one list of effects. The reason of a record has space for two lists. */
 const MAX_TEXT = 900;
 
 /** Returns the effects for a caller: a list that is too long is cut, and says how many effects it has. */
@@ -38,7 +38,7 @@ export function shortTextOf(effects: Effects): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${effects.length} in all)]`;
 }
 
-/** Two lists with the same effects have the same text. */
+/** Returns the same text for two lists with the same effects. */
 function textOf(effects: Effects): string {
   const told = effects.map(({ kind, assetNum, productUri, readable }) =>
     [kind, assetNum, productUri, readable ? null : 'unreadable'].filter((part) => part !== null).join(' '),

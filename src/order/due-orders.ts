@@ -29,7 +29,7 @@ const DOUBTFUL =
   'The database was restored after the time of the order, and lacks what became of it: it may have been sent.';
 
 interface Hindrance {
-  /** The time of the hindered order. Another order that has its number since has a later time. */
+  /** The `notBefore` of the hindered order. A later order with the same number has a later time. */
   readonly notBefore: number | undefined;
   /** A time of `performance.now()`. */
   readonly since: number;
@@ -79,7 +79,7 @@ export class DueOrders {
     // The process that sends the order may schedule it again, so the task stays.
     if (record?.state === 'sending') return LOOK_AGAIN_MS;
     if (record?.state !== 'scheduled' || !scheduled) return undefined;
-    // The task may be that of an earlier order of the number, which was cancelled.
+    // The task may belong to an earlier, cancelled order with the same number.
     if (record.leftMs > 0) return record.leftMs;
     try {
       await this.#send(record, scheduled);
@@ -93,7 +93,7 @@ export class DueOrders {
       if (!(problem instanceof ProblemException)) throw error;
       const now = await this.ledger.read(name);
       if (now?.state !== 'scheduled') return now?.state === 'sending' ? LOOK_AGAIN_MS : undefined;
-      // Meanwhile the order was cancelled, and another one has its number.
+      // The order was cancelled in the meantime, and another order has its number.
       if (now.details.order?.notBefore !== notBefore) return 0;
       return this.#wait(now, problem);
     }

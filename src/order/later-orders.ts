@@ -46,7 +46,7 @@ export class LaterOrders {
     };
   }
 
-  /** Throws where a deletion would now take away something other than at its acceptance, or the platform hides now what it showed then. */
+  /** Throws if a deletion has other effects now than when it was accepted, or if the platform no longer shows some of them. */
   async assertSameEffects(
     call: CallContext,
     order: PlaceOrderDto,
@@ -54,7 +54,7 @@ export class LaterOrders {
   ): Promise<void> {
     if (order.ifEffectsChanged === 'send' || !deletes(order)) return;
     if (comparedEffects(before, await this.#effectsOf(call, order)) === 'same') return;
-    // The effects also differ where an answer of the platform could not be read, which proves nothing. This second read throws that problem.
+    // The effects also differ if an answer of the platform could not be read. That proves nothing, so the second read throws its problem.
     const now = await this.#effectsOf(call, order, mayEnd);
     switch (comparedEffects(before, now)) {
       case 'same':

@@ -34,7 +34,7 @@ const MAX_HELD_MS = 100;
 const NO_PACKAGES =
   'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
 
-/** A scheduled order whose time has come, as its record was read. With `waitsAgain`, it is scheduled again if it was not sent. */
+/** A scheduled order whose time has come, as its record says. `waitsAgain` means that it is scheduled again if it cannot be sent. */
 interface DueOrder {
   readonly scheduled: ScheduledOrder;
   readonly submittedAt: number;
@@ -198,9 +198,9 @@ export class LicenseOrderService {
   }
 
   /**
-   * Returns the text of the fingerprint. It leaves out the application's key, and has every time in ms, because neither the key nor the platform's
-   * form of times makes it another order. The text of the body serves it too, where it has the same times: the mapper writes fields in alphabetical
-   * order, as the fingerprint needs.
+   * Returns the text of the fingerprint. It has no application key, and every time in ms, because a different key or another form of times does
+   * not make a different order. The text of the body is used if its times are in ms too. The mapper writes its fields in alphabetical order, as
+   * the fingerprint needs.
    */
   #payloadText(order: PlaceOrderDto, bodyText?: string): string {
     const plain = (this.#isPlain && bodyText) || JSON.stringify(toBatchOrder(order, { unit: 'ms' }));

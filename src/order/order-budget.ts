@@ -23,7 +23,7 @@ export function budgetUses({ items }: PlaceOrderDto, budgets: Budgets): BudgetUs
   return limitsOf(budgets).map(([budget, limit]) => ({ budget, amount: amounts[budget], limit }));
 }
 
-/** Returns the problem for a number of licences that means "no limit", where the caller's licences are limited; undefined without one. */
+/** Returns the problem of a caller with a budget of licences whose order buys licences without a limit. Undefined for any other order. */
 export function unlimitedProblem(
   { items }: PlaceOrderDto,
   budgets: Budgets | undefined,

@@ -102,7 +102,7 @@ export class OrderRecordsService {
     const to = { by: 'caller', from: 'scheduled', to: 'cancelled' } as const;
     const moved = await this.ledger.move({ name, ...to, submittedAt, details });
     if (moved.kind === 'missing') throw new ProblemException('order-not-found');
-    // Meanwhile the number was used again, or the order tried again: its caller and its items are checked anew.
+    // The number was used again in the meantime, or the order was tried again. So its caller and its items are checked anew.
     if (moved.kind === 'refused' && moved.record.submittedAt !== submittedAt)
       return this.cancelOrder(call, path);
     if (moved.kind === 'refused' && moved.record.state !== 'cancelled')

@@ -94,8 +94,8 @@ export class SessionStore {
   }
 
   /**
-   * Replaces the record and keeps its expiry. Undefined ends the session. Returns false if the session was ended, or changed by another
-   * replica, since it was read. A replica that was suspended for longer than its lease must not undo a later renewal.
+   * Replaces the record and keeps its expiry. A record of undefined ends the session. Returns false if another replica has ended or changed the
+   * session since it was read, because a replica that was suspended for longer than its lease must not undo a later renewal.
    */
   async replace(
     key: string,

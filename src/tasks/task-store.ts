@@ -80,11 +80,11 @@ export interface Taking {
   readonly attempt: string;
   readonly count: number;
   readonly leaseMs: number;
-  /** Only tasks that have been due for less than this time. */
+  /** Limits the search to tasks that have been due for less than this time. */
   readonly withinMs?: number;
 }
 
-/** Longer than any task can have been due. */
+/** A time that is longer than any task can have been due. */
 const EVER_MS = 10 ** 15;
 
 export interface TakenTask extends HeldTask {
@@ -137,7 +137,7 @@ const GIVE_BACK = sql`
   WHERE ${OF_ATTEMPT}`;
 
 export interface EndedTask extends TakenTask {
-  /** The task is due again after this time, of which a fraction of a millisecond is rounded up; undefined: it is done. */
+  /** The time after which the task is due again. A fraction of a millisecond is rounded up. Undefined if the task is done. */
   readonly inMs: number | undefined;
   /** The same for a task that was added again meanwhile; default: at once. */
   readonly againMs?: number;

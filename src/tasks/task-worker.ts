@@ -25,7 +25,7 @@ export interface TaskWork {
   readonly run: (hold: TaskHold) => Promise<number | undefined>;
   /** The ms after which a task that was added again during its run is due; default: 0. Below 0 it comes before others that are due. */
   readonly againMs?: number;
-  /** Tasks that have been due for this time are first. After one of them another task is taken, so that they do not hold up all others. */
+  /** Tasks that have been due for this time come first. After each of them the worker takes another task, so that they do not delay all others. */
   readonly firstMs?: number;
   /** While this returns true, no task is taken. */
   readonly isPaused?: () => boolean;

@@ -132,7 +132,7 @@ export class TokenLedger {
    */
   refuse(keys: TokenKeys, version: string, again: boolean): Promise<boolean> {
     return this.store.change<boolean>(keys, (entries) => {
-      // No later refusal makes a hold longer. Otherwise steady calls would keep a refused token in use until its end.
+      // A later refusal does not make a hold longer. Otherwise steady calls would keep a refused token in use until it expires.
       const isHeld = (entries.hold?.endsInMs ?? 0) > 0;
       const changes: Changes = again && !isHeld ? { hold: { value: version, lifeMs: HOLD_OFF_MS } } : {};
       if (tokenIn(entries)?.version !== version) return { result: !again, changes };

@@ -17,8 +17,8 @@ export class ServedEnterprises {
   }
 
   /**
-   * `isWatched` is false if the list may lack assets, or no caller wanted it. An empty list does not prove that the platform knows the
-   * enterprise.
+   * Adds an enterprise whose list of assets came. `isWatched` is false if the list may lack assets, or if no caller requested it. An empty list
+   * does not prove that the platform knows the enterprise.
    */
   add(id: string, assets: readonly unknown[], isWatched: boolean): void {
     if (assets.length > 0) {

@@ -112,7 +112,7 @@ export async function showJob(
   if (last === undefined) return;
   if (!asJson) show(last, options);
   const left: JobRow[] = [];
-  // A job that ends early leaves the rows that it did not send.
+  // A job that ended early has rows that it did not send.
   const endedEarly = last.state === 'cancelled' || last.state === 'failed';
   try {
     for (const status of ['failed', 'unknown', ...(endedEarly ? (['pending'] as const) : [])] as const)

@@ -11,7 +11,7 @@ import { summed } from '../../shared/summed.ts';
  */
 
 const DAY_MS = 24 * 3_600_000;
-/** A caller's orders of this many days may have {@link MAX_ORDER_BYTES} together. */
+/** The orders that a caller began within this number of days may take {@link MAX_ORDER_BYTES} together. */
 const DAYS = 7;
 export const MAX_ORDER_BYTES = 256 * 1024 * 1024;
 
@@ -51,9 +51,9 @@ const COUNTERS = sql`
   WHERE platform = :platform AND ${among(sql`caller`, sql`SELECT caller FROM ${rows('callers', { caller: 'text' })}`)}`;
 
 /**
- * Returns statements of which the last one finds all counters of the callers, at most about fifty rows each: only the database knows which month
- * and which day it is. A transaction that changes the budgets of `limited` locks them until the commit. Bounds need no lock, because they need not
- * be exact.
+ * Returns statements of which the last one reads all counters of the callers, at most about fifty rows for each caller. It reads all of them
+ * because only the database knows the current month and day. The statements before it lock the budgets of `limited` until the commit. The
+ * other limits need no lock, because they need not be exact.
  */
 export function countersOf(callers: ReadonlySet<string>, limited: ReadonlySet<string>): Query[] {
   return [

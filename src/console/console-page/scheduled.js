@@ -13,7 +13,7 @@ export const scheduled = {
   render: ({ at }, { total, unread, items }) => {
     if (total === 0) return panel('None', 'No order waits for a later day.');
     const isSoon = ({ notBefore }) => notBefore < at + DAYS * DAY_MS;
-    // By the clock of the database, which sends them.
+    // `waits` follows the clock of the database, by which orders are sent.
     const late = items.filter(({ waits }) => waits !== null);
     const soon = items.filter((order) => isSoon(order) && !late.includes(order));
     const others = items.filter((order) => !isSoon(order) && !late.includes(order));

@@ -68,7 +68,7 @@ function fillForm(now) {
     if (field.type === 'checkbox') field.checked = now[field.name] === 'true';
     // The address may have a time; the field takes a day.
     else field.value = field.type === 'date' ? (now[field.name] ?? '').slice(0, 10) : (now[field.name] ?? '');
-    // The address may have an order that is not among the field's.
+    // The address may name a sort order that the field does not offer.
     if (field.selectedIndex === -1) field.selectedIndex = 0;
   }
   shortcuts(now);
@@ -196,7 +196,7 @@ form.addEventListener('submit', (event) => {
     ),
   );
 });
-// A tick that does not count yet would say what the list does not have.
+// Applies a checkbox or a choice at once, because the form must not show a filter that the list does not have.
 form.addEventListener('change', ({ target }) => {
   // An asset of a member is assigned, so the two filters exclude each other.
   if (target.name === 'unassigned' && target.checked) form.elements.memberGlobalId.value = '';

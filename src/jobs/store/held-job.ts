@@ -21,7 +21,7 @@ const RETRY_MS = 200;
  */
 const OVERDUE_MS = 23.5 * 3_600_000;
 
-/** The divisor of a job's age. A job that could not go on is tried again after this part of it, so a long failure costs few calls. */
+/** A job that could not go on is tried again after its age divided by this number, so a long failure costs few calls. */
 const PART_OF_AGE = 10;
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
