@@ -7,7 +7,8 @@ import { runConformance } from './run.ts';
  */
 
 const over = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => over.abort());
+// The listeners stay, because npm sends a signal again that the terminal has sent already, and nobody may cut off the removal.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => over.abort());
 process.exitCode = await runConformance(process.argv.slice(2), {
   ...{ environment: process.env, input: process.stdin, output: process.stdout, errors: process.stderr },
   over: over.signal,

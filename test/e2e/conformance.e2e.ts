@@ -345,17 +345,22 @@ describe('what was made', () => {
     expect((made.body['items'] as object[]).length).toBe(1);
   });
 
-  it('is removed at Ctrl-C, and no profile is written', async () => {
-    const before = await live();
-    await sandbox.fault({ operation: 'editMember', action: { delayMs: 500 } });
-    const { child, run: end } = conformance.start(ofHarbour(...WRITES));
-    await until('a member was made', async () => (await sandbox.journal('addMembers')).length > 0);
-    child.kill('SIGINT');
-    const { code, err } = await end;
-    expect([code, err]).toEqual([3, 'Interrupted: no profile was written.\n']);
-    expect(await live()).toEqual(before);
-    expect(() => readFileSync(profileFile)).toThrow('ENOENT');
-  });
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'is removed after %s, which npm sends twice, and no profile is written',
+    async (signal) => {
+      const before = await live();
+      await sandbox.fault({ operation: ['editMember', 'deleteMember'], action: { delayMs: 500 } });
+      const { child, run: end } = conformance.start(ofHarbour(...WRITES));
+      await until('a member was made', async () => (await sandbox.journal('addMembers')).length > 0);
+      child.kill(signal);
+      await until('it is being removed', async () => (await sandbox.journal('deleteMember')).length > 0);
+      child.kill(signal);
+      const { code, err } = await end;
+      expect([code, err]).toEqual([3, 'Interrupted: no profile was written.\n']);
+      expect(await live()).toEqual(before);
+      expect(() => readFileSync(profileFile)).toThrow('ENOENT');
+    },
+  );
 });
 
 describe('a platform that cannot be asked', () => {
