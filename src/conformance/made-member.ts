@@ -9,6 +9,7 @@ import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
 import { suffixOf } from './member-questions.ts';
+import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
 
 /** A member as the list shows it. The gateway's reader of the list skips deleted members, so `deleted` is left out. */
@@ -27,12 +28,14 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   /** The id from the answer to the call that adds the member. */
   let given: string | undefined;
   let first: Shown | undefined;
+  /** True once the platform has refused the member. A member whose add has an open outcome may still appear. */
+  let isRefused = false;
   // The member is noted before the call, because the answer may be lost.
   made.push({
     what: `the member ${name}`,
     remove: async () => {
       const memberGlobalId = given ?? (await find())[0]?.memberGlobalId;
-      if (memberGlobalId === undefined) return true;
+      if (memberGlobalId === undefined) return isRefused;
       const own = { ids: { memberGlobalId } };
       const gone = await asked.ask('deleteMember', own);
       if (gone.kind !== 'success') return false;
@@ -47,6 +50,7 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   });
   const row = { userName, name, password: newPassword(), remark: MADE };
   const added = await asked.ask('addMembers', { body: { userList: [row] } });
+  isRefused = added.didNothing || isRowRefused(added);
   if (added.kind !== 'success') return tellRefused(asked, added);
   const [created] = itemsOf(objectOf(added)['succeeded']);
   given = idOf(created?.['globalId']);
@@ -87,26 +91,30 @@ async function addInUpperCase(
   const others = async () =>
     (await find()).filter((each) => each.memberGlobalId !== first.memberGlobalId && !each.isDeleted);
   let given: string | undefined;
+  /** True once the answer has shown that there is no second member. */
+  let isNone = false;
   made.push({
     what: `the member ${row.name}-3`,
     remove: async () => {
       const memberGlobalId = given ?? (await others())[0]?.memberGlobalId;
-      if (memberGlobalId === undefined) return true;
+      if (memberGlobalId === undefined) return isNone;
       const gone = await asked.ask('deleteMember', { ids: { memberGlobalId } });
       return gone.kind === 'success' && (await others()).length === 0;
     },
   });
   const upper = { ...row, userName, name: `${row.name}-3`, password: newPassword() };
   const added = await asked.ask('addMembers', { body: { userList: [upper] } });
-  const { succeeded, failed } = objectOf(added);
-  const created = idOf(itemsOf(succeeded)[0]?.['globalId']);
-  const isSame =
-    created === first.memberGlobalId ||
-    added.code === operations.addMembers.partialCode ||
-    itemsOf(failed).length > 0;
+  const created = idOf(itemsOf(objectOf(added)['succeeded'])[0]?.['globalId']);
+  const isSame = created === first.memberGlobalId || isRowRefused(added);
+  isNone = isSame || added.didNothing;
   if (isSame) return asked.findings.found('accountCase', 'one');
   given = created;
   if (given !== undefined) asked.findings.found('accountCase', 'two');
+}
+
+/** True if the call was carried out, and its only row was not. */
+function isRowRefused(added: Answer): boolean {
+  return added.code === operations.addMembers.partialCode || itemsOf(objectOf(added)['failed']).length > 0;
 }
 
 function newPassword(): string {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
@@ -83,7 +82,7 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   made.push({ what: `the order ${number} of channel ${channelCode}`, remove });
   const content = merchandise ? { merchandises: packages, products: [] } : { products };
   const placed = await place({ orderType: 'new_buy', assets: [content] }, number);
-  isRefused = placed.kind === 'refused' && upstreamCodes.has(placed.code ?? '');
+  isRefused = placed.didNothing;
   if (placed.kind !== 'success') return tellRefused(asked, placed);
   givesIds = hasId(placed);
   if (!givesIds) findings.found('orderIds', 'later');

@@ -7,7 +7,7 @@ import type { TokenManager } from '../token/token.manager.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import type { WireResponse } from '../upstream/classify.ts';
 import { type OperationName, operations, type UpstreamOperation } from '../upstream/operations.ts';
-import { upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import { meaningOf, upstreamCodes } from '../upstream/problems/upstream-codes.ts';
 import type { Result, UpstreamExchange, UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { CannotAsk, notReached, tokenTrouble } from './cannot-ask.ts';
 import { impersonal } from './impersonal.ts';
@@ -36,6 +36,8 @@ export interface Answer {
   readonly sentAt: number | undefined;
   /** The type of the answer's code: a text or a number. */
   readonly codeIs: 'text' | 'number';
+  /** True if the code says that the platform did nothing. After any other failure a write may have been carried out. */
+  readonly didNothing: boolean;
 }
 
 interface Attempt {
@@ -147,6 +149,7 @@ export class Platform {
       status: response?.status,
       sentAt: Number.isNaN(date) ? undefined : date,
       codeIs: codeTypeOf(response),
+      didNothing: false,
     } as const;
     if (result.kind === 'success') {
       this.#hasAnswered = true;
@@ -158,7 +161,9 @@ export class Platform {
       const { ids, query, body } = question;
       const words = impersonal(message, { ids, query, body, username: this.user?.username });
       const kind = upstreamCodes.get(code ?? '')?.transient ? 'failed' : 'refused';
-      return { ...common, kind, code, words };
+      const meaning = meaningOf(operation, result.details);
+      const isOpen = !meaning || meaning.transient === true || meaning.slug === 'outcome-unknown';
+      return { ...common, kind, code, words, didNothing: !isOpen };
     }
     const isOfThisRead = this.#hasAnswered && operation.effect === 'read';
     if (NOT_REACHED.has(result.kind) || (NO_RESPONSE.has(result.kind) && !isOfThisRead))

@@ -330,6 +330,19 @@ describe('what was made', () => {
     },
   );
 
+  it.each<[string, object, number, RegExp[]]>([
+    ['no answer', { httpStatus: 503 }, 0, [/^the member conformance-[0-9a-f]{8}$/]],
+    ['no answer to the second member', { httpStatus: 503 }, 1, [/^the member conformance-[0-9a-f]{8}-3$/]],
+    ['a code that nobody has taught', { code: '61999' }, 0, [/^the member conformance-[0-9a-f]{8}$/]],
+    ['a failure of the platform', { code: '80001' }, 0, [/^the member conformance-[0-9a-f]{8}$/]],
+    ['a refusal by a code of the interface', { code: '30003' }, 0, []],
+    ['a refusal of the second member', { code: '10003' }, 1, []],
+  ])('may be there though no list shows it: a member whose add got %s', async (_, action, skip, left) => {
+    await sandbox.fault({ operation: 'addMembers', skip, times: 1, action });
+    const found = await conformance.reported(ofHarbour('--write', '--yes'));
+    expect(found.left).toEqual(left.map((each) => expect.stringMatching(each)));
+  });
+
   it('is left alone where it is not its own: what others make meanwhile stays', async () => {
     const others = ended(await TestGateway.start(sandbox));
     await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'before', action: { delayMs: 400 } });
