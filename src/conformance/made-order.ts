@@ -58,6 +58,9 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
     const [only, ...others] = await own();
     if (!only) return isRefused;
     const assetNos = [idOf(only['assetNum'])];
+    // A platform may keep the asset when nothing is left on it.
+    const isThere = async () => (await assetsOf(asked)).some(({ id }) => idOf(id) === idOf(only['id']));
+    const isEmpty = async () => !(await isThere()) || (await contentsFrom(asked, only, number)).length === 0;
     const srcLicenseOrderId = idOf((await contentsFrom(asked, only, number))[0]?.['licenseOrderId']);
     if (others.length > 0 || assetNos[0] === undefined || srcLicenseOrderId === undefined) return false;
     if (merchandise) {
@@ -67,16 +70,16 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
         `${number}-package`,
       );
       if (taken.kind === 'refused') findings.found('packagesInDeletion', 'refused');
-      else if (taken.kind === 'success' && (await own()).length === 0) {
+      else if (taken.kind === 'success' && (await isEmpty())) {
         findings.found('packagesInDeletion', 'taken');
         noteDeletion(taken);
       }
     }
-    if ((await own()).length > 0) {
+    if (await isThere()) {
       const removal = { orderType: 'delete_asset', srcLicenseOrderId, assets: [{ assetNos }] };
       noteDeletion(await place(removal, `${number}-removal`));
     }
-    return (await own()).length === 0;
+    return !(await isThere());
   };
   // The order is noted before the call, because the answer may be lost.
   made.push({ what: `the order ${number} of channel ${channelCode}`, remove });

@@ -11,7 +11,7 @@ import { endings } from '../support/endings.ts';
 import { TestGateway } from '../support/gateway.ts';
 import { orderOf } from '../support/order-body.ts';
 import { freePort, until } from '../support/redis.ts';
-import { TestSandbox } from '../support/sandbox.ts';
+import { type JournalEntry, TestSandbox } from '../support/sandbox.ts';
 import { credential } from '../support/settings.ts';
 import { useSandbox } from '../support/stack.ts';
 
@@ -44,6 +44,24 @@ async function live() {
     employees: employees.filter(({ deleted }) => !deleted),
     assets: assets.filter(({ revoked }) => !revoked),
   };
+}
+
+/** Returns how many calls of an operation a run makes before its first call of the operation `next` that fits. */
+async function callsBefore(
+  operation: string,
+  next: string,
+  fits: (call: JournalEntry) => boolean = () => true,
+): Promise<number> {
+  await conformance.run(ofHarbour(...WRITES));
+  const calls = await sandbox.calls();
+  const end = calls.findIndex((call) => call.operation === next && fits(call));
+  await sandbox.reset();
+  return calls.slice(0, end).filter((call) => call.operation === operation).length;
+}
+
+function envelope(data: unknown) {
+  const text = JSON.stringify({ code: 0, message: 'success', data });
+  return { raw: { text, contentType: 'application/json' } };
 }
 
 describe('a platform as the interface says', () => {
@@ -356,6 +374,26 @@ describe('what was made', () => {
     expect([code, (JSON.parse(out) as Report).left]).toEqual([0, []]);
     const made = await others.get('/v1/license-orders/crm/SO-other/assets');
     expect((made.body['items'] as object[]).length).toBe(1);
+  });
+
+  it('is removed though the platform keeps an asset whose package is gone', async () => {
+    const before = await live();
+    const isOfPackage = ({ body }: { body: unknown }) => JSON.stringify(body).includes('"delete_product"');
+    const reads = await callsBefore('listAssetProducts', 'batchOrder', isOfPackage);
+    const data = [{ sequence: 1, licenseOrderId: 'lic-x', customerId: 'cus-harbour-default' }];
+    await sandbox.fault({
+      operation: 'batchOrder',
+      match: { body: { orderList: [{ orderType: 'delete_product' }] } },
+      action: envelope(data),
+    });
+    await sandbox.fault({
+      operation: 'listAssetProducts',
+      skip: reads,
+      action: { patch: { data: { children: [], productInstanceList: [] } } },
+    });
+    const { left, readings } = await conformance.reported(ofHarbour(...WRITES));
+    expect([left, readings['packagesInDeletion']]).toEqual([[], 'taken']);
+    expect(await live()).toEqual(before);
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
