@@ -7,7 +7,7 @@ import type { TokenManager } from '../token/token.manager.ts';
 import { TokenFailure } from '../token/token-failure.ts';
 import type { WireResponse } from '../upstream/classify.ts';
 import { type OperationName, operations, type UpstreamOperation } from '../upstream/operations.ts';
-import { meaningOf, upstreamCodes } from '../upstream/problems/upstream-codes.ts';
+import { meaningOf } from '../upstream/problems/upstream-codes.ts';
 import type { Result, UpstreamExchange, UpstreamRequest } from '../upstream/upstream.exchange.ts';
 import { CannotAsk, notReached, tokenTrouble } from './cannot-ask.ts';
 import { impersonal } from './impersonal.ts';
@@ -47,6 +47,8 @@ interface Attempt {
 
 /** The results without a connection, after which no other question can be answered either. */
 const NOT_REACHED: ReadonlySet<Result['kind']> = new Set(['unreachable', 'connect-timeout']);
+/** The meaning of the codes by which the platform is out of order or busy, so that the answer shows nothing about the question. */
+const OUT_OF_ORDER = 'upstream-unavailable';
 /** The results without a whole response. */
 const NO_RESPONSE: ReadonlySet<Result['kind']> = new Set(['timeout', 'lost', 'delayed', 'abandoned']);
 
@@ -132,9 +134,11 @@ export class Platform {
     };
     const result = await exchange.send(sending, token, userToken);
     if (!isAsItIs(question)) {
-      const refuses = refusedBy(result);
-      if (refuses === 'token') await tokens.refused(application, token.version, again);
-      if (refuses === 'userToken' && user && userToken) await tokens.refused(user, userToken.version, again);
+      const refuses = refusedBy(operation, result);
+      if (refuses === 'token' || refuses === 'tokens')
+        await tokens.refused(application, token.version, again);
+      if ((refuses === 'userToken' || refuses === 'tokens') && user && userToken)
+        await tokens.refused(user, userToken.version, again);
     }
     return { result, response };
   }
@@ -160,8 +164,8 @@ export class Platform {
       this.#hasAnswered = true;
       const { ids, query, body } = question;
       const words = impersonal(message, { ids, query, body, username: this.user?.username });
-      const kind = upstreamCodes.get(code ?? '')?.transient ? 'failed' : 'refused';
       const meaning = meaningOf(operation, result.details);
+      const kind = meaning?.slug === OUT_OF_ORDER ? 'failed' : 'refused';
       const isOpen = !meaning || meaning.transient === true || meaning.slug === 'outcome-unknown';
       return { ...common, kind, code, words, didNothing: !isOpen };
     }
@@ -187,19 +191,19 @@ function isAsItIs({ asItIs, userToken, nonce }: Question): boolean {
   return asItIs === true || userToken !== undefined || nonce !== undefined;
 }
 
-function refusedBy(result: Result) {
+function refusedBy(operation: UpstreamOperation, result: Result) {
   if (result.kind === 'success') return undefined;
-  return result.kind === 'unauthorized' ? 'token' : upstreamCodes.get(result.details.code ?? '')?.refuses;
+  return result.kind === 'unauthorized' ? 'token' : meaningOf(operation, result.details)?.refuses;
 }
 
 /** True if the call may be repeated. A code shows that nothing was done. A status or an accident shows that for reads only. */
-function mayRepeat(result: Result, { effect }: UpstreamOperation): boolean {
+function mayRepeat(result: Result, operation: UpstreamOperation): boolean {
   if (result.kind === 'success') return false;
-  const { code = '' } = result.details;
-  const isOfToken = ['token', 'userToken'].includes(refusedBy(result) ?? '');
+  const isOfToken = ['token', 'userToken', 'tokens'].includes(refusedBy(operation, result) ?? '');
   if (result.kind === 'refused' && isOfToken) return true;
   const isAccident = ['unauthorized', 'unavailable', 'lost'].includes(result.kind);
-  return effect === 'read' && (isAccident || upstreamCodes.get(code)?.transient === true);
+  const isOutOfOrder = meaningOf(operation, result.details)?.slug === OUT_OF_ORDER;
+  return operation.effect === 'read' && (isAccident || isOutOfOrder);
 }
 
 /** Throws if the very first response is no answer of the platform, because no other question can be asked then. */

@@ -173,6 +173,21 @@ describe('a code that the interface does not have', () => {
   });
 });
 
+describe('a code that the profile teaches', () => {
+  const codes = { member: { '42900': 'busy', '61999': 'credentials' } };
+  const taught = () => ({
+    PLATFORM_PROFILE_FILE: conformance.file('taught.json', { version: 1, readings: {}, codes }),
+  });
+
+  it.each(['42900', '61999'])('is asked again, and is no limit of pages: %s', async (code) => {
+    await sandbox.fault({ operation: 'listMembers', times: 1, action: { code } });
+    const { readings, refused, code: exit } = await conformance.reported(ofHarbour(), taught());
+    expect([readings['maxPageSize'], readings['largerPages'], refused, exit]).toEqual([
+      ...[undefined, undefined, [], 0],
+    ]);
+  });
+});
+
 describe('an enterprise with nothing in it', () => {
   it('shows nothing of its items, and the run says so', async () => {
     const { enterprises, ...state } = await sandbox.control<{ enterprises: object[] }>('GET', '/state');
