@@ -11,13 +11,10 @@ type Check = (answers: Answers) => readonly (string | false | undefined)[];
 
 /** Departures with which something would be wrong under today's settings. */
 const wrong: readonly Check[] = [
-  ({ assets: { sentAt } }) => {
-    const skew = sentAt === undefined ? 0 : Math.abs(sentAt - Date.now());
-    return [
-      skew > MAX_SKEW_MS &&
-        `The clocks of the platform and of this machine differ by ${Math.round(skew / 1000)} s: orders in doubt may be mistaken. Set this one by NTP.`,
-    ];
-  },
+  ({ assets: { skewMs = 0 } }) => [
+    skewMs > MAX_SKEW_MS &&
+      `The clocks of the platform and of this machine differ by ${Math.round(skewMs / 1000)} s: orders in doubt may be mistaken. Set this one by NTP.`,
+  ],
   ({ member }) => [
     member?.wrongUser.kind === 'success' && 'The platform answers to a wrong userToken.',
     member?.withoutUser.kind === 'success' && 'The platform answers without a userToken.',

@@ -32,8 +32,8 @@ export interface Answer {
   /** The platform's words, without ids and names. For an answer without a code, a description of the answer. */
   readonly words: string;
   readonly status: number | undefined;
-  /** The date of the response by the platform, in ms since the epoch. */
-  readonly sentAt: number | undefined;
+  /** The difference between the platform's clock and this machine's when the response arrived, in ms. */
+  readonly skewMs: number | undefined;
   /** The type of the answer's code: a text or a number. */
   readonly codeIs: 'text' | 'number';
   /** True if the code says that the platform did nothing. After any other failure a write may have been carried out. */
@@ -151,7 +151,7 @@ export class Platform {
       code: undefined,
       words: '',
       status: response?.status,
-      sentAt: Number.isNaN(date) ? undefined : date,
+      skewMs: Number.isNaN(date) ? undefined : Math.abs(date - Date.now()),
       codeIs: codeTypeOf(response),
       didNothing: false,
     } as const;

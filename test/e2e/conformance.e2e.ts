@@ -229,6 +229,16 @@ describe('a platform that reads the interface otherwise', () => {
     ]);
   });
 
+  it('is wrong where its clock is another one', async () => {
+    const date = new Date(Date.now() - 3_600_000).toUTCString();
+    await sandbox.fault({ operation: 'listAssets', times: 1, action: { headers: { date } } });
+    const { remarks, code } = await conformance.reported(ofHarbour());
+    expect([remarks.map(({ what }) => what), code]).toEqual([
+      [expect.stringMatching(/^The clocks of the platform and of this machine differ by 3[56]\d\d s/)],
+      2,
+    ]);
+  });
+
   it('says what it found to people, with what to do', async () => {
     await sandbox.control('PUT', '/profile', { maxPageSize: 3, timestampUnit: 's' });
     const { code, out } = await conformance.run(ofHarbour());
