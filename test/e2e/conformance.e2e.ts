@@ -386,6 +386,18 @@ describe('what was made', () => {
     expect((made.body['items'] as object[]).length).toBe(1);
   });
 
+  it('is listed after its removal where only a search leaves it out', async () => {
+    await sandbox.control('PUT', '/profile', { deletedMembers: 'listed' });
+    let deletions = 0;
+    // The second member is deleted first.
+    const lists = await callsBefore('listMembers', 'deleteMember', () => ++deletions === 2);
+    await sandbox.control('PUT', '/profile', { deletedMembers: 'listed' });
+    const none = { list: [], total: 0, isLastPage: true, pageNum: 1, pageSize: 200 };
+    await sandbox.fault({ operation: 'listMembers', skip: lists, times: 1, action: envelope(none) });
+    const { left, readings } = await conformance.reported(ofHarbour('--write', '--yes'));
+    expect([left, readings['deletedMembers']]).toEqual([[], 'listed']);
+  });
+
   it('is removed though the platform keeps an asset whose package is gone', async () => {
     const before = await live();
     const isOfPackage = ({ body }: { body: unknown }) => JSON.stringify(body).includes('"delete_product"');
