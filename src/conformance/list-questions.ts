@@ -7,8 +7,10 @@ export function assetList({ assets, member }: Answers): 'all' | 'virtual' | unde
   const numbers = rowsOf(member?.assetNums).map(({ assetNum }) => idOf(assetNum));
   // An empty list of assets shows nothing, because the enterprise may have none.
   if (numbers.length === 0 || rowsOf(assets).length === 0) return undefined;
-  const listed = new Set(rowsOf(assets).map(({ assetNum }) => idOf(assetNum)));
-  return numbers.every((number) => listed.has(number)) ? 'all' : 'virtual';
+  const listed = new Map(rowsOf(assets).map(({ assetNum, licenseType }) => [idOf(assetNum), licenseType]));
+  if (!numbers.every((number) => listed.has(number))) return 'virtual';
+  // Without a lock in both lists, the list of assets may be one that leaves out locks.
+  return numbers.some((number) => String(listed.get(number)).endsWith('usbkey')) ? 'all' : undefined;
 }
 
 /** True if an asset has different ids in the order module and in the member center. */

@@ -188,6 +188,13 @@ describe('a code that the profile teaches', () => {
   });
 });
 
+describe('an enterprise without a lock', () => {
+  it('does not show whether the list of assets has locks', async () => {
+    const { notAsked } = await conformance.reported(['--enterprise', 'ent-meridian', '--channel', 'partner']);
+    expect(notAsked).toContain('assetList');
+  });
+});
+
 describe('an enterprise with nothing in it', () => {
   it('shows nothing of its items, and the run says so', async () => {
     const { enterprises, ...state } = await sandbox.control<{ enterprises: object[] }>('GET', '/state');
