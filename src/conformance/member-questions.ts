@@ -22,7 +22,7 @@ export function firstOf(pageZero: Answer, pageOne: Answer): 0 | 1 | undefined {
   if (flagOf(isFirstPage) === true) return 1;
   const isAlsoOnOne = rowsOf(pageOne).some(({ globalId }) => idOf(globalId) === idOf(first?.['globalId']));
   if (first && pageOne.kind !== 'failed' && !isAlsoOnOne) return 0;
-  return rowsOf(pageOne).length > 0 ? 1 : undefined;
+  return rowsOf(pageOne).length > 0 && pageZero.kind !== 'failed' ? 1 : undefined;
 }
 
 /** Tells whether the list shows the mobile numbers with which members recover their passwords. */

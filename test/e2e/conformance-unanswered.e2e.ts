@@ -32,6 +32,14 @@ describe('a read that the platform does not answer', () => {
     expect(out).not.toContain('As the interface says');
   });
 
+  it('shows no number of the first page where page 0 does not come', async () => {
+    await sandbox.control('PUT', '/profile', { firstPage: 0, maxPageSize: 3, pageFlags: 'none' });
+    // Page 1 is refused in the largest size, and comes in size 1.
+    await sandbox.fault({ operation: 'listMembers', skip: 2, times: 2, action: { httpStatus: 503 } });
+    const { notAsked } = await conformance.reported(ofHarbour());
+    expect(notAsked).toContain('firstPage');
+  });
+
   it('shows nothing of what its answer would have', async () => {
     await sandbox.fault({ operation: 'listMembers', action: { code: '60017' } });
     const { readings, notAsked } = await conformance.reported(ofHarbour());
