@@ -12,8 +12,14 @@ import { suffixOf } from './member-questions.ts';
 import type { Answer } from './platform.ts';
 import { idOf, itemsOf, objectOf } from './values.ts';
 
+/** The mobile number of the members that are made. It has the form of such a number, and no network assigns it. */
+const MOBILE = '10000000000';
+
 /** A member as the list shows it. The gateway's reader of the list skips deleted members, so `deleted` is left out. */
-interface Shown extends Pick<MemberDto, 'memberGlobalId' | 'userName' | 'name' | 'remark'> {
+interface Shown extends Pick<
+  MemberDto,
+  'memberGlobalId' | 'userName' | 'name' | 'remark' | 'passwordMobile'
+> {
   readonly deleted: null;
   readonly isDeleted: boolean;
 }
@@ -60,11 +66,11 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   [first] = await find();
   if (!first) return findings.remark('A new member does not show at once in the list of members.');
   findings.found('accountSuffix', suffixOf((first.userName ?? '').slice(userName.length)));
-  await edit(asked, first, { userName, name: `${name}-2` }, find);
+  await edit(asked, first, { userName, name }, find);
   await addInUpperCase(asked, made, first, row);
 }
 
-/** Edits the member and leaves out the remark. */
+/** Edits the member, and leaves out the remark and the mobile number. */
 async function edit(
   asked: Asked,
   { memberGlobalId, remark }: Shown,
@@ -72,14 +78,28 @@ async function edit(
   find: () => Promise<readonly Shown[]>,
 ): Promise<void> {
   const { findings } = asked;
-  const edited = await asked.ask('editMember', { ids: { memberGlobalId }, body });
+  const ids = { memberGlobalId };
+  const shown = async () => (await find()).find((each) => each.memberGlobalId === memberGlobalId);
+  // The number has an edit of its own, because a platform may refuse a number that no network has.
+  const numbered = await asked.ask('editMember', {
+    ids,
+    body: { ...body, remark: MADE, passwordMobile: MOBILE },
+  });
+  const before = await shown();
+  const edited = await asked.ask('editMember', { ids, body: { ...body, name: `${body.name}-2` } });
   if (edited.kind !== 'success') return tellRefused(asked, edited);
-  // The effect on the remark is visible only if the list has the new name and shows remarks.
-  const then = (await find()).find((each) => each.memberGlobalId === memberGlobalId);
-  if (then?.name !== body.name)
+  // The effect on the other fields is visible only if the list has the new name and shows remarks.
+  const then = await shown();
+  if (then?.name !== `${body.name}-2`)
     return findings.remark('An edit of a member does not show at once in the list of members.');
   if (remark !== MADE) return findings.remark('The list of members does not show the remark of a member.');
-  findings.found('memberEdit', then.remark === MADE ? 'keeps' : 'clears');
+  const mobile = before?.passwordMobile ?? null;
+  const isKept = [then.remark === MADE, ...(mobile === null ? [] : [then.passwordMobile === mobile])];
+  if (!isKept.includes(true)) findings.found('memberEdit', 'clears');
+  else if (isKept.includes(false))
+    findings.remark('An edit of a member clears some of the fields that it leaves out, and keeps others.');
+  // Without a number, it is not known whether an edit would keep one.
+  else if (numbered.kind === 'success') findings.found('memberEdit', 'keeps');
 }
 
 /** Tells whether an account in capital letters is another member. If it is the same one, the row fails, or names the first member. */

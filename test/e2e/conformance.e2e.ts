@@ -386,6 +386,19 @@ describe('what was made', () => {
     expect((made.body['items'] as object[]).length).toBe(1);
   });
 
+  it('shows no answer where an edit keeps the remark and clears the mobile number', async () => {
+    const isOfSecond = ({ body }: JournalEntry) => /"conformance-[0-9a-f]{8}-3"/.test(JSON.stringify(body));
+    const lists = await callsBefore('listMembers', 'addMembers', isOfSecond);
+    await sandbox.fault({
+      operation: 'listMembers',
+      skip: lists - 1,
+      times: 1,
+      action: { odd: { pointer: '/data/list/0/passwordMobile', value: null } },
+    });
+    const { left, notAsked } = await conformance.reported(ofHarbour('--write', '--yes'));
+    expect([left, notAsked]).toEqual([[], expect.arrayContaining(['memberEdit'])]);
+  });
+
   it('is listed after its removal where only a search leaves it out', async () => {
     await sandbox.control('PUT', '/profile', { deletedMembers: 'listed' });
     let deletions = 0;
