@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { LicenseType } from '../upstream/wire/words.ts';
 import type { Asked } from './asked.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { MADE, type Made, tellRefused } from './made.ts';
@@ -7,6 +8,11 @@ import { idOf, itemsOf, objectOf, type Row, rowsOf } from './values.ts';
 
 /** The most assets that are searched for something to buy again. */
 const MAX_ASSETS = 50;
+
+/** The licence types without a device. An order of another type may have a lock made and sent. */
+const VIRTUAL: ReadonlySet<string> = new Set<LicenseType>([
+  ...(['cloud_account', 'cloud_customer', 'cloud_personal', 'softkey', 'lan_softkey'] as const),
+]);
 
 /** Something that the enterprise has bought before: a package if there is one. */
 interface Bought {
@@ -23,7 +29,9 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
   const bought = await somethingBought(asked, before);
   if (!bought) return findings.remark('The enterprise has no product that an order could buy once more.');
   const { asset, product, merchandise } = bought;
-  const channelCode = asked.target.channelCode ?? String(product['channelCode']);
+  const channelCode = asked.target.channelCode ?? idOf(product['channelCode']);
+  if (channelCode === undefined)
+    return findings.remark('No order was placed, because the product shows no channel: give --channel.');
   const item = {
     customerId: idOf(asset['customerId']),
     enterpriseGlobalId,
@@ -129,7 +137,8 @@ async function contentsFrom(asked: Asked, asset: Row, channelOrderId: string): P
 
 async function somethingBought(asked: Asked, assets: readonly Row[]): Promise<Bought | undefined> {
   let plain: Bought | undefined;
-  for (const asset of assets.slice(0, MAX_ASSETS)) {
+  const virtual = assets.filter(({ licenseType }) => VIRTUAL.has(String(licenseType)));
+  for (const asset of virtual.slice(0, MAX_ASSETS)) {
     const contents = (await contentsOf(asked, asset)) ?? [];
     const merchandise = contents.find((each) => itemsOf(each['productInstanceList']).length > 0);
     const [inside] = itemsOf(merchandise?.['productInstanceList']);

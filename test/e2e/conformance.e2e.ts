@@ -411,6 +411,32 @@ describe('what was made', () => {
     expect([left, readings['deletedMembers']]).toEqual([[], 'listed']);
   });
 
+  it('is no order where the channel is not known', async () => {
+    await sandbox.fault({
+      operation: 'listAssetProducts',
+      action: {
+        patch: {
+          data: { children: [], productInstanceList: [{ productUri: 'draft.pro', channelCode: null }] },
+        },
+      },
+    });
+    const { remarks } = await conformance.reported(['--enterprise', HARBOUR, ...WRITES]);
+    expect(remarks.map(({ what }) => what)).toContainEqual(expect.stringContaining('give --channel'));
+    expect(await sandbox.journal('batchOrder')).toEqual([]);
+  });
+
+  it('is no lock, which somebody would have to send', async () => {
+    const state = await sandbox.control<{ assets: { customerId: string }[] }>('GET', '/state');
+    const licenseType = 'normal_recover_usbkey';
+    await sandbox.control('PUT', '/state', {
+      ...state,
+      assets: state.assets.map((asset) => ({ ...asset, licenseType })),
+    });
+    const { remarks } = await conformance.reported(ofHarbour(...WRITES));
+    expect(remarks.map(({ what }) => what)).toContainEqual(expect.stringContaining('no product'));
+    expect(await sandbox.journal('batchOrder')).toEqual([]);
+  });
+
   it('is removed though the platform keeps an asset whose package is gone', async () => {
     const before = await live();
     const isOfPackage = ({ body }: { body: unknown }) => JSON.stringify(body).includes('"delete_product"');
