@@ -8,6 +8,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from '../config/platform-profile.ts';
 import { plainReadings, readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
+import { codeModules } from '../config/taught-codes.ts';
 import { createLog, type Log, NestLog } from '../observability/log.ts';
 import { TokenEndpoint } from '../token/token.endpoint.ts';
 import { TokenManager } from '../token/token.manager.ts';
@@ -85,12 +86,13 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
   log.addSecrets(...secretsOf(config));
   const user = users.file === undefined ? undefined : userFor(readUsersFile(users.file), options.enterprise);
   if (user) log.addSecrets([user.password.reveal()]);
-  const before = profileBefore(options.profile);
-  const told = upstream.profile.with({}).readings;
+  const inUse = upstream.profile.with({});
+  const before = together(inUse, profileBefore(options.profile));
   const app = await NestFactory.createApplicationContext(ConformanceModule.with(config, log), {
     logger: new NestLog(log),
     abortOnError: false,
   });
+  upstream.profile.replace(before);
   const tokens = app.get(TokenManager);
   const platform = new Platform(app.get(UpstreamExchange), tokens, app.get(TokenEndpoint), user);
   const findings = new Findings();
@@ -123,7 +125,7 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
       true,
     );
   for (const name of triedFirst) {
-    const [needed, used] = [findings.readings[name], told[name] ?? plainReadings[name]];
+    const [needed, used] = [findings.readings[name], inUse.readings[name] ?? plainReadings[name]];
     if (needed !== undefined && needed !== used)
       findings.remark(
         `The platform takes calls with \`${name}\` ${needed}, and refuses the gateway's with ${used}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
@@ -166,8 +168,8 @@ function unreadOf({ unread }: Findings, alias: string | undefined): string[] {
 }
 
 /**
- * Reads the earlier profile. Its values stay valid where this run does not ask. It fails before the first question if the file cannot be
- * written.
+ * Reads the earlier profile of this command. Its values stay valid where this run does not ask. It fails before the first question if the
+ * file cannot be written.
  */
 function profileBefore(path: string): KnownPlatform {
   try {
@@ -176,6 +178,15 @@ function profileBefore(path: string): KnownPlatform {
     throw new CannotAsk(`--profile: no file can be written into the folder of ${path}.`);
   }
   return existsSync(path) ? readPlatformProfile(path) : NOTHING_KNOWN;
+}
+
+/** Returns what either profile knows. Where they differ, the later one counts. */
+function together(one: KnownPlatform, later: KnownPlatform): KnownPlatform {
+  const codes = codeModules.map((module) => [module, { ...one.codes[module], ...later.codes[module] }]);
+  return {
+    readings: { ...one.readings, ...later.readings },
+    codes: Object.fromEntries(codes.filter(([, taught]) => Object.keys(taught as object).length > 0)),
+  };
 }
 
 function leftOf({ left }: Findings): string {

@@ -273,6 +273,25 @@ describe('a platform that reads the interface otherwise', () => {
     expect(notAsked).not.toContain('memberEdit');
   });
 
+  it('is asked with what the profile of the gateway and the earlier one teach, and both are kept', async () => {
+    await sandbox.fault({ operation: 'listLentLocks', times: 1, action: { code: '61999' } });
+    const codes = { member: { '61999': 'credentials' } };
+    writeFileSync(profileFile, JSON.stringify({ version: 1, readings: { maxOrdersPerBatch: 20 }, codes }));
+    const others = { order: { '13017': 'refused' }, member: { '61999': 'busy', '60006': 'busy' } };
+    const ofGateway = conformance.file('gateway.json', {
+      ...{ version: 1, readings: { maxOrdersPerBatch: 10, maxAssetNums: 100 }, codes: others },
+    });
+    const found = await conformance.reported(ofHarbour(), { PLATFORM_PROFILE_FILE: ofGateway });
+    expect([found.codes, found.refused, found.code]).toEqual([[], [], 0]);
+    expect(JSON.parse(readFileSync(profileFile, 'utf8'))).toMatchObject({
+      readings: { maxOrdersPerBatch: 20, maxAssetNums: 100 },
+      codes: {
+        order: { '13017': 'refused' },
+        member: { '61999': 'credentials', '60006': 'busy' },
+      },
+    });
+  });
+
   it('is described by a profile with which another sandbox and a gateway answer alike', async () => {
     const played = {
       maxPageSize: 3,
