@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { loadConfig, secretsOf } from '../config/app-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type KnownPlatform, NOTHING_KNOWN, readPlatformProfile } from '../config/platform-profile.ts';
-import { plainReadings, readingNames } from '../config/readings.ts';
+import { readingNames } from '../config/readings.ts';
 import { SettingsFileError } from '../config/settings-file.ts';
 import { codeModules } from '../config/taught-codes.ts';
 import { createLog, type Log, NestLog } from '../observability/log.ts';
@@ -22,7 +22,8 @@ import { ConformanceModule } from './conformance.module.ts';
 import { Findings } from './findings.ts';
 import { CannotAsk } from './cannot-ask.ts';
 import { Platform } from './platform.ts';
-import { answerQuestions, triedFirst } from './questions.ts';
+import { compareWithUse } from './in-use.ts';
+import { answerQuestions } from './questions.ts';
 import { readAll } from './reads.ts';
 import { exitCodeOf, jsonReport, textReport } from './report.ts';
 import { findTokenScope } from './token-scope.ts';
@@ -118,20 +119,7 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
     await app.close();
   }
   if (over.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
-  const { timestampUnit } = findings.readings;
-  if (timestampUnit !== undefined && timestampUnit !== upstream.timestampUnit)
-    findings.remark(
-      `Times are in ${timestampUnit}, and the gateway reads them in ${upstream.timestampUnit}: set UPSTREAM_TIMESTAMP_UNIT=${timestampUnit}, or PLATFORM_PROFILE_FILE.`,
-      true,
-    );
-  for (const name of triedFirst) {
-    const [needed, used] = [findings.readings[name], inUse.readings[name] ?? plainReadings[name]];
-    if (needed !== undefined && needed !== used)
-      findings.remark(
-        `The platform takes calls with \`${name}\` ${needed}, and refuses the gateway's with ${used}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
-        true,
-      );
-  }
+  compareWithUse(findings, inUse.readings, upstream);
   const report = options.json
     ? `${jsonReport(findings, platform.lifetimes)}\n`
     : textReport(findings, platform.lifetimes, output.isTTY === true);

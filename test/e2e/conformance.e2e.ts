@@ -292,6 +292,25 @@ describe('a platform that reads the interface otherwise', () => {
     });
   });
 
+  it.each<[object, object, string[], number]>([
+    [{ emptyLists: 'null' }, {}, ['emptyLists'], 2],
+    [{ assetList: 'all' }, { assetList: 'virtual' }, ['assetList'], 2],
+    [{ firstPage: 1, maxPageSize: 3 }, { firstPage: 0 }, ['firstPage'], 2],
+    [{ emptyLists: 'list', assetList: 'virtual' }, {}, [], 0],
+    [{ memberEdit: 'keeps', keyword: 'whole' }, {}, [], 0],
+  ])(
+    'is wrong where the profile in use permits what the platform does not: %j for %j',
+    async (used, played, wrong, exit) => {
+      await sandbox.control('PUT', '/profile', played);
+      const ofGateway = conformance.file('in-use.json', { version: 1, readings: used });
+      const found = await conformance.reported(ofHarbour(), { PLATFORM_PROFILE_FILE: ofGateway });
+      const named = found.remarks.map(({ what }) => /`(\w+)`/.exec(what)?.[1]);
+      expect([named, found.remarks.map(({ isWrong }) => isWrong), found.code]).toEqual([
+        ...[wrong, wrong.map(() => true), exit],
+      ]);
+    },
+  );
+
   it('is described by a profile with which another sandbox and a gateway answer alike', async () => {
     const played = {
       maxPageSize: 3,

@@ -1,0 +1,52 @@
+import type { UpstreamConfig } from '../config/app-config.ts';
+import type { KnownReadings } from '../config/platform-profile.ts';
+import { plainReadings, type ReadingName, readingNames } from '../config/readings.ts';
+import type { Findings } from './findings.ts';
+import { triedFirst } from './questions.ts';
+
+/** The values by which the gateway does something that it would not do while it does not know the reading. */
+const PERMITTING: { readonly [Name in ReadingName]?: readonly KnownReadings[Name][] } = {
+  firstPage: [0, 1],
+  deletedMembers: ['left-out'],
+  mobiles: ['shown'],
+  memberEdit: ['keeps', 'clears'],
+  packagesInDeletion: ['taken'],
+  emptyLists: ['null'],
+  assetList: ['all'],
+  orderIds: ['purchases', 'later'],
+};
+
+/** Compares the findings with the settings and the profile with which the gateway runs. Each difference by which it errs is a remark. */
+export function compareWithUse(
+  findings: Findings,
+  inUse: KnownReadings,
+  { timestampUnit: unitInUse }: UpstreamConfig,
+): void {
+  const found = findings.readings;
+  if (found.timestampUnit !== undefined && found.timestampUnit !== unitInUse)
+    findings.remark(
+      `Times are in ${found.timestampUnit}, and the gateway reads them in ${unitInUse}: set UPSTREAM_TIMESTAMP_UNIT=${found.timestampUnit}, or PLATFORM_PROFILE_FILE.`,
+      true,
+    );
+  for (const name of triedFirst) {
+    const [needed, used] = [found[name], inUse[name] ?? plainReadings[name]];
+    if (needed !== undefined && needed !== used)
+      findings.remark(
+        `The platform takes calls with \`${name}\` ${needed}, and refuses the gateway's with ${used}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
+        true,
+      );
+  }
+  for (const name of readingNames) {
+    const [seen, used] = [found[name], inUse[name]];
+    if (seen !== undefined && seen !== used && permits(name, used, seen))
+      findings.remark(
+        `The gateway's profile has \`${name}\` ${used}, and the platform has ${seen}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
+        true,
+      );
+  }
+}
+
+function permits(name: ReadingName, used: unknown, seen: unknown): boolean {
+  if (name === 'maxLocksPerCall') return Number(used) > Number(seen);
+  return PERMITTING[name]?.some((value) => value === used) === true;
+}
