@@ -33,6 +33,7 @@ interface ForeignCode {
 /** The observed behaviour of the platform. Nothing in it is personal. */
 export class Findings {
   readonly #readings: Partial<Record<ReadingName, string | number>> = {};
+  readonly #contradicted = new Set<ReadingName>();
   readonly #gaps = new Set<string>();
   readonly #read = new Set<UpstreamModule>();
   readonly #codes = new Map<string, ForeignCode>();
@@ -49,7 +50,21 @@ export class Findings {
 
   /** Records the value of a reading. Undefined means that no answer shows it. */
   found<Name extends ReadingName>(name: Name, value: KnownReadings[Name]): void {
-    if (value !== undefined) this.#readings[name] = value as string | number;
+    if (value === undefined) return;
+    this.#readings[name] = value as string | number;
+    this.#contradicted.delete(name);
+  }
+
+  /** Records that the value in the earlier profile is wrong, and that no answer shows the right one. */
+  contradicted(name: ReadingName): void {
+    delete this.#readings[name];
+    this.#contradicted.add(name);
+  }
+
+  /** Returns the readings of the earlier profile as they are after this run. */
+  after(before: KnownReadings): KnownReadings {
+    const kept = Object.entries(before).filter(([name]) => !this.#contradicted.has(name as ReadingName));
+    return { ...Object.fromEntries(kept), ...this.readings };
   }
 
   /** The readings in which the platform differs from what the interface suggests. */

@@ -16,10 +16,14 @@ const PERMITTING: { readonly [Name in ReadingName]?: readonly KnownReadings[Name
   orderIds: ['purchases', 'later'],
 };
 
-/** Compares the findings with the settings and the profile with which the gateway runs. Each difference by which it errs is a remark. */
+/**
+ * Compares the findings with the settings and the profile with which the gateway runs. Each difference by which it errs is a remark. `after`
+ * has the readings of the new profile.
+ */
 export function compareWithUse(
   findings: Findings,
   inUse: KnownReadings,
+  after: KnownReadings,
   { timestampUnit: unitInUse }: UpstreamConfig,
 ): void {
   const found = findings.readings;
@@ -37,16 +41,16 @@ export function compareWithUse(
       );
   }
   for (const name of readingNames) {
-    const [seen, used] = [found[name], inUse[name]];
-    if (seen !== undefined && seen !== used && permits(name, used, seen))
+    const [right, used] = [after[name], inUse[name]];
+    if (right !== used && permits(name, used, right))
       findings.remark(
-        `The gateway's profile has \`${name}\` ${used}, and the platform has ${seen}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
+        `The gateway's profile has \`${name}\` ${used}, and the platform ${right === undefined ? 'does otherwise' : `has ${right}`}: set PLATFORM_PROFILE_FILE to the profile of this run.`,
         true,
       );
   }
 }
 
-function permits(name: ReadingName, used: unknown, seen: unknown): boolean {
-  if (name === 'maxLocksPerCall') return Number(used) > Number(seen);
+function permits(name: ReadingName, used: unknown, right: unknown): boolean {
+  if (name === 'maxLocksPerCall') return Number(used) > Number(right);
   return PERMITTING[name]?.some((value) => value === used) === true;
 }

@@ -65,7 +65,9 @@ export async function askByMember(asked: Asked, made: Made[]): Promise<void> {
   given = idOf(created?.['globalId']);
   [first] = await find();
   if (!first) return findings.remark('A new member does not show at once in the list of members.');
-  findings.found('accountSuffix', suffixOf((first.userName ?? '').slice(userName.length)));
+  const suffix = suffixOf((first.userName ?? '').slice(userName.length));
+  if (suffix) findings.found('accountSuffix', suffix);
+  else findings.contradicted('accountSuffix');
   await edit(asked, first, { userName, name }, find);
   await addInUpperCase(asked, made, first, row);
 }
@@ -96,8 +98,10 @@ async function edit(
   const mobile = before?.passwordMobile ?? null;
   const isKept = [then.remark === MADE, ...(mobile === null ? [] : [then.passwordMobile === mobile])];
   if (!isKept.includes(true)) findings.found('memberEdit', 'clears');
-  else if (isKept.includes(false))
+  else if (isKept.includes(false)) {
     findings.remark('An edit of a member clears some of the fields that it leaves out, and keeps others.');
+    findings.contradicted('memberEdit');
+  }
   // Without a number, it is not known whether an edit would keep one.
   else if (numbered.kind === 'success') findings.found('memberEdit', 'keeps');
 }

@@ -78,7 +78,8 @@ export async function askByOrder(asked: Asked, made: Made[]): Promise<void> {
         `${number}-package`,
       );
       if (taken.kind === 'refused') findings.found('packagesInDeletion', 'refused');
-      else if (taken.kind === 'success' && (await isEmpty())) {
+      else if (taken.kind === 'success' && !(await isEmpty())) findings.contradicted('packagesInDeletion');
+      else if (taken.kind === 'success') {
         findings.found('packagesInDeletion', 'taken');
         noteDeletion(taken);
       }

@@ -1,3 +1,4 @@
+import type { Readings } from '../config/readings.ts';
 import { isWhole } from '../member/mobile-number.ts';
 import { isJsonText } from '../shared/json.ts';
 import type { Answer } from './platform.ts';
@@ -50,6 +51,24 @@ export function keyword(answers: Answers): 'part' | 'beginning' | 'whole' | 'acc
     return hits('beginning') === false ? 'whole' : undefined;
   }
   return hits('name') === false && hits('account') === true ? 'account' : undefined;
+}
+
+/** The parts of a member whose keyword finds the member, or does not, under each value of the reading. */
+const HITS: Readonly<Record<Readings['keyword'], Partial<Record<Keyword, boolean>>>> = {
+  part: { name: true, inner: true },
+  beginning: { name: true, inner: false, beginning: true },
+  whole: { name: true, inner: false, beginning: false },
+  account: { name: false, account: true },
+};
+
+/** True if a keyword has another result than under this value. */
+export function contradictsKeyword(answers: Answers, value: Readings['keyword']): boolean {
+  const { keywords } = answers.member ?? {};
+  const nullIsEmpty = emptyLists(answers) === 'null';
+  return Object.entries(HITS[value]).some(([each, expected]) => {
+    const hit = keywords && isHit(keywords.of, keywords.asked.get(each as Keyword), nullIsEmpty);
+    return hit !== undefined && hit !== expected;
+  });
 }
 
 /** True if the results of a keyword do not match it. A platform that ignores keywords shows all members. */

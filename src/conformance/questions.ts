@@ -1,11 +1,18 @@
 import type { KnownReadings } from '../config/platform-profile.ts';
-import { type ReadingName, readingNames } from '../config/readings.ts';
+import { type ReadingName, readingNames, type Readings } from '../config/readings.ts';
 import { isJsonText, numberText } from '../shared/json.ts';
 import type { Findings } from './findings.ts';
 import type { Answer } from './platform.ts';
 import { type Answers, MAX_PAGE_SIZE } from './answers.ts';
-import { assetList, emptyLists, extendCode, flags } from './list-questions.ts';
-import { accountSuffix, deletedMembers, firstPage, keyword, mobiles } from './member-questions.ts';
+import { assetList, emptyForms, emptyLists, extendCode, flags } from './list-questions.ts';
+import {
+  accountSuffix,
+  contradictsKeyword,
+  deletedMembers,
+  firstPage,
+  keyword,
+  mobiles,
+} from './member-questions.ts';
 import { tokenEnvelope, tokenRefusals, tokenStatus, tokenType } from './token-questions.ts';
 import { countOf, idOf, objectOf, rowsOf } from './values.ts';
 
@@ -98,8 +105,44 @@ export const questions: { readonly [Name in ReadingName]?: Question<Name> } = {
   },
 };
 
-export function answerQuestions(answers: Answers, findings: Findings): void {
-  for (const name of readingNames) findings.found(name, questions[name]?.(answers));
+/** Tells whether the answers contradict the value that the earlier profile has. It is called if they show no value. */
+type Contradiction<Name extends ReadingName> = (
+  answers: Answers,
+  value: Readings[Name],
+  before: KnownReadings,
+) => boolean;
+
+const contradictions: { readonly [Name in ReadingName]?: Contradiction<Name> } = {
+  maxPageSize: ({ member }, most, { largerPages }) =>
+    [...(member?.pages ?? [])].some(
+      ([size, page]) =>
+        rowsOf(page).length > most || (largerPages === 'refuse' && size > most && page.kind === 'success'),
+    ),
+  keyword: contradictsKeyword,
+  mobiles: ({ member }, value) =>
+    value === 'absent' && rowsOf(member?.firstPage).some((row) => 'passwordMobile' in row),
+  emptyLists: (answers) => emptyForms(answers).size > 1,
+  refusalStatus: ({ refusals }) => refusals.length > 0,
+  tokenStatus: ({ token }) => token?.tokenIn !== undefined,
+  tokenType: ({ token }) => token?.tokenIn !== undefined,
+};
+
+/** `before` has the readings of the earlier profile. */
+export function answerQuestions(answers: Answers, findings: Findings, before: KnownReadings): void {
+  for (const name of readingNames) answer(name, answers, findings, before);
+}
+
+function answer<Name extends ReadingName>(
+  name: Name,
+  answers: Answers,
+  findings: Findings,
+  before: KnownReadings,
+): void {
+  const value = questions[name]?.(answers);
+  const earlier = before[name];
+  if (value !== undefined) findings.found(name, value);
+  else if (earlier !== undefined && contradictions[name]?.(answers, earlier, before) === true)
+    findings.contradicted(name);
 }
 
 function hasMembers(page: Answer | undefined): boolean {

@@ -102,11 +102,11 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
   try {
     findings.found('tokenScope', await findTokenScope(tokens, upstream));
     const answers = await readAll(asked);
-    answerQuestions(answers, findings);
+    answerQuestions(answers, findings, before.readings);
     check(answers, findings);
     if (options.write && !over.aborted) {
       // The findings let the gateway's own reader of lists understand this platform.
-      upstream.profile.replace(upstream.profile.with(findings.readings));
+      upstream.profile.replace({ ...before, readings: findings.after(before.readings) });
       await assertMeant(asked, options.yes, terminal);
       await askByWriting(asked, options.order, over);
     }
@@ -119,12 +119,13 @@ async function ask(argv: string[], log: Log, terminal: Terminal): Promise<number
     await app.close();
   }
   if (over.aborted) throw new CannotAsk(`Interrupted: no profile was written.${leftOf(findings)}`);
-  compareWithUse(findings, inUse.readings, upstream);
+  const after = findings.after(before.readings);
+  compareWithUse(findings, inUse.readings, after, upstream);
   const report = options.json
     ? `${jsonReport(findings, platform.lifetimes)}\n`
     : textReport(findings, platform.lifetimes, output.isTTY === true);
   output.write(log.redactor.redact(report));
-  writeProfile(options.profile, { ...before, readings: { ...before.readings, ...findings.readings } });
+  writeProfile(options.profile, { ...before, readings: after });
   if (!options.json) output.write(`\nProfile: ${options.profile}\n`);
   for (const what of unreadOf(findings, user?.alias)) errors.write(`${what}\n`);
   return exitCodeOf(findings);

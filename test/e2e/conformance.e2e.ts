@@ -311,6 +311,26 @@ describe('a platform that reads the interface otherwise', () => {
     },
   );
 
+  it('loses in the profile what the answers contradict', async () => {
+    const before = { emptyLists: 'null', maxPageSize: 3, largerPages: 'cut', mobiles: 'absent' };
+    writeFileSync(profileFile, JSON.stringify({ version: 1, readings: before }));
+    await sandbox.fault({ operation: 'listAssets', skip: 2, times: 1, action: envelope(null) });
+    const { code } = await conformance.reported(ofHarbour(), { PLATFORM_PROFILE_FILE: profileFile });
+    expect(code).toBe(2);
+    const { readings, notAsked } = conformance.profile;
+    expect(readings).toMatchObject({ largerPages: 'cut', mobiles: 'shown' });
+    expect(notAsked).toEqual(expect.arrayContaining(['emptyLists', 'maxPageSize']));
+  });
+
+  it('keeps in the profile what no answer shows', async () => {
+    const before = { maxPageSize: 50, largerPages: 'cut', emptyLists: 'null', keyword: 'whole' };
+    writeFileSync(profileFile, JSON.stringify({ version: 1, readings: before }));
+    await sandbox.fault({ operation: ['listMembers', 'listLentLocks'], action: { code: '60017' } });
+    await sandbox.fault({ operation: 'listAssets', skip: 1, action: { code: '13004' } });
+    await conformance.run(ofHarbour());
+    expect(conformance.profile.readings).toMatchObject(before);
+  });
+
   it('is described by a profile with which another sandbox and a gateway answer alike', async () => {
     const played = {
       maxPageSize: 3,
