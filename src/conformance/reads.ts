@@ -84,4 +84,5 @@ function noteEmpty({ findings }: Asked, { assets, customers: of, member }: Answe
   ];
   for (const [name, path, came, items] of lists)
     if (came && items?.length === 0) findings.notSeen.push(`${operations[name].operationId} ${path}`);
+  if (!of) findings.notSeen.push(`${operations.queryCustomers.operationId} data[] (needs --channel)`);
 }

@@ -88,7 +88,7 @@ export function textReport(
     ['Departures from the interface (operation, field, kind)', gaps.map((gap) => `  ${gap}`)],
     ['Remarks', remarks.map(({ what, isWrong }) => (isWrong ? style('red', `  ! ${what}`) : `  ${what}`))],
     ['Could not be removed', left.map((each) => style('red', `  ! ${each}`))],
-    ['Not seen, because there was none', notSeen.map((each) => `  ${each}`)],
+    ['Not seen', notSeen.map((each) => `  ${each}`)],
     ['Not asked', notAskedBy(notAsked)],
   ];
   const verdict = {

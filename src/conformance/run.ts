@@ -166,7 +166,11 @@ function profileBefore(path: string): KnownPlatform {
   } catch {
     throw new CannotAsk(`--profile: no file can be written into the folder of ${path}.`);
   }
-  return existsSync(path) ? readPlatformProfile(path) : NOTHING_KNOWN;
+  try {
+    return existsSync(path) ? readPlatformProfile(path) : NOTHING_KNOWN;
+  } catch (error) {
+    throw error instanceof SettingsFileError ? new CannotAsk(`--profile ${error.message}`) : error;
+  }
 }
 
 /** Returns what either profile knows. Where they differ, the later one counts. */

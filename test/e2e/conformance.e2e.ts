@@ -239,6 +239,12 @@ describe('a platform that reads the interface otherwise', () => {
     ]);
   });
 
+  it('says that it has not seen the customers without --channel', async () => {
+    const { code, out } = await conformance.run(['--enterprise', HARBOUR]);
+    expect([code, out]).toEqual([0, expect.stringContaining('findCustomers data[] (needs --channel)')]);
+    expect(out).toContain('As the interface says, as far as it was seen.');
+  });
+
   it('says what it found to people, with what to do', async () => {
     await sandbox.control('PUT', '/profile', { maxPageSize: 3, timestampUnit: 's' });
     const { code, out } = await conformance.run(ofHarbour());
@@ -561,6 +567,12 @@ describe('a platform that cannot be asked', () => {
       ofHarbour(),
       () => ({ PLATFORM_PROFILE_FILE: conformance.file('bad.json', { version: 2, readings: {} }) }),
       'version: must be 1',
+    ],
+    [
+      'an earlier profile of its own that is not valid',
+      ofHarbour('--profile', conformance.file('wrong-profile.json', { version: 2, readings: {} })),
+      () => ({}),
+      '--profile names "',
     ],
     ['no address', ofHarbour(), () => ({ UPSTREAM_BASE_URL: '' }), 'UPSTREAM_BASE_URL is required'],
     ['a wrong secret', ofHarbour(), () => ({ UPSTREAM_APP_SECRET: credential() }), 'check UPSTREAM_APP_KEY'],
