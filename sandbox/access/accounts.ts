@@ -1,6 +1,6 @@
 /** The accounts of the user center: the application itself, employees, and users given from outside. */
 import type { State } from '../state/state.ts';
-import type { Token } from './tokens.ts';
+import type { Token, TokenUser } from './tokens.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -41,20 +41,21 @@ export class Accounts {
     return employee !== undefined && employee.password === password;
   }
 
-  /** Returns how often a user's password was reset by operation. Null if there is no such user. */
-  passwordVersion(username: string): number | null {
-    if (this.#users.has(username)) return 0;
-    return this.#state.employeeByUserName(username)?.passwordVersion ?? null;
+  /** Returns what the tokens of a user keep about the user. Undefined if there is no such user. */
+  tokenUser(username: string): TokenUser | undefined {
+    if (this.#users.has(username)) return { username, employeeId: null, passwordVersion: 0 };
+    const employee = this.#state.employeeByUserName(username);
+    return employee && { username, employeeId: employee.id, passwordVersion: employee.passwordVersion };
   }
 
   /**
-   * True if a token's user still exists and has had no password reset since. The comparison is no equality: a reset of the sandbox starts
-   * the count again, and tokens from before it stay valid.
+   * True if a token's user is still the same and has had no password reset since. The versions need not be equal: a reset of the sandbox
+   * starts the count again, and tokens from before it stay valid.
    */
-  stillHolds({ username, passwordVersion }: Token): boolean {
-    if (username === null) return true;
-    const version = this.passwordVersion(username);
-    return version !== null && version <= passwordVersion;
+  stillHolds({ user }: Token): boolean {
+    if (user === null) return true;
+    const now = this.tokenUser(user.username);
+    return now?.employeeId === user.employeeId && now.passwordVersion <= user.passwordVersion;
   }
 
   /** Adds a user, or changes the password of a user or an employee. Their tokens stay valid. */

@@ -56,7 +56,7 @@ export class Gatekeeper {
       this.#checkNonce(query) ??
       this.#checkTokens(operation, headers, user) ??
       checkBody(operation, headers, parsed.readable);
-    return { refusal, body: parsed.body, username: user?.username ?? null };
+    return { refusal, body: parsed.body, username: user?.user?.username ?? null };
   }
 
   #checkNonce(query: URLSearchParams): Refusal | null {

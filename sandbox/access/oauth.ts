@@ -128,11 +128,11 @@ export class TokenEndpoint {
       throw new TokenError('invalid_request', 'username and password are required');
     }
     const scopes = this.#scopes(form, this.#settings.scopes);
-    if (!this.#accounts.isUser(username, password)) {
+    const user = this.#accounts.tokenUser(username);
+    if (user === undefined || !this.#accounts.isUser(username, password)) {
       throw new TokenError('invalid_grant', 'wrong user name or password');
     }
-    const passwordVersion = this.#accounts.passwordVersion(username) ?? 0;
-    return this.#issue('password', scopes, { username, passwordVersion }, keep);
+    return this.#issue('password', scopes, user, keep);
   }
 
   #refresh(form: URLSearchParams, keep: boolean): Record<string, unknown> {
@@ -146,8 +146,7 @@ export class TokenEndpoint {
       throw new TokenError('invalid_scope', 'the scope exceeds what was granted');
     }
     if (keep) this.#tokens.spendRefreshToken(refreshToken);
-    const { username, passwordVersion } = token;
-    return this.#issue(token.grant, scopes, username === null ? null : { username, passwordVersion }, keep);
+    return this.#issue(token.grant, scopes, token.user, keep);
   }
 
   /**

@@ -10,14 +10,16 @@ export interface Token {
   readonly grant: Grant;
   readonly scopes: readonly string[];
   /** The user of a password grant; null for an application token. */
-  readonly username: string | null;
-  /** The user's `passwordVersion` at login; 0 for an application token. */
-  readonly passwordVersion: number;
+  readonly user: TokenUser | null;
   readonly expiresAt: number;
 }
 
+/** The user at login. */
 export interface TokenUser {
   readonly username: string;
+  /** Null for a user who is no employee. */
+  readonly employeeId: string | null;
+  /** How often the password was reset by operation. */
   readonly passwordVersion: number;
 }
 
@@ -65,8 +67,7 @@ export class TokenStore {
       label: `${owner}#${place}`,
       grant,
       scopes,
-      username: user?.username ?? null,
-      passwordVersion: user?.passwordVersion ?? 0,
+      user,
       expiresAt: this.#clock.now() + lifetimeSeconds * 1000,
     };
     const newToken = () => this.#prefix + randomBytes(24).toString('base64url');
@@ -124,7 +125,7 @@ function matches(token: Token, filter: RevokeFilter): boolean {
   return (
     (filter.scope === undefined || token.scopes.includes(filter.scope)) &&
     (filter.grant === undefined || token.grant === filter.grant) &&
-    (filter.username === undefined || token.username === filter.username)
+    (filter.username === undefined || token.user?.username === filter.username)
   );
 }
 

@@ -141,6 +141,32 @@ describe('deleteMember', () => {
     expect((await add([{ ...mia, userName: 'anna' }])).code).toBe(0);
   });
 
+  it.each<[string, () => Promise<unknown>]>([
+    ['a deleted employee', () => remove()],
+    [
+      'an employee who has another account now',
+      () => test.call('editMember', { parameters: anna, body: { userName: 'annika', name: 'Anna' } }),
+    ],
+    [
+      'a deleted employee whose password was reset',
+      async () => {
+        await test.call('resetPassword', { parameters: anna, body: { password } });
+        await remove();
+      },
+    ],
+  ])('the sessions of %s are not those of the next one with that account', async (_, leave) => {
+    const before = await test.memberHeaders('anna@harbour');
+    const logIn = { grant_type: 'password', username: 'anna@harbour', password: test.running.seedPassword };
+    const refresh_token = String((await test.token(logIn)).body['refresh_token']);
+    await leave();
+    expect((await add([{ ...mia, userName: 'anna' }])).code).toBe(0);
+    expect(await read(before)).toBe('60005');
+    expect((await test.token({ grant_type: 'refresh_token', refresh_token })).body['error']).toBe(
+      'invalid_grant',
+    );
+    expect(await test.logIn('anna@harbour', password)).toBe(200);
+  });
+
   it('withdraws assigned assets and frees lent locks', async () => {
     await remove({ memberGlobalId: 'mem-harbour-chen' });
     for (const assetNum of ['8000001012', '8000001007']) {
