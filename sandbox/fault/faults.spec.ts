@@ -158,6 +158,18 @@ describe('the phase', () => {
     expect((await test.order([buying])).data).toEqual(data);
   });
 
+  it.each(['httpStatus', 'status'])(
+    'before: the order is not placed with a status alone: %s',
+    async (name) => {
+      await test.fault({ operation: 'batchOrder', times: 1, action: { [name]: 503 } });
+      expect((await test.order([buying])).status).toBe(503);
+      expect(await test.commits()).toEqual([]);
+      await test.fault({ operation: 'batchOrder', phase: 'after', action: { [name]: 503 } });
+      expect((await test.order([buying])).status).toBe(503);
+      expect(await test.commits()).toHaveLength(1);
+    },
+  );
+
   it('has no effect on a response that is only changed', async () => {
     await test.fault({ operation: 'batchOrder', action: { patch: { data: null } } });
     expect((await test.order([buying])).text).toBe('{"code":0,"message":"success"}');

@@ -148,6 +148,7 @@ export function carriesOut({ action, phase }: FaultRule): boolean {
   return !(
     'code' in action ||
     action.httpStatus !== undefined ||
+    action.status !== undefined ||
     action.reset !== undefined ||
     action.close !== undefined ||
     action.truncate !== undefined ||
