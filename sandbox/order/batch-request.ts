@@ -103,10 +103,8 @@ export function readBatch(call: Call): Batch {
   if (count > settings.profile.maxOrdersPerBatch) throw invalid('orderList has too many items');
   if (syncMode === 'async' && settings.profile.asyncOrders === 'refused')
     throw invalid('syncMode async is not served');
-  const isRepeated = state.commits.some(
-    (commit) => commit.channelCode === channelCode && commit.channelOrderId === channelOrderId,
-  );
-  if (isRepeated) assertRepeatable(channelOrderId, settings.profile);
+  if (state.ordersOfNumber(channelCode, channelOrderId).length > 0)
+    assertRepeatable(channelOrderId, settings.profile);
   const items = fields.objects('orderList', ITEM_FIELDS, (item) => readItem(item, settings.profile));
   for (const { orderType, assets } of items)
     if (orderType === 'new_buy') for (const asset of assets) assertSold(call, asset);

@@ -318,6 +318,19 @@ describe('an async batch', () => {
   });
 });
 
+it.each(['refused', 'other-code'])(
+  'an order of the seed, and one of the state, has been placed before: %s',
+  async (repeatedOrder) => {
+    await test.control('PUT', '/profile', { repeatedOrder });
+    const again = (channelOrderId: string) =>
+      order({ assets: [{ products: [product('x.y')] }] }, { channelOrderId });
+    expect((await again('SO-0001')).code).not.toBe(0);
+    expect((await again('SO-9')).code).toBe(0);
+    await test.control('PUT', '/state', await test.state());
+    expect((await again('SO-9')).code).not.toBe(0);
+  },
+);
+
 it('a batch that is placed twice under one number is two orders, and its items are numbered from 1', async () => {
   const item = { ...buying, assets: [{ products: [product('x.y')] }] };
   const first = await test.order([item, item], { channelOrderId: 'SO-2' });

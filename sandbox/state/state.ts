@@ -88,7 +88,9 @@ export class State {
   readonly merchandises = new Table<MerchandiseInstance, 'asset'>(this.#undo, (row) => row.id, {
     asset: (row) => (row.removed ? null : row.assetId),
   });
-  readonly orders = new Table<LicenseOrder>(this.#undo, (row) => row.licenseOrderId, {});
+  readonly orders = new Table<LicenseOrder, 'number'>(this.#undo, (row) => row.licenseOrderId, {
+    number: (row) => channelKey(row.channelCode, row.channelOrderId),
+  });
   readonly waitingBatches = new Table<WaitingBatch, 'waiting'>(
     this.#undo,
     (row) => row.licenseOrderIds.join(' '),
@@ -153,6 +155,11 @@ export class State {
 
   customerOfChannel(channelCode: string, channelCustomerId: string): Customer | undefined {
     return this.customers.by('channel', channelKey(channelCode, channelCustomerId))[0];
+  }
+
+  /** Returns the orders of a batch, and of every other batch with its number. */
+  ordersOfNumber(channelCode: string, channelOrderId: string): LicenseOrder[] {
+    return this.orders.by('number', channelKey(channelCode, channelOrderId));
   }
 
   customersOfEnterprise(enterpriseGlobalId: string): Customer[] {
@@ -228,6 +235,6 @@ export interface StateCopy {
   readonly suffixSequence: number;
 }
 
-function channelKey(channelCode: string, channelCustomerId: string): string {
-  return `${channelCode}\n${channelCustomerId}`;
+function channelKey(channelCode: string, number: string): string {
+  return `${channelCode}\n${number}`;
 }
