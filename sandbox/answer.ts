@@ -27,14 +27,18 @@ export const JSON_TYPE = 'application/json;charset=UTF-8';
 const JSON_HEADERS = { 'content-type': JSON_TYPE };
 
 export function successAnswer(data: unknown, settings: Settings): Answer {
-  const { otherIds, emptyLists, flags } = settings.profile;
+  const body = { code: 0, message: 'success', data: shaped(data, settings) };
+  return { status: 200, headers: JSON_HEADERS, body, success: true };
+}
+
+/** Returns a copy in the forms of the profile. */
+function shaped(data: unknown, { profile: { otherIds, emptyLists, flags } }: Settings): unknown {
   const forms = [
     ...(otherIds === 'number' ? [withNumericIds] : []),
     ...(emptyLists === 'null' ? [withNullLists] : []),
     ...(flags === 'number' ? [withNumericFlags] : []),
   ];
-  const body = { code: 0, message: 'success', data: forms.reduce((shown, form) => form(shown), data) };
-  return { status: 200, headers: JSON_HEADERS, body, success: true };
+  return forms.reduce((shown, form) => form(shown), data);
 }
 
 /** Returns a copy in which empty lists are null. */
@@ -61,7 +65,12 @@ export function refusalAnswer(refusal: Refusal, settings: Settings): Answer {
   // Codes with an odd number come with one status, and even ones with the other.
   const isOdd = Number(code) % 2 === 1;
   const status = refusalStatus === '200' || (refusalStatus === 'both' && isOdd) ? 200 : 299;
-  const body = { code: wireCode, message, cause, ...(data === undefined ? {} : { data }) };
+  const body = {
+    code: wireCode,
+    message,
+    cause,
+    ...(data === undefined ? {} : { data: shaped(data, settings) }),
+  };
   return { status, headers: JSON_HEADERS, body, success: false };
 }
 

@@ -42,6 +42,14 @@ describe('addMembers', () => {
     expect([code, data.succeeded.length]).toEqual([0, 100]);
   });
 
+  it('shapes both lists by the profile also where a row has failed', async () => {
+    await test.control('PUT', '/profile', { emptyLists: 'null', flags: 'number' });
+    const { code, data } = await add([mia, { ...mia, userName: 'anna' }]);
+    expect([code, data.succeeded[0].deleted]).toEqual(['60027', 0]);
+    const all = await add([{ ...mia, userName: 'anna' }]);
+    expect([all.code, all.data.succeeded]).toEqual(['60027', null]);
+  });
+
   it('keeps a trial within its limit, and counts a deleted employee no longer', async () => {
     expect((await add(many(3), 'ent-meridian')).code).toBe('60009');
     expect((await add(many(2), 'ent-meridian')).code).toBe(0);
