@@ -96,6 +96,18 @@ it('a user who sees one enterprise only is refused the assets of another, and fi
   expect(await test.members()).not.toEqual([]);
 });
 
+it.each(['admin@harbour', 'admin@meridian'])(
+  'a user who sees one enterprise only finds a person there whom another one employs too: %s',
+  async (user) => {
+    await test.control('PUT', '/profile', { usersSee: 'own' });
+    const parameters = { memberGlobalId: 'mem-shared-petra' };
+    const body = { addAssets: [], deleteAssets: [] };
+    const { code } = await test.call('changePrivileges', { parameters, body, user });
+    // Both records have this id, so the operation cannot tell which one is meant.
+    expect(code).toBe('60023');
+  },
+);
+
 it('the ids of an employee are numbers where the profile says so, if they are all digits', async () => {
   const globalId = '9007199254740993';
   const { employees } = await test.state();

@@ -32,13 +32,18 @@ export function asSeen(call: Call, operation: OperationName): Call {
 function isForeign({ state, username, parameters, settings }: Call): boolean {
   const own = actingEmployee({ state, username })?.enterpriseGlobalId;
   if (settings.profile.usersSee === 'all' || own === undefined) return false;
-  const { memberGlobalId = '', assetId = '' } = parameters;
+  const { enterpriseGlobalId, memberGlobalId = '', assetId = '' } = parameters;
   const asset = state.assets.get(assetId);
-  const named =
-    parameters['enterpriseGlobalId'] ??
-    state.employees.by('globalId', memberGlobalId)[0]?.enterpriseGlobalId ??
-    (asset && state.customers.get(asset.customerId)?.enterpriseGlobalId);
-  return named !== undefined && named !== null && named !== own;
+  const owner = asset && state.customers.get(asset.customerId)?.enterpriseGlobalId;
+  // Several enterprises may employ a person.
+  const named = [
+    ...(enterpriseGlobalId === undefined ? [] : [enterpriseGlobalId]),
+    ...(enterpriseGlobalId === undefined
+      ? state.employees.by('globalId', memberGlobalId).map((employee) => employee.enterpriseGlobalId)
+      : []),
+    ...(owner === undefined || owner === null ? [] : [owner]),
+  ];
+  return named.length > 0 && !named.includes(own);
 }
 
 /** Returns the acting user's record. Undefined for a user who is no employee. */
