@@ -99,6 +99,10 @@ describe('the sandbox process', () => {
   const given = { SANDBOX_APP_SECRET: 'x' };
   it.each<[string, Record<string, string>]>([
     ['SANDBOX_APP_SECRET or SANDBOX_APP_SECRET_FILE is required', {}],
+    [
+      'SANDBOX_APP_SECRET_FILE names "/nowhere", which cannot be read (ENOENT)',
+      { SANDBOX_APP_SECRET_FILE: '/nowhere' },
+    ],
     ['SANDBOX_PORT must be an integer', { ...given, SANDBOX_PORT: 'http' }],
     [
       'SANDBOX_STATE_FILE names "/nowhere", which cannot be read (ENOENT)',

@@ -9,8 +9,17 @@ import { startSandbox } from './server.ts';
 /** Returns the variable, or the content of the file that `<name>_FILE` names. Undefined if neither is set. */
 function read(name: string): string | undefined {
   const file = process.env[`${name}_FILE`];
-  const value = file === undefined || file === '' ? process.env[name] : readFileSync(file, 'utf8');
+  const value = file === undefined || file === '' ? process.env[name] : textOf(`${name}_FILE`, file);
   return value?.trimEnd() || undefined;
+}
+
+function textOf(variable: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return fail(`${variable} names "${file}", which cannot be read (${code})`);
+  }
 }
 
 function required(name: string): string {

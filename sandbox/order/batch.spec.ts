@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { type Envelope, useSandbox } from '../testing.ts';
+import { type Envelope, PlatformClient, useSandbox } from '../testing.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -310,6 +310,19 @@ describe('an async batch', () => {
     expect((await test.control('POST', '/reset')).status).toBe(200);
   });
 
+  it('never has effect where the profile says so, also without a wait', async () => {
+    const atOnce = await PlatformClient.start({ asyncOrderMs: 0, profile: { asyncOrders: 'never' } });
+    try {
+      const { data } = await atOnce.order([{ ...buying, assets: [part] }], later);
+      const [id] = ids(data);
+      const { orders } = await atOnce.state();
+      expect(orders.find((row: any) => row.licenseOrderId === id)).toMatchObject({ state: 'waiting' });
+      expect((await atOnce.assets()).map(({ assetNum }) => assetNum)).not.toContain('8600000002');
+    } finally {
+      await atOnce.close();
+    }
+  });
+
   it('has no effect after a reset', async () => {
     await order({ assets: [part] }, later);
     await test.control('POST', '/reset');
@@ -330,6 +343,34 @@ it.each(['refused', 'other-code'])(
     expect((await again('SO-9')).code).not.toBe(0);
   },
 );
+
+it('a batch that is one licence order for two customers can be taken back for each of them', async () => {
+  await test.control('PUT', '/profile', { licenseOrders: 'batch' });
+  const customers = ['cus-harbour-default', 'cus-harbour-yard'];
+  const nums = ['8600000003', '8600000004'];
+  const items = customers.map((customerId, index) => ({
+    ...buying,
+    customerId,
+    assets: [{ assetNos: [nums[index]], products: [product('x.y')] }],
+  }));
+  const { data } = await test.order(items);
+  expect(new Set(ids(data)).size).toBe(1);
+  for (const [index, customerId] of customers.entries()) {
+    const removal = {
+      ...{ customerId, orderType: 'delete_asset', licenseType: 'softkey', srcLicenseOrderId: ids(data)[0] },
+      assets: [{ assetNos: [nums[index]] }],
+    };
+    expect((await test.order([removal])).code).toBe(0);
+  }
+  const other = { customerId: 'cus-meridian-default', assets: [{ assetNos: ['8000002001'] }] };
+  const foreign = {
+    ...other,
+    orderType: 'delete_asset',
+    licenseType: 'softkey',
+    srcLicenseOrderId: ids(data)[0],
+  };
+  expect((await test.order([foreign])).code).toBe('13004');
+});
 
 it('a batch that is placed twice under one number is two orders, and its items are numbered from 1', async () => {
   const item = { ...buying, assets: [{ products: [product('x.y')] }] };

@@ -24,13 +24,13 @@ export const batchOrder: Handler = (call) => {
   const { state, clock, settings } = call;
   const batch = readBatch(call);
   const now = clock.now();
-  const later = batch.syncMode === 'async' && settings.asyncOrderMs > 0;
+  const isNever = settings.profile.asyncOrders === 'never';
+  const later = batch.syncMode === 'async' && (isNever || settings.asyncOrderMs > 0);
   const placed = batch.items.map((item) => place(call, batch, item, later ? 'waiting' : 'done'));
   const licenseOrderIds = placed.map(({ order }) => order.licenseOrderId);
   state.transaction(() => takeEffect(call, placed), !later);
   if (later) {
-    const dueTime =
-      settings.profile.asyncOrders === 'never' ? Number.MAX_SAFE_INTEGER : now + settings.asyncOrderMs;
+    const dueTime = isNever ? Number.MAX_SAFE_INTEGER : now + settings.asyncOrderMs;
     state.waitingBatches.put({ licenseOrderIds, items: batch.items, dueTime, waiting: true });
   }
   const { channelCode, channelOrderId } = batch;

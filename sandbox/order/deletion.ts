@@ -124,10 +124,15 @@ export function removeProduct(call: Call, product: ProductInstance): void {
   }
 }
 
-/** The source order of a deletion must belong to the customer. */
-function checkSource({ state }: Call, customer: Customer, item: Item): void {
+/** The source order of a deletion must belong to the customer, or to several of whom the customer is one. */
+function checkSource({ state, settings }: Call, customer: Customer, item: Item): void {
   if (item.srcLicenseOrderId === null) return;
-  if (state.orders.get(item.srcLicenseOrderId)?.customerId !== customer.customerId) {
+  const source = state.orders.get(item.srcLicenseOrderId);
+  const orders =
+    source && settings.profile.licenseOrders === 'batch'
+      ? state.ordersOfNumber(source.channelCode, source.channelOrderId)
+      : [source];
+  if (!orders.some((order) => order?.customerId === customer.customerId)) {
     throw invalid(`${item.path}.srcLicenseOrderId is not an order of the customer`);
   }
 }
