@@ -160,13 +160,15 @@ export class Platform {
       return { ...common, kind: 'success', data: result.data };
     }
     const { code, message = '', cause } = result.details;
-    if (result.kind === 'refused') {
-      this.#hasAnswered = true;
+    if (code !== undefined) {
+      const isRefusal = result.kind === 'refused';
+      this.#hasAnswered ||= isRefusal;
       const { ids, query, body } = question;
       const words = impersonal(message, { ids, query, body, username: this.user?.username });
       const meaning = meaningOf(operation, result.details);
-      const kind = meaning?.slug === OUT_OF_ORDER ? 'failed' : 'refused';
-      const isOpen = !meaning || meaning.transient === true || meaning.slug === 'outcome-unknown';
+      const kind = isRefusal && meaning?.slug !== OUT_OF_ORDER ? 'refused' : 'failed';
+      const isOpen =
+        !isRefusal || !meaning || meaning.transient === true || meaning.slug === 'outcome-unknown';
       return { ...common, kind, code, words, didNothing: !isOpen };
     }
     const isOfThisRead = this.#hasAnswered && operation.effect === 'read';

@@ -208,12 +208,15 @@ function wholeItems<T, Field extends string>(
 }
 
 function isNotShown(error: unknown): error is UpstreamFailure {
-  return error instanceof UpstreamFailure && NOT_SHOWN.has(error.details.code ?? '');
+  return (
+    error instanceof UpstreamFailure && error.kind === 'refused' && NOT_SHOWN.has(error.details.code ?? '')
+  );
 }
 
 function isAboutOneAsset(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
-  return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
+  const { kind, details } = error;
+  return kind === 'nonconforming' || (kind === 'refused' && ABOUT_AN_ASSET.has(details.code ?? ''));
 }
 
 /** Says in the gateway's own words why a list was not read, without any text of the platform. */

@@ -3,6 +3,7 @@ import type { Outcome } from '../problem/catalogue.ts';
 import { type ProblemBody, ProblemException } from '../problem/problem.exception.ts';
 import { operations } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
+import { isOwnRefusal } from '../upstream/problems/upstream-codes.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import {
   type Details,
@@ -75,7 +76,7 @@ export function endOfDoubt(
   const { order } = details;
   if (!order || code === undefined || operation !== operations.batchOrder.name) return undefined;
   const taught = taughtOf(code);
-  if (taught === undefined) return undefined;
+  if (taught === undefined || !isOwnRefusal({ status, code, taught })) return undefined;
   const failure = new UpstreamFailure(operations.batchOrder, 'refused', true, { status, code, taught });
   const { state, answer } = endOf(failure);
   if (state === 'in_doubt') return undefined;

@@ -170,11 +170,30 @@ describe('HTTP statuses that the interface does not have', () => {
     }
   });
 
-  it.each([401, 403])('%i with an envelope is that refusal', (status) => {
+  it.each([401, 403])('%i with a code that refuses credentials is that refusal', (status) => {
     expect(classify(answer(status, '{"code":"60005","message":"user"}'))).toEqual({
       kind: 'refused',
       details: { status, code: '60005', message: 'user' },
     });
+    const taught = () => 'credentials' as const;
+    expect(classify(answer(status, '{"code":41000}'), { redact: String, taught })).toEqual({
+      kind: 'refused',
+      details: { status, code: '41000', taught: 'credentials' },
+    });
+  });
+
+  it.each([401, 403])('%i with any other code refuses nothing: a firewall may have sent it', (status) => {
+    for (const [code, word] of [
+      ['40000', undefined],
+      ['401', undefined],
+      ['41000', 'refused'],
+    ] as const) {
+      const reading = { redact: String, taught: () => word };
+      expect(classify(answer(status, `{"code":${code},"message":"blocked"}`), reading)).toEqual({
+        kind: 'unauthorized',
+        details: { status, code, message: 'blocked', ...(word && { taught: word }) },
+      });
+    }
   });
 
   it.each([100, 201, 298, 300, 302, 400, 404, 499, 600, 999])('%i is unreadable with any body', (status) => {
@@ -201,9 +220,10 @@ describe("upstream's words", () => {
   const redactor = new Redactor();
   const wordsOf = (message: unknown, secrets: string[] = []) =>
     detailsOf(
-      classify(answer(299, JSON.stringify({ code: '13004', message, cause: message })), (text) =>
-        redactor.redact(text, secrets),
-      ),
+      classify(answer(299, JSON.stringify({ code: '13004', message, cause: message })), {
+        redact: (text) => redactor.redact(text, secrets),
+        taught: () => undefined,
+      }),
     );
 
   it.each([null, 5, true, {}, ['text'], 1.5])('are only text: %j is none', (message) => {
@@ -272,10 +292,11 @@ describe("upstream's words", () => {
       asked++;
       return text;
     };
-    classify(answer(200, '{"code":0,"message":"success"}'), redact);
-    classify(answer(503, '{"code":1,"message":"m"}'), redact);
+    const reading = { redact, taught: () => undefined };
+    classify(answer(200, '{"code":0,"message":"success"}'), reading);
+    classify(answer(503, '{"code":1,"message":"m"}'), reading);
     expect(asked).toBe(0);
-    classify(answer(299, '{"code":1,"message":"m"}'), redact);
+    classify(answer(299, '{"code":1,"message":"m"}'), reading);
     expect(asked).toBeGreaterThan(0);
   });
 });

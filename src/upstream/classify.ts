@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { decodeUtf8, isJsonText, parseJson } from '../shared/json.ts';
 import { cleanText } from '../shared/clean-text.ts';
+import type { CodeWord } from '../config/taught-codes.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
+import { isOwnRefusal } from './problems/upstream-codes.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 import type { ContractNotes } from './gaps.ts';
 
@@ -32,8 +34,15 @@ export interface WireResponse {
   readonly body: Buffer;
 }
 
-/** Masks secrets in the platform's texts. It is called only if the response has a text. */
-type Redact = (text: string) => string;
+/** What the gateway needs in order to read a response, in addition to the response. */
+export interface ResponseTerms {
+  /** Masks secrets in the platform's texts. It is called only if the response has a text. */
+  readonly redact: (text: string) => string;
+  /** Returns the meaning of a code that the platform's profile teaches. */
+  readonly taught: (code: string) => CodeWord | undefined;
+}
+
+const PLAIN: ResponseTerms = { redact: (text) => text, taught: () => undefined };
 
 export type Classified =
   | { readonly kind: 'success'; readonly data: unknown }
@@ -43,27 +52,27 @@ export type Classified =
  * Determines the meaning of a response (docs/platform.md, section 2.1). Success is HTTP 200 with `code` 0 or "0". The comparison uses no
  * conversion, because `""`, `null`, `false` and `[]` all convert to 0.
  */
-export function classify(response: WireResponse, redact: Redact = (same) => same, text?: string): Classified {
+export function classify(response: WireResponse, terms = PLAIN, text?: string): Classified {
   const { status } = response;
-  if (status !== 200 && status !== 299) return classifyStatus(response, redact, text);
+  if (status !== 200 && status !== 299) return classifyStatus(response, terms, text);
   const envelope = readEnvelope(response, text);
   if (envelope === undefined) return unreadable(response);
   const code = businessCode(envelope['code']);
   if (code === '0' && status === 200) return { kind: 'success', data: envelope['data'] };
   // There is no code, or a business exception (299) claims success.
   if (code === undefined || code === '0') return { kind: 'nonconforming', details: { status } };
-  return { kind: 'refused', details: { status, code, ...words(envelope, redact) }, data: envelope['data'] };
+  return { kind: 'refused', details: refusalIn(envelope, status, code, terms), data: envelope['data'] };
 }
 
 /** Classifies the HTTP statuses that are missing from the interface (it has 200 and 299 only). */
-function classifyStatus(response: WireResponse, redact: Redact, text?: string): Classified {
+function classifyStatus(response: WireResponse, terms: ResponseTerms, text?: string): Classified {
   const { status } = response;
   if (status === 401 || status === 403) {
     const envelope = readEnvelope(response, text);
     const code = businessCode(envelope?.['code']);
-    return envelope && code !== undefined && code !== '0'
-      ? { kind: 'refused', details: { status, code, ...words(envelope, redact) } }
-      : { kind: 'unauthorized', details: { status } };
+    if (!envelope || code === undefined || code === '0') return { kind: 'unauthorized', details: { status } };
+    const details = refusalIn(envelope, status, code, terms);
+    return { kind: isOwnRefusal(details) ? 'refused' : 'unauthorized', details };
   }
   if (status === 429 || (status >= 500 && status <= 599)) {
     return {
@@ -110,9 +119,18 @@ function businessCode(code: unknown): string | undefined {
   return isJsonText(code) && /^[\x21-\x7e]{1,32}$/.test(code) ? code : undefined;
 }
 
-function words(envelope: Record<string, unknown>, redact: Redact): FailureDetails {
-  const { message, cause } = envelope;
+/** Returns the details of a response with this code. */
+function refusalIn(
+  { message, cause }: Record<string, unknown>,
+  status: number,
+  code: string,
+  { redact, taught }: ResponseTerms,
+): FailureDetails {
+  const word = taught(code);
   return {
+    status,
+    code,
+    ...(word && { taught: word }),
     ...(isJsonText(message) && { message: cleanText(message, redact) }),
     ...(isJsonText(cause) && { reason: cleanText(cause, redact) }),
   };

@@ -126,7 +126,8 @@ export class NoUser extends Error {
 
 function isAboutOneAsset(error: unknown): boolean {
   if (!(error instanceof UpstreamFailure)) return false;
-  return error.kind === 'nonconforming' || ABOUT_AN_ASSET.has(error.details.code ?? '');
+  const { kind, details } = error;
+  return kind === 'nonconforming' || (kind === 'refused' && ABOUT_AN_ASSET.has(details.code ?? ''));
 }
 
 type Customer = ReturnType<typeof toCustomers>[number];

@@ -7,7 +7,8 @@ export type FailureKind =
   /** The platform answered with an envelope and a business code other than 0. */
   | 'refused'
   /**
-   * The platform answered HTTP 401 or 403 without an envelope. It does not prove that a write was refused: only a code in an envelope does.
+   * The response is HTTP 401 or 403 without a code that refuses credentials. It does not prove that a write was refused, because it may come
+   * from a firewall or a portal in between.
    */
   | 'unauthorized'
   /** The platform answered HTTP 429 or 5xx. */
@@ -34,7 +35,7 @@ export type FailureKind =
 export interface FailureDetails {
   /** HTTP status, if there is a response. */
   readonly status?: number;
-  /** The business code of `refused`. */
+  /** The business code of `refused`, or the code of an `unauthorized` envelope. */
   readonly code?: string;
   /** The meaning of the code that the platform's profile teaches. */
   readonly taught?: CodeWord | undefined;

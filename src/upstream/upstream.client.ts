@@ -223,8 +223,8 @@ function both<A, B>(one: Maybe<A>, other: Maybe<B>): Maybe<[A, B]> {
   return isAtHand ? [one, other] : Promise.all([one, other]);
 }
 
-function isPartial({ details }: Failed, { partialCode }: UpstreamOperation): boolean {
-  return partialCode !== undefined && details.code === partialCode;
+function isPartial({ kind, details }: Failed, { partialCode }: UpstreamOperation): boolean {
+  return kind === 'refused' && partialCode !== undefined && details.code === partialCode;
 }
 
 function refusedBy(operation: UpstreamOperation, { details }: Failed): UpstreamCode['refuses'] {
@@ -234,7 +234,7 @@ function refusedBy(operation: UpstreamOperation, { details }: Failed): UpstreamC
 type RefusedTokens = Readonly<Record<'token' | 'userToken', boolean>>;
 
 /**
- * Returns the tokens that the platform may mean. A bare HTTP 401 or 403 may concern the application's token, and dropping that does no
+ * Returns the tokens that the platform may mean. `unauthorized` may concern the application's token, and dropping that does no
  * harm. If a taught code may mean either token, the session's is renewed only after the application's was not the reason, and the session
  * does not end because of it.
  */

@@ -4,7 +4,6 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
-import type { CodeWord } from '../config/taught-codes.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -17,6 +16,7 @@ import {
   classify,
   type KnownResponse,
   type LastResponse,
+  type ResponseTerms,
   textOf,
   type WireResponse,
 } from './classify.ts';
@@ -200,14 +200,9 @@ function describe(span: Span, { name, method, path }: UpstreamOperation, result:
   if (kind !== 'success') span.setAttribute('error.type', kind).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-interface Reading {
-  readonly redact: (text: string) => string;
-  readonly taught: (code: string) => CodeWord | undefined;
-}
-
 async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
-  reading: Reading,
+  terms: ResponseTerms,
   known?: KnownResponse,
   seen?: UpstreamRequest['seen'],
 ): Promise<Result> {
@@ -218,16 +213,12 @@ async function resultOf(
     // Responses with another status are no success, and most of their bodies are not read.
     const text = status === 200 ? textOf(whole) : undefined;
     if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
-    const classified = classify(whole, reading.redact, text);
-    if (classified.kind === 'success') return { ...classified, sent: true, text };
-    const { details } = classified;
-    const taught = details.code === undefined ? undefined : reading.taught(details.code);
-    return { ...classified, details: { ...details, ...(taught && { taught }) }, sent: true, text };
+    return { ...classify(whole, terms, text), sent: true, text };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;
     const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
-    return { kind, details: { cause }, sent, late: late && resultOf(late, reading) };
+    return { kind, details: { cause }, sent, late: late && resultOf(late, terms) };
   }
 }
 

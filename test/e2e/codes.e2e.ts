@@ -261,6 +261,24 @@ describe('a code that was met and is not taught', () => {
     else expect(again.status).toBe(201);
   });
 
+  it('leaves an order in doubt where it came with HTTP 403, whatever is taught of it', async () => {
+    const [before, blocked, after] = [newNumber(), newNumber(), newNumber()];
+    for (const number of [before, blocked, after]) {
+      const status = number === blocked ? 403 : 299;
+      await sandbox.fault({ operation: 'batchOrder', times: 1, action: { code: '14950', status } });
+      await place(number);
+    }
+    const answer = { code: 'outcome-unknown', outcome: 'unknown', upstream: { code: '14950', status: 403 } };
+    expect((await place(blocked)).body).toMatchObject(answer);
+    expect(await gapsOf()).toContain('code=14950');
+    await teach({ order: { '14950': 'refused' } });
+    for (const number of [before, after])
+      await until('it is settled', async () => (await stateOf(number))['state'] === 'rejected');
+    expect(await stateOf(blocked)).toMatchObject({ state: 'in_doubt' });
+    await teach({ order: { '14950': 'credentials' } });
+    await until('it is settled', async () => (await stateOf(blocked))['state'] === 'not_sent');
+  });
+
   it('leaves an order in doubt for good by `placed-before`, and by what was found of it', async () => {
     const number = newNumber();
     await refuse('batchOrder', '14900');

@@ -246,8 +246,10 @@ describe('between the gateway and the platform', () => {
       expect(`${shown}${(await gateway.log()).join('')}`).not.toMatch(/<html|<!doctype/i);
     });
 
-    it('U22 403 without an envelope: a read has another token and one more attempt', async () => {
-      const raw = { text: '', status: 403 };
+    it.each([
+      ['403 without an envelope', { text: '', status: 403 }],
+      ['401 with the code of a portal', { text: '{"code":401,"message":"Unauthorized"}', status: 401 }],
+    ])('U22 %s: a read has another token and one more attempt', async (_, raw) => {
       await sandbox.fault({ operation: read.upstream, times: 1, action: { raw } });
       expect((await send(gateway, read)).status).toBe(200);
       await expectHits(2, 0);
@@ -255,20 +257,28 @@ describe('between the gateway and the platform', () => {
       expect(new Set(calls.map(({ headers }) => headers['authorization'])).size).toBe(2);
     });
 
-    it('U22 401 without an envelope after a write was carried out: unknown, carried out once, and not sent by a repeat', async () => {
-      const raw = { text: '<html>', status: 401 };
-      await sandbox.fault({ operation: '*', times: 2, phase: 'after', action: { raw } });
-      const body = freshBody(order);
-      for (const _ of ['first', 'repeat'])
-        expectProblem(await onceServed(() => send(gateway, order, { body })), UNKNOWN);
-      expectProblem(await send(gateway, write), UNKNOWN);
-      await expectHits(0, 1);
-      await expectCarriedOutOnce();
-      // The next call has another token.
-      expect((await send(gateway, write)).status).toBe(200);
-      const calls = await sandbox.journal(write.upstream);
-      expect(new Set(calls.map(({ headers }) => headers['authorization'])).size).toBe(2);
-    });
+    it.each([
+      { what: '401 without an envelope', raw: { text: '<html>', status: 401 } },
+      {
+        what: '403 with a code of the interface',
+        raw: { text: '{"code":40000,"message":"blocked"}', status: 403 },
+      },
+    ])(
+      'U22 $what after a write was carried out: unknown, carried out once, and not sent by a repeat',
+      async ({ raw }) => {
+        await sandbox.fault({ operation: '*', times: 2, phase: 'after', action: { raw } });
+        const body = freshBody(order);
+        for (const _ of ['first', 'repeat'])
+          expectProblem(await onceServed(() => send(gateway, order, { body })), UNKNOWN);
+        expectProblem(await send(gateway, write), UNKNOWN);
+        await expectHits(0, 1);
+        await expectCarriedOutOnce();
+        // The next call has another token.
+        expect((await send(gateway, write)).status).toBe(200);
+        const calls = await sandbox.journal(write.upstream);
+        expect(new Set(calls.map(({ headers }) => headers['authorization'])).size).toBe(2);
+      },
+    );
 
     it("U32 the platform's Date is 1970: no effect", async () => {
       await sandbox.reset({ tokens: true });

@@ -76,6 +76,15 @@ const taughtCodes: Readonly<Record<CodeWord, UpstreamCode>> = {
   credentials: { slug: 'upstream-credential-rejected', refuses: 'tokens', of: [] },
 };
 
+/**
+ * Returns whether a code is the platform's own refusal of the call. HTTP 401 and 403 may come from a firewall or a portal in between, after the
+ * platform has carried out the call, and with any code. With them, only a code that refuses the gateway's credentials is the platform's own.
+ */
+export function isOwnRefusal({ status, code, taught }: FailureDetails): boolean {
+  if (status !== 401 && status !== 403) return true;
+  return taught === 'credentials' || upstreamCodes.get(code ?? '')?.refuses !== undefined;
+}
+
 /** Returns undefined for a code that neither the interface nor the profile has. Only an order can have been placed before. */
 export function meaningOf(
   { placesOrders }: UpstreamOperation,
