@@ -18,10 +18,14 @@ const CREDENTIAL_CODES: ReadonlyMap<string, string> = new Map([
   ['60005', 'invalid_grant'],
 ]);
 
+/** A code of the interface, and errors of RFC 6749, that tell of a failure of the endpoint and refuse no password. */
+const OWN_FAILURES = new Set(['500', 'server_error', 'temporarily_unavailable']);
+
 /** The request for a token. */
 interface Asked {
   /** The owner of the token. A taught code refuses this owner's credentials. */
   readonly of: 'application' | 'user';
+  readonly withPassword: boolean;
   /** True for a code that is missing from the interface, and that refuses credentials by the profile. */
   readonly taught: (code: string) => boolean;
 }
@@ -74,8 +78,10 @@ function failureOf({ status, headers }: TokenAnswer, places: readonly Fields[], 
   if (rejection !== undefined && status < 500 && !isLimit)
     return new TokenFailure('rejected', rejection, { code });
   const reason = status >= 500 ? 'server_error' : (words[0] ?? 'unusable_answer');
+  const mayRefuse = said.some((each) => !OWN_FAILURES.has(each)) && status < 500 && status !== 429;
   return new TokenFailure('unavailable', reason, {
     code,
+    ofPassword: asked.withPassword && mayRefuse,
     // These statuses concern the whole endpoint, with or without `Retry-After`. A 429 to a user's login may limit this user's logins only.
     ofEndpoint: [502, 503, 504].includes(status) || (status === 429 && asked.of === 'application'),
     retryAfter: named || (status === 429 ? DEFAULT_RETRY_AFTER_S : undefined),

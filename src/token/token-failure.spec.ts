@@ -61,6 +61,18 @@ describe('after a failure the gateway does not ask again', () => {
 });
 
 describe('refused credentials', () => {
+  it('are those of a password too that may have been refused in unknown words', () => {
+    const unknown = { ofPassword: true };
+    expect(holds(new TokenFailure('unavailable', 'error_response', unknown), 4)).toEqual([
+      60, 900, 2_640.001, 900,
+    ]);
+    const limited = new TokenFailure('unavailable', 'error_response', { ...unknown, retryAfter: 300 });
+    expect(holds(limited, 2)).toEqual([300, 900]);
+    const { record } = afterFailure(undefined, unavailable, 0, noJitter);
+    const { holdMs } = afterFailure(record, new TokenFailure('unavailable', 'a_word', unknown), 0, noJitter);
+    expect(holdMs).toBe(60_000);
+  });
+
   it('are tried at most three times in any hour, also with other failures in between and after long pauses', () => {
     const step = fc.record({ refused: fc.boolean(), lateMs: fc.nat(2 * HOUR_MS) });
     const againRefused = { refused: true, lateMs: 0 };

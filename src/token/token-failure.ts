@@ -14,6 +14,8 @@ export class TokenFailure extends Error implements LoggedFailure {
    * application).
    */
   readonly ofEndpoint: boolean;
+  /** True if the endpoint may have refused a password, in words that the gateway does not know. */
+  readonly ofPassword: boolean;
   /** The platform's own code, if the endpoint sent one. */
   readonly code: string | undefined;
 
@@ -24,6 +26,7 @@ export class TokenFailure extends Error implements LoggedFailure {
     details: {
       retryAfter?: number | undefined;
       ofEndpoint?: boolean;
+      ofPassword?: boolean;
       code?: string | undefined;
       cause?: unknown;
     } = {},
@@ -31,6 +34,7 @@ export class TokenFailure extends Error implements LoggedFailure {
     super(`token ${kind}: ${reason}`, { cause: details.cause });
     this.retryAfter = details.retryAfter;
     this.ofEndpoint = details.ofEndpoint ?? false;
+    this.ofPassword = details.ofPassword ?? false;
     this.code = details.code;
   }
 
@@ -47,7 +51,7 @@ export const recordSchema = z.object({
   ofEndpoint: z.boolean(),
   /** The number of failures of this kind in a row, without those that named a wait. */
   count: z.int().min(0),
-  /** The times within the last hour when the endpoint refused the credentials. */
+  /** The times within the last hour when the endpoint refused the credentials, or may have refused a password. */
   refusedAt: z.array(z.number()).max(3),
 });
 
@@ -56,13 +60,13 @@ export type FailureRecord = Readonly<z.output<typeof recordSchema>>;
 const HOUR_MS = 3_600_000;
 const MAX_TRIES_AN_HOUR = 3;
 const MAX_UNAVAILABLE_MS = 60_000;
-/** The waits after refusals. Each further try waits longer, so that a wrong password does not lock the account on the platform. */
+/** The waits after the refusals within an hour. Each further try waits longer, so that a wrong password does not lock the account on the platform. */
 const REJECTED_MS = [60_000, 900_000] as const;
 
 /**
  * Returns the record after one more failure, and the time for which the gateway does not call the endpoint again. After an unusable
- * response it is 1, 2, 4 … 60 s (a `Retry-After` wins). After refused credentials it is 60 s to 15 min, with at most three requests an
- * hour.
+ * response it is 1, 2, 4 … 60 s (a `Retry-After` wins). After refused credentials, and after a password that may have been refused, it is
+ * 60 s to 15 min, with at most three requests an hour.
  */
 export function afterFailure(
   before: FailureRecord | undefined,
@@ -71,21 +75,22 @@ export function afterFailure(
   random = Math.random,
 ): { record: FailureRecord; holdMs: number } {
   const { kind, reason, ofEndpoint } = failure;
+  const isRefusal = kind === 'rejected' || failure.ofPassword;
   // A wait that the endpoint names is no step of the backoff.
   const count = (before?.kind === kind ? before.count : 0) + (failure.retryAfter ? 0 : 1);
   const recent = (before?.refusedAt ?? []).filter((at) => at > now - HOUR_MS);
-  const refusedAt = kind === 'rejected' ? [...recent, now].slice(-MAX_TRIES_AN_HOUR) : recent;
+  const refusedAt = isRefusal ? [...recent, now].slice(-MAX_TRIES_AN_HOUR) : recent;
   const record = { kind, reason, ofEndpoint, count, refusedAt };
   const jitter = 1 + random() / 10;
-  if (kind === 'unavailable') {
+  const namedMs = (failure.retryAfter ?? 0) * 1_000;
+  if (!isRefusal) {
     const backoffMs = Math.min(1_000 * 2 ** (count - 1), MAX_UNAVAILABLE_MS);
-    const holdMs = failure.retryAfter ? failure.retryAfter * 1_000 : backoffMs * jitter;
-    return { record, holdMs: Math.round(holdMs) };
+    return { record, holdMs: Math.round(namedMs || backoffMs * jitter) };
   }
-  const backoffMs = (REJECTED_MS[Math.min(count, REJECTED_MS.length) - 1] as number) * jitter;
+  const backoffMs = (REJECTED_MS[Math.min(refusedAt.length, REJECTED_MS.length) - 1] as number) * jitter;
   const [first = now] = refusedAt;
   const restOfHourMs = refusedAt.length < MAX_TRIES_AN_HOUR ? 0 : first + HOUR_MS - now + 1;
-  return { record, holdMs: Math.round(Math.max(backoffMs, restOfHourMs)) };
+  return { record, holdMs: Math.round(Math.max(namedMs, backoffMs, restOfHourMs)) };
 }
 
 /** Returns the time for which the record is kept. After its hold it still has the number of failures, and the refusals of this hour. */

@@ -210,6 +210,35 @@ describe('credentials that are refused', () => {
     expect(await outcomes()).toEqual([unknown, unknown, unknown]);
   });
 
+  it('in unknown words count for a password, unless the endpoint itself failed', async () => {
+    const of = endpoint();
+    const isCounted = async (asked: Promise<AccessToken>) =>
+      asked.then(
+        () => undefined,
+        ({ kind, ofPassword }: TokenFailure) => [kind, ofPassword],
+      );
+    const answers: [counts: boolean, number, string][] = [
+      [true, 200, '{"code":"41007"}'],
+      [true, 403, '{"error":"wrong password"}'],
+      [false, 200, '{"code":"500"}'],
+      [false, 400, '{"error":"temporarily_unavailable"}'],
+      [false, 400, '<html>'],
+      [false, 302, ''],
+      [false, 200, '{"access_token":"a b"}'],
+      [false, 429, '{"code":"41007"}'],
+      [false, 503, '{"code":"41007"}'],
+    ];
+    for (const [counts, status, body] of answers) {
+      server.answer = (response) => raw(response, body, status, {});
+      const counted = await isCounted(of.login('anna', credential()));
+      expect([status, body, counted]).toEqual([status, body, ['unavailable', counts]]);
+      for (const other of [request(of), of.refresh(credential())])
+        expect(await isCounted(other)).toEqual(['unavailable', false]);
+    }
+    server.answer = (response) => response.destroy();
+    expect(await isCounted(of.login('anna', credential()))).toEqual(['unavailable', false]);
+  });
+
   it('by a challenge are rejected', async () => {
     server.answer = (response) => raw(response, '', 401, { 'www-authenticate': 'Basic realm="user center"' });
     expect(await failureOf()).toMatchObject({ kind: 'rejected', reason: 'invalid_client' });

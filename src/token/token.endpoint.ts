@@ -22,6 +22,7 @@ interface Grant {
   readonly send: (client: oauth.Configuration) => Promise<oauth.TokenEndpointResponse>;
   /** The owner of the token. */
   readonly of: 'application' | 'user';
+  readonly withPassword?: boolean;
 }
 
 /**
@@ -87,6 +88,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     return this.#grant({
       send: (client) => oauth.genericGrantRequest(client, 'password', form),
       of: 'user',
+      withPassword: true,
     });
   }
 
@@ -132,7 +134,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
     throw new TokenFailure('unavailable', 'unusable_token');
   }
 
-  #client(secret: string, { of }: Grant): oauth.Configuration {
+  #client(secret: string, { of, withPassword = false }: Grant): oauth.Configuration {
     const { tokenUrl, tokenAuth, appKey, profile } = this.config;
     const client = new oauth.Configuration(
       { issuer: tokenUrl.origin, token_endpoint: tokenUrl.href },
@@ -154,7 +156,7 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
       const answer = { status, headers, body: await boundedBody(response) };
       this.seen?.(answer);
       const token = readTokenAnswer(answer, {
-        of,
+        ...{ of, withPassword },
         taught: (code) => codeModules.some((module) => profile.taught(module, code) === 'credentials'),
       });
       return Response.json({ token_type: 'Bearer', ...token });

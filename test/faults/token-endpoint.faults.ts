@@ -193,6 +193,25 @@ describe('one gateway', () => {
       expect((await read()).status).toBe(200);
     });
 
+    it('T24 a password that is refused in unknown words is sent three times an hour', async () => {
+      endpoint.answer = (response, request, count) =>
+        request.form.has('password')
+          ? json(response, { code: '41007', message: 'name or password' })
+          : passOn(response, request, count);
+      const waits: number[] = [];
+      for (let minute = 0; minute < 60; minute += 5) {
+        const answer = await gateway.get(MEMBERS);
+        expect(outcomes([answer])).toEqual([`503 ${NO_TOKEN.code}`]);
+        waits.push(Number(answer.headers.get('retry-after')));
+        await later(5 * 60_000);
+      }
+      expect(waits[0]).toBeGreaterThanOrEqual(60);
+      expect(endpoint.requests.filter(({ form }) => form.has('password'))).toHaveLength(3);
+      endpoint.answer = passOn;
+      await later(HOURS_MS);
+      expect((await gateway.get(MEMBERS)).status).toBe(200);
+    });
+
     it('T11 a token that stays refused is renewed every ten seconds, however steady the refusals are', async () => {
       const refused = { operation: 'listAssets', action: { code: '60000' } };
       await sandbox.fault(refused);
