@@ -250,7 +250,8 @@ function refusedTokens(
   return {
     token: result.kind === 'unauthorized' || refuses === 'token' || (isEither && (isFirst || !isSession)),
     userToken:
-      refuses === 'userToken' || (isEither && (!isSession || (!isFirst && allowed.has('userToken')))),
+      user !== undefined &&
+      (refuses === 'userToken' || (isEither && (!isSession || (!isFirst && allowed.has('userToken'))))),
   };
 }
 

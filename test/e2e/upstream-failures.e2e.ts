@@ -134,6 +134,15 @@ it.each(['findCustomers', 'updateMember', 'placeOrder'])(
   },
 );
 
+it("an order is not sent again because of a user's token, which it does not have", async () => {
+  await sandbox.fault({ operation: 'batchOrder', action: { code: '60005' } });
+  const refused = await send(gateway, caseOf('placeOrder'));
+  expect([refused.status, refused.body]).toMatchObject([
+    ...[502, { code: 'upstream-credential-rejected', outcome: 'not_processed' }],
+  ]);
+  expect(await sandbox.journal('batchOrder')).toHaveLength(1);
+});
+
 it('every operation that gets no response in time is 504 at its deadline', async () => {
   // Enough for a slow machine to send every call, and not enough for one of the responses.
   const deadlines = { UPSTREAM_DEADLINE_MS: '3000', UPSTREAM_ORDER_DEADLINE_MS: '3000' };
