@@ -42,9 +42,11 @@ export class OrderAssetsService {
     order: OrderDetails,
     items: readonly Purchase[],
   ): Promise<OrderAssetDto[]> {
-    const known = new Map(order.items.map(({ licenseOrderId, sequence }) => [licenseOrderId, sequence]));
-    const placed = new Set(known.values());
-    const open = items.map(({ sequence }) => sequence).filter((sequence) => !placed.has(sequence));
+    // The platform may make one licence order of several items.
+    const known = Map.groupBy(order.items, ({ licenseOrderId }) => licenseOrderId);
+    const placed = new Set(order.items.map(({ sequence }) => sequence));
+    const here = new Set(items.map(({ sequence }) => sequence));
+    const open = [...here.difference(placed)];
     const onlyOpen = open.length === 1 ? open[0] : undefined;
     const assets = await this.orders.allAssets(call, enterpriseGlobalId);
     const contents = await this.contents.read(call, enterpriseGlobalId, assets);
@@ -52,11 +54,12 @@ export class OrderAssetsService {
       const made = Map.groupBy(contents[index]?.instances ?? [], ({ licenseOrderId }) => licenseOrderId);
       return [...made].flatMap(([licenseOrderId, instances]) => {
         if (licenseOrderId === null) return [];
-        const sequence = known.get(licenseOrderId);
-        if (sequence === undefined && (open.length === 0 || !instances.some((each) => isFrom(each, order))))
-          return [];
-        const productUris = productUrisOf(instances);
-        return [{ sequence: sequence ?? onlyOpen ?? null, licenseOrderId, assetId, assetNum, productUris }];
+        const placedAs = known.get(licenseOrderId);
+        if (!placedAs && (open.length === 0 || !instances.some((each) => isFrom(each, order)))) return [];
+        const own = placedAs?.filter((item) => here.has(item.sequence)).map((item) => item.sequence);
+        const [sequence = null, ...others] = own ?? (onlyOpen === undefined ? [] : [onlyOpen]);
+        const row = { licenseOrderId, assetId, assetNum, productUris: productUrisOf(instances) };
+        return [{ sequence: others.length === 0 ? sequence : null, ...row }];
       });
     });
   }

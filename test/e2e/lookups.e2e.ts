@@ -172,6 +172,31 @@ describe('the assets of an order', () => {
   });
 });
 
+describe('the assets of an order that the platform shows in part', () => {
+  it('have no item where several became one licence order, and what is not of the order is left out', async () => {
+    await sandbox.fault({
+      operation: 'batchOrder',
+      phase: 'after',
+      times: 1,
+      action: { reset: 'before-headers' },
+    });
+    const {
+      items: [item],
+      ...order
+    } = purchase('SO-A-3');
+    const two = { ...order, items: [item, { ...item, sequence: 2 }] };
+    expect((await gateway.post(ORDERS, two)).body['outcome']).toBe('unknown');
+    const [commit] = await sandbox.commits();
+    const [licenseOrderId] = commit?.licenseOrderIds ?? [];
+    const items = [1, 2].map((sequence) => ({ sequence, licenseOrderId }));
+    const settlement = { as: 'succeeded', reason: 'told by the platform', items };
+    expect((await gateway.post(`${ORDERS}/crm/SO-A-3/settlement`, settlement)).status).toBe(200);
+    const { body } = await gateway.get(`${ORDERS}/crm/SO-A-3/assets`);
+    expect(body['items']).toMatchObject([{ sequence: null, licenseOrderId }]);
+    expect(body['total']).toBe(1);
+  });
+});
+
 const NONE = {
   ...{ enterpriseGlobalId: 'ent-harbour', assetId: null, assetNum: null, productUri: null },
   ...{ memberGlobalId: null, account: null, readable: true },
