@@ -13,9 +13,9 @@ import type { AssetDto } from './dto/asset.dto.ts';
 const ASSETS_AT_A_TIME = 4;
 /** After this time the request fails. The read cache keeps what was read so far for the next request. */
 const READ_MS = 20_000;
-/** Two refusals to show an asset. A deleted asset has no content. The content of an asset that now belongs to another customer is unknown. */
+/** Two refusals of the platform to show an asset that it has listed. They do not prove that nothing is on the asset. */
 const NOT_SHOWN: ReadonlyMap<string, AssetContent> = new Map([
-  ['asset-not-found', { instances: [], isWhole: true }],
+  ['asset-not-found', { instances: [], isWhole: false }],
   ['asset-of-other-customer', { instances: [], isWhole: false }],
 ]);
 

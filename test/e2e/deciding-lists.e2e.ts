@@ -355,6 +355,9 @@ describe.each(NOT_WHOLE)('with a list that is %s', (what, action) => {
     await answer('listAssetProducts', action);
     expect(await effects()).toMatchObject([{ readable: false }]);
     await sandbox.control('DELETE', '/faults');
+    await answer('listAssetProducts', { code: '60024' });
+    expect(await effects()).toMatchObject([{ readable: false }]);
+    await sandbox.control('DELETE', '/faults');
     await answer('listAssets', action);
     expect(await effects()).toMatchObject([{ readable: false }]);
   });
