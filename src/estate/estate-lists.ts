@@ -94,7 +94,8 @@ export class EstateLists {
         'listAssetProducts',
         call,
         { ids: { assetId } },
-        (data) => toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty),
+        (data, notes) =>
+          toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, { notes }),
       );
       if (!isWhole) return undefined;
       return instances.flatMap(({ product, merchandiseNums, licenseOrderId, channelOrderId }) => {

@@ -14,10 +14,8 @@ const ASSETS_AT_A_TIME = 4;
 /** After this time the request fails. The read cache keeps what was read so far for the next request. */
 const READ_MS = 20_000;
 /** Two refusals of the platform to show an asset that it has listed. They do not prove that nothing is on the asset. */
-const NOT_SHOWN: ReadonlyMap<string, AssetContent> = new Map([
-  ['asset-not-found', { instances: [], isWhole: false }],
-  ['asset-of-other-customer', { instances: [], isWhole: false }],
-]);
+const REFUSALS: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
+const NOT_SHOWN: AssetContent = { instances: [], isShown: false, isWhole: false };
 
 /** Reads the products and packages on assets (member #7), each with its order. */
 @Injectable()
@@ -57,16 +55,16 @@ export class AssetContents {
       operation: 'listAssetProducts',
       ids: { assetId },
       enterpriseGlobalId,
-      result: 'assetContent',
-      decode: (data) => toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty),
+      result: 'shownContent',
+      decode: (data, notes) =>
+        toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, { notes }),
     };
     try {
       return await this.cache.read(source, call, fresh);
     } catch (error) {
       const problem = asProblem(error);
-      const content = problem instanceof ProblemException ? NOT_SHOWN.get(problem.slug) : undefined;
-      if (!content) throw error;
-      return content;
+      if (problem instanceof ProblemException && REFUSALS.has(problem.slug)) return NOT_SHOWN;
+      throw error;
     }
   }
 }

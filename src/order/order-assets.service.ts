@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { pageOf, type PageQuery } from '../operation/page.dto.ts';
 import { type OrderDetails, type OrderedItem, released } from '../order-ledger/ledger-record.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import type { CallContext } from '../request/call-context.ts';
 import { type Instance, isFrom } from '../upstream/wire/instances.ts';
 import { AssetContents } from './asset-contents.ts';
@@ -8,6 +9,9 @@ import type { OrderAssetDto, OrderAssetPageDto } from './dto/order-assets.dto.ts
 import type { OrderPath } from './dto/order-record.dto.ts';
 import { OrderRecordsService } from './order-records.service.ts';
 import { OrderService } from './order.service.ts';
+
+const NOT_SHOWN =
+  'The platform does not show what is on an asset of the enterprise, so the gateway cannot tell whether it is of the order.';
 
 type Purchase = OrderedItem & { readonly enterpriseGlobalId: string };
 
@@ -36,6 +40,13 @@ export class OrderAssetsService {
     );
   }
 
+  /** Returns undefined where the platform does not show what is on an asset of its list. A list of the cache may have an asset that is gone. */
+  async #shown(call: CallContext, enterpriseGlobalId: string, fresh?: boolean) {
+    const assets = await this.orders.allAssets(call, enterpriseGlobalId, fresh);
+    const contents = await this.contents.read(call, enterpriseGlobalId, assets);
+    return contents.every(({ isShown }) => isShown) ? { assets, contents } : undefined;
+  }
+
   async #assetsIn(
     call: CallContext,
     enterpriseGlobalId: string,
@@ -48,8 +59,14 @@ export class OrderAssetsService {
     const here = new Set(items.map(({ sequence }) => sequence));
     const open = [...here.difference(placed)];
     const onlyOpen = open.length === 1 ? open[0] : undefined;
-    const assets = await this.orders.allAssets(call, enterpriseGlobalId);
-    const contents = await this.contents.read(call, enterpriseGlobalId, assets);
+    const shown =
+      (await this.#shown(call, enterpriseGlobalId)) ?? (await this.#shown(call, enterpriseGlobalId, true));
+    if (!shown)
+      throw new ProblemException('upstream-contract-violation', {
+        outcome: 'not_processed',
+        detail: NOT_SHOWN,
+      });
+    const { assets, contents } = shown;
     return assets.flatMap(({ assetId, assetNum }, index) => {
       const made = Map.groupBy(contents[index]?.instances ?? [], ({ licenseOrderId }) => licenseOrderId);
       return [...made].flatMap(([licenseOrderId, instances]) => {

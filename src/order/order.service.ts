@@ -80,9 +80,9 @@ export class OrderService {
     return this.upstream.call('createEnterprise', call, { body }, toEnterprise);
   }
 
-  /** Returns all assets of an enterprise for display. All operations share one cached list. */
-  allAssets(call: CallContext, enterpriseGlobalId: string): Promise<readonly AssetDto[]> {
-    return this.cache.read(this.#assetList(enterpriseGlobalId), call);
+  /** Returns all assets of an enterprise for display. All operations share one cached list. `fresh` bypasses the cache. */
+  allAssets(call: CallContext, enterpriseGlobalId: string, fresh?: boolean): Promise<readonly AssetDto[]> {
+    return this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh);
   }
 
   /** Returns all assets of an enterprise as they are now, for decisions by number, customer, licence type and lock. */

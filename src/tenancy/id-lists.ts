@@ -7,9 +7,11 @@ import { type CallContext, type IdKind, isFresh } from '../request/call-context.
 import { MemberList } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
-import { UpstreamClient } from '../upstream/upstream.client.ts';
-import { assetNumShape, lentLockShape, readMemberPage } from '../upstream/wire/member.ts';
-import { assetShape, customerShape } from '../upstream/wire/order.ts';
+import type { ContractNotes } from '../upstream/gaps.ts';
+import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
+import { assetNumShape, lentLockShape, type MemberField, readMemberPage } from '../upstream/wire/member.ts';
+import { assetShape, type CustomerField, customerShape } from '../upstream/wire/order.ts';
+import type { Reader } from '../upstream/wire/reader.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { toAssetContent } from '../upstream/wire/instances.ts';
 import type { Shape } from '../upstream/wire/shape.ts';
@@ -80,10 +82,9 @@ const FORM: TextForm<IdList> = {
 function columnsIn<Name extends string>(shape: Shape<Name>, fields: Partial<Record<IdKind, Name>>) {
   const columns = Object.entries(fields) as [IdKind, Name][];
   const deciding = columns.map(([, field]) => field);
-  return (data: unknown, nullIsEmpty: boolean): Read => {
-    const list = readDeciding(shape, data, { fields: deciding, nullIsEmpty }, (wire) =>
-      deciding.map((field) => wire.id(field)),
-    );
+  return (data: unknown, nullIsEmpty: boolean, notes: ContractNotes): Read => {
+    const read = (wire: Reader<Name>) => deciding.map((field) => wire.id(field));
+    const list = readDeciding(shape, data, { fields: deciding, nullIsEmpty }, read, notes);
     const ids = columns.map(
       ([kind], column) => [kind, list.items.map((row) => row[column] ?? null)] as const,
     );
@@ -146,29 +147,30 @@ export class IdLists {
   }
 
   assets(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const decode = (data: unknown) => ASSETS(data, this.readings.nullIsEmpty);
+    const decode: Decode<Read> = (data, notes) => ASSETS(data, this.readings.nullIsEmpty, notes);
     return this.upstream.call('listAssets', call, { ids: { enterpriseGlobalId } }, decode);
   }
 
   assetNums(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const decode = (data: unknown) => ASSET_NUMS(data, this.readings.nullIsEmpty);
+    const decode: Decode<Read> = (data, notes) => ASSET_NUMS(data, this.readings.nullIsEmpty, notes);
     return this.upstream.call('listAssetNums', call, { ids: { enterpriseGlobalId } }, decode);
   }
 
   lentLocks(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
-    const decode = (data: unknown) => LENT_LOCKS(data, this.readings.nullIsEmpty);
+    const decode: Decode<Read> = (data, notes) => LENT_LOCKS(data, this.readings.nullIsEmpty, notes);
     return this.upstream.call('listLentLocks', call, { ids: { enterpriseGlobalId } }, decode);
   }
 
   /** Reads every page, because the platform can search a member only by name or account. */
   async members(call: CallContext, enterpriseGlobalId: string): Promise<Read> {
     const ask: AskPage<{ memberGlobalId: string; deleted: boolean | null }> = (query) =>
-      this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data) =>
-        readMemberPage(data, (wire) => ({
+      this.upstream.call('listMembers', call, { ids: { enterpriseGlobalId }, query }, (data, notes) => {
+        const read = (wire: Reader<MemberField>) => ({
           memberGlobalId: wire.requiredId('globalId'),
           deleted: wire.flag('deleted'),
-        })),
-      );
+        });
+        return readMemberPage(data, read, notes);
+      });
     const found: string[] = [];
     let nameless = 0;
     for await (const part of this.memberList.all(ask, PAGES_AT_A_TIME)) {
@@ -198,13 +200,14 @@ export class IdLists {
       channelCustomerId: by['channelCustomerId'],
       defaultCustomer: 'N',
     };
-    return this.upstream.call('queryCustomers', call, { query }, (data) => {
-      const list = readDeciding(customerShape, data, deciding, (wire) => ({
+    return this.upstream.call('queryCustomers', call, { query }, (data, notes) => {
+      const read = (wire: Reader<CustomerField>) => ({
         customerId: wire.id('customerId'),
         channelCode: wire.id('channelCode'),
         channelCustomerId: wire.id('channelCustomerId'),
         enterprise: wire.id('enterpriseGlobalId'),
-      }));
+      });
+      const list = readDeciding(customerShape, data, deciding, read, notes);
       const own = list.items.filter(({ enterprise }) => enterprise === enterpriseGlobalId);
       const columns = {
         customer: own.map(({ customerId }) => customerId),
@@ -227,8 +230,9 @@ export class IdLists {
     { assetId = '' }: Readonly<Record<string, string>>,
   ): Promise<Read> {
     const { timestampUnit } = this.config;
-    return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) => {
-      const { instances, isWhole } = toAssetContent(data, timestampUnit, this.readings.nullIsEmpty);
+    const { nullIsEmpty } = this.readings;
+    return this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) => {
+      const { instances, isWhole } = toAssetContent(data, timestampUnit, nullIsEmpty, { notes });
       const order = [...new Set(instances.flatMap(({ licenseOrderId }) => licenseOrderId ?? []))];
       const isKnown = isWhole && instances.every((each) => each.licenseOrderId !== null);
       return { columns: { order }, whole: isKnown ? ['order'] : [] };

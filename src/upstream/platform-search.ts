@@ -3,19 +3,20 @@ import { UpstreamConfig } from '../config/app-config.ts';
 import { AliasUsers } from './alias-users.ts';
 import { type CallContext, Progress } from '../request/call-context.ts';
 import { ownCallOf } from '../request/make-call.ts';
+import type { ContractNotes } from './gaps.ts';
 import { PlatformReadings } from './platform-readings.ts';
 import { UpstreamClient } from './upstream.client.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
-import { assetShape, customerShape } from './wire/order.ts';
+import { type AssetField, assetShape, customerShape } from './wire/order.ts';
 import { type AssetContent, type Instance, toAssetContent } from './wire/instances.ts';
-import { readList } from './wire/reader.ts';
+import { type Reader, readList } from './wire/reader.ts';
 import { isWholeFor, readDeciding } from './wire/whole-list.ts';
 
 /** The codes with which the platform refuses a single asset: it was deleted, or belongs to another enterprise now. */
 const ABOUT_AN_ASSET: ReadonlySet<string> = new Set(['60024', '60025']);
 
 /** An asset, and the products and packages on it. */
-export interface Holding extends AssetContent {
+export interface Holding extends Omit<AssetContent, 'isShown'> {
   readonly assetNum: string | null;
 }
 
@@ -68,12 +69,13 @@ export class PlatformSearch {
     const call = ownCallOf('reconciliation', { user: acting, abandon });
     const ids = { enterpriseGlobalId };
     const deciding = this.readings.deciding('assetNum');
-    const listed = await this.upstream.call('listAssets', call, { ids }, (data) =>
-      readDeciding(assetShape, data, deciding, (asset) => ({
+    const listed = await this.upstream.call('listAssets', call, { ids }, (data, notes) => {
+      const read = (asset: Reader<AssetField>) => ({
         assetId: asset.requiredId('id'),
         assetNum: asset.id('assetNum'),
-      })),
-    );
+      });
+      return readDeciding(assetShape, data, deciding, read, notes);
+    });
     const assets: Holding[] = [];
     for (const { assetId, assetNum } of listed.items) {
       if (assetNums && assetNum !== null && !assetNums.has(assetNum)) continue;
@@ -106,11 +108,11 @@ export class PlatformSearch {
     return others.length === 0 ? (enterprise ?? undefined) : undefined;
   }
 
-  async #read(call: CallContext, assetId: string): Promise<AssetContent> {
+  async #read(call: CallContext, assetId: string): Promise<Omit<Holding, 'assetNum'>> {
     const instances: Instance[] = [];
     try {
-      return await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data) =>
-        toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, instances),
+      return await this.upstream.call('listAssetProducts', call, { ids: { assetId } }, (data, notes) =>
+        toAssetContent(data, this.config.timestampUnit, this.readings.nullIsEmpty, { instances, notes }),
       );
     } catch (error) {
       if (isAboutOneAsset(error)) return { instances, isWhole: false };
@@ -132,8 +134,8 @@ function isAboutOneAsset(error: unknown): boolean {
 
 type Customer = ReturnType<typeof toCustomers>[number];
 
-function toCustomers(data: unknown) {
-  return readList(customerShape, data, undefined, (customer) => ({
+function toCustomers(data: unknown, notes: ContractNotes) {
+  return readList(customerShape, data, notes, (customer) => ({
     customerId: customer.requiredId('customerId'),
     channelCustomerId: customer.id('channelCustomerId'),
     enterpriseGlobalId: customer.id('enterpriseGlobalId'),

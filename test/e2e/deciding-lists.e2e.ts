@@ -363,6 +363,41 @@ describe.each(NOT_WHOLE)('with a list that is %s', (what, action) => {
   });
 });
 
+describe('the assets of an order', () => {
+  const ORDERS = '/v1/license-orders';
+  const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+  const assetsOf = async (number: string) => {
+    const items = orderOf(number).items.map((item) => ({ ...item, customer }));
+    expect((await gateway.post(ORDERS, orderOf(number, { items }))).status).toBe(201);
+    return () => gateway.get(`${ORDERS}/crm/${number}/assets`);
+  };
+
+  it('are no answer where the platform does not show what is on an asset', async () => {
+    const assets = await assetsOf('SO-L3');
+    expect(await assets()).toMatchObject({ status: 200, body: { total: 1 } });
+    for (const data of [{}, { productInstanceList: [7], children: [] }, { productInstanceList: 'none' }]) {
+      await lists('listAssetProducts', data);
+      const { status, body } = await assets();
+      expect([data, status, body]).toMatchObject([data, 502, VIOLATION]);
+      await sandbox.control('DELETE', '/faults');
+    }
+    for (const code of ['60024', '60025']) {
+      await answer('listAssetProducts', { code });
+      expect([code, await assets()]).toMatchObject([code, { status: 502, body: VIOLATION }]);
+      await sandbox.control('DELETE', '/faults');
+    }
+  });
+
+  it('are none where the platform shows that nothing is on its assets', async () => {
+    const assets = await assetsOf('SO-L4');
+    for (const data of [null, { productInstanceList: [] }, { productInstanceList: null, children: null }]) {
+      await lists('listAssetProducts', data);
+      expect([data, await assets()]).toMatchObject([data, { status: 200, body: { total: 0 } }]);
+      await sandbox.control('DELETE', '/faults');
+    }
+  });
+});
+
 it('products of an asset are nothing where null came for them, and no answer where nothing came', async () => {
   const path = `${HARBOUR}/assets/ast-1001/products`;
   await lists('listAssetProducts', null);

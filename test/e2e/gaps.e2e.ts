@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TestGateway } from '../support/gateway.ts';
 import { newEncryptionKey } from '../support/canary.ts';
+import { orderOf } from '../support/order-body.ts';
 import { startRedis } from '../support/redis.ts';
 import { useStack } from '../support/stack.ts';
 
@@ -18,7 +19,8 @@ interface Gap {
 const ASSETS = '/v1/enterprises/ent-harbour/assets';
 const fresh = { headers: { 'cache-control': 'no-cache' } };
 /** Its gaps are those of all tests so far. */
-const { sandbox, gateway } = useStack();
+const callers = [{ name: 'harbour', scopes: ['locks:write'], enterprises: ['ent-harbour'] }];
+const { sandbox, gateway } = useStack({ callers });
 
 async function gapsOf(of = gateway): Promise<Gap[]> {
   const { status, body } = await of.get('/v1/gaps?pageSize=1000', fresh);
@@ -99,6 +101,27 @@ describe('gaps', () => {
       expect(Date.parse(changed[0]?.lastSeenAt ?? '')).toBeGreaterThanOrEqual(before);
       expect([kind, await metricOf(kind)]).toEqual([kind, counted + 2]);
     }
+  });
+
+  it('are those of the lookups of the gateway too', async () => {
+    const [item] = orderOf('').items;
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    const order = orderOf('SO-GAPS', { items: [{ ...item, customer }] });
+    expect((await gateway.post('/v1/license-orders', order)).status).toBe(201);
+    const odd = { pointer: '/data/productInstanceList/0/installedBy', value: 'x' };
+    await sandbox.fault({ operation: 'listAssetProducts', action: { odd } });
+    const key = gateway.keys['harbour'] ?? '';
+    await sandbox.fault({
+      operation: 'listAssets',
+      action: { odd: { pointer: '/data/0/shelf', value: 'x' } },
+    });
+    const locks = { assetNums: ['8000001003'] };
+    const disabled = await gateway.post('/v1/enterprises/ent-harbour/locks/disable', locks, { key });
+    expect(disabled.status).toBe(200);
+    const paths = async () => (await gapsOf()).map(({ path }) => path);
+    expect(await paths()).toContain('data[].shelf');
+    expect((await gateway.get('/v1/license-orders/crm/SO-GAPS/assets', fresh)).status).toBe(200);
+    expect(await paths()).toContain('data.productInstanceList[].installedBy');
   });
 
   it('are paged, the same on all replicas, outlive them, and need a scope of their own', async () => {

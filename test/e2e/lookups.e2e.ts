@@ -195,6 +195,17 @@ describe('the assets of an order that the platform shows in part', () => {
     expect(body['items']).toMatchObject([{ sequence: null, licenseOrderId }]);
     expect(body['total']).toBe(1);
   });
+
+  it('are fewer after one is deleted, also where the list of assets is that of before', async () => {
+    expect((await gateway.post(ORDERS, purchase('SO-A-4'))).status).toBe(201);
+    const { body: listed } = await gateway.get(`${HARBOUR}/assets?pageSize=1000`);
+    const own = (listed['items'] as { assetId: string; createdAt: string }[])
+      .toSorted((one, other) => Date.parse(one.createdAt) - Date.parse(other.createdAt))
+      .at(-1);
+    await sandbox.control('PATCH', `/state/assets/${own?.assetId}`, { revoked: true });
+    const { status, body } = await gateway.get(`${ORDERS}/crm/SO-A-4/assets`);
+    expect([status, body['total']]).toEqual([200, 0]);
+  });
 });
 
 const NONE = {

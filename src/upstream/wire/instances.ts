@@ -1,3 +1,4 @@
+import type { ContractNotes } from '../gaps.ts';
 import { UnreadableTree } from '../upstream-failure.ts';
 import {
   assetProductsShape,
@@ -6,7 +7,7 @@ import {
   type ProductField,
   productShape,
 } from './member.ts';
-import { Reader } from './reader.ts';
+import { type Reader, readObject } from './reader.ts';
 import type { TimestampUnit } from './scalars.ts';
 
 /** The most nested levels of packages. The platform's packages have two or three levels. */
@@ -30,6 +31,8 @@ export interface ChannelOrder {
 /** The products and packages on an asset. */
 export interface AssetContent {
   readonly instances: readonly Instance[];
+  /** True if the platform showed the content as a caller may see it: no list means that nothing is there, and everything could be read. */
+  readonly isShown: boolean;
   /** True if both lists arrived and everything in them could be read. Anything that is missing here is then not on the asset. */
   readonly isWhole: boolean;
 }
@@ -43,9 +46,13 @@ export function toAssetContent(
   data: unknown,
   unit: TimestampUnit,
   nullIsEmpty: boolean,
-  instances: Instance[] = [],
+  { instances = [], notes }: { instances?: Instance[]; notes?: ContractNotes } = {},
 ): AssetContent {
-  if (data === null) return { instances, isWhole: nullIsEmpty };
+  if (data === null) {
+    notes?.add('data', 'null');
+    return { instances, isShown: true, isWhole: nullIsEmpty };
+  }
+  let isShown = true;
   let isWhole = true;
   const visit = (
     wire: Reader<'productInstanceList' | 'children'>,
@@ -64,11 +71,19 @@ export function toAssetContent(
       instances.push(toInstance(merchandise, unit, merchandiseNums, null));
       visit(merchandise, merchandiseNums, level + 1);
     });
-    isWhole &&= wire.isWhole('productInstanceList', products.length, nullable);
-    isWhole &&= wire.isWhole('children', packages.length, nullable);
+    for (const [name, read] of [
+      ['productInstanceList', products.length],
+      ['children', packages.length],
+    ] as const) {
+      isWhole &&= wire.isWhole(name, read, nullable);
+      isShown &&= !wire.isUnreadable(name) && wire.lengthOf(name) === read;
+    }
   };
-  visit(new Reader(assetProductsShape, data), [], 0);
-  return { instances, isWhole };
+  readObject(assetProductsShape, data, notes, (wire) => {
+    isShown = wire.isGiven('productInstanceList') || wire.isGiven('children');
+    visit(wire, [], 0);
+  });
+  return { instances, isShown, isWhole };
 }
 
 /** The terms that name the instance to delete. Every term that is present must match. */
