@@ -102,7 +102,8 @@ export class DeletionEffects {
       const asset = byNum.get(num);
       return asset ? [{ part, asset }] : [];
     });
-    const searched = [...found, ...beyond(item, all, found)];
+    const others = beyond(item, all, found);
+    const searched = [...found, ...(others ?? [])];
     const searchedAssets = searched.map(({ asset }) => asset);
     const contents = await this.contents.read(call, enterpriseGlobalId, searchedAssets, true);
     for (const [index, { part, asset }] of searched.entries()) {
@@ -115,7 +116,7 @@ export class DeletionEffects {
       if (!isWhole) dryRun.add(kindOf(item), { ...of, readable: false });
     }
     const missing = parts.flatMap(({ num }) => (byNum.has(num) ? [] : [num]));
-    showUnreadable(dryRun, item, missing);
+    showUnreadable(dryRun, item, others ? missing : [...missing, null]);
     return true;
   }
 }
@@ -124,7 +125,8 @@ function kindOf({ orderType }: Deletion): 'asset-removed' | 'product-removed' {
   return orderType === 'delete_asset' ? 'asset-removed' : 'product-removed';
 }
 
-function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly string[]): void {
+/** Null stands for assets whose numbers are not known. */
+function showUnreadable(dryRun: DryRun, item: Deletion, assetNums: readonly (string | null)[]): void {
   const { enterpriseGlobalId = null } = item.customer;
   for (const assetNum of assetNums)
     dryRun.add(kindOf(item), { enterpriseGlobalId, assetNum, readable: false });
@@ -140,19 +142,24 @@ async function unlessAway<T>(abandon: AbortSignal, read: () => Promise<T>): Prom
   }
 }
 
-/** A deletion of products that names no order also affects the customer's other assets of the licence type (rule 5). */
+/**
+ * Returns the customer's other assets of the licence type, which a deletion of products that names no order affects too (rule 5). Undefined
+ * where the customer is not known.
+ */
 function beyond(
   item: Deletion,
   all: WholeList<AssetDto>,
   found: readonly { readonly asset: AssetDto }[],
-): { part: NamedProducts; asset: AssetDto }[] {
+): { part: NamedProducts; asset: AssetDto }[] | undefined {
   if (item.orderType !== 'delete_product' || item.srcLicenseOrderId !== undefined) return [];
   const part = {
     products: item.assets.flatMap(({ products }) => products ?? []),
     merchandises: item.assets.flatMap(({ merchandises }) => merchandises ?? []),
   };
   const named = new Set(found.map(({ asset }) => asset));
-  const customers = new Set(found.map(({ asset }) => asset.customerId));
+  const ofFound = found.map(({ asset }) => asset.customerId);
+  const customers = new Set([item.customer.customerId, ...ofFound].filter((id) => id != null));
+  if (customers.size === 0) return undefined;
   return all
     .filter((asset) => !named.has(asset) && asset.customerId !== null && customers.has(asset.customerId))
     .filter(({ licenseType }) => licenseType === item.licenseType)

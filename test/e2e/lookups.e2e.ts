@@ -280,6 +280,28 @@ describe('the dry run of a deletion', () => {
     expect(await assetNums()).toEqual([]);
   });
 
+  it('K43 with `allOrders` names them also where it names no asset of the list, and says where it cannot', async () => {
+    const item = {
+      orderType: 'delete_product',
+      licenseType: 'normal_recover_usbkey',
+      allOrders: true,
+      assets: [{ assetNums: ['8000009999'], products: [{ productUri: 'draft.pro' }] }],
+    };
+    const hidden = { ...NONE, kind: 'product-removed', readable: false };
+    const known = await preview({ ...item, customer });
+    const gone = (known.body['effects'] as { kind: string; assetNum: string }[]).filter(
+      ({ kind }) => kind === 'asset-removed',
+    );
+    expect(gone.map(({ assetNum }) => assetNum)).toEqual(['8000001003', '8000001006', '8000001007']);
+    expect(known.body['effects']).toContainEqual({ ...hidden, assetNum: '8000009999' });
+    expect(known.body['effects']).not.toContainEqual(hidden);
+    const unknown = await preview({ ...item, customer: { enterpriseGlobalId: 'ent-harbour' } });
+    expect(unknown.body['effects']).toEqual(
+      expect.arrayContaining([{ ...hidden, assetNum: '8000009999' }, hidden]),
+    );
+    expect(unknown.body['effects']).toHaveLength(2);
+  });
+
   it('is not readable where the platform cannot be asked, or no enterprise is named', async () => {
     const deletion = {
       orderType: 'delete_asset',
