@@ -107,14 +107,21 @@ describe('an asset', () => {
 
 describe('asset numbers', () => {
   it('carry their region, and are delivered in any form: they are consumed upstream', () => {
-    const nums = '["8000000001","6000000002","7000000001","800000001","80000000011","",8000000003]';
+    const nums = '["8000000001","6000000002","7000000001","800000001","80000000011",8000000003]';
     expect(toReservedAssetNums(data(nums)).map(({ region }) => region)).toEqual([
-      ...['domestic', 'singapore', 'unknown', 'unknown', 'unknown', 'unknown', 'domestic'],
+      ...['domestic', 'singapore', 'unknown', 'unknown', 'unknown', 'domestic'],
     ]);
   });
 
+  it('are delivered without what is no number, which is noted', () => {
+    const notes = new ContractNotes();
+    const nums = toReservedAssetNums(data('[null,"8000000001","",true,{}]'), notes);
+    expect(nums).toEqual([{ keyShellNumber: '8000000001', region: 'domestic' }]);
+    expect([...notes]).toEqual(['null', 'empty', 'wrong-type'].map((kind) => ({ path: 'data[]', kind })));
+  });
+
   it('are none where the platform sends none', () => {
-    for (const json of ['null', '{}', '"8000000001"', '[null]', '[true]'])
+    for (const json of ['null', '{}', '"8000000001"', '[null]', '[true]', '[""]'])
       expect(() => toReservedAssetNums(data(json))).toThrow(ContractViolation);
   });
 });

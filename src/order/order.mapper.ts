@@ -2,7 +2,7 @@ import { isJsonText, numberText } from '../shared/json.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import type { Deciding } from '../upstream/platform-readings.ts';
-import { type Reader, readList, readObject } from '../upstream/wire/reader.ts';
+import { kindOf, type Reader, readList, readObject } from '../upstream/wire/reader.ts';
 import { readWhole, type WholeList } from '../upstream/wire/whole-list.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
@@ -149,15 +149,24 @@ const REGIONS = new Map<string, ReservedAssetNumDto['region']>([
   ['6', 'singapore'],
 ]);
 
-/** The platform has used the numbers up already, so a number of an unknown form is delivered too, with an unknown region. */
+/**
+ * Returns every number of the list. The platform has used the numbers up already, so a number of an unknown form is delivered too, with an
+ * unknown region, and an item that is no number does not hide the others.
+ */
 export function toReservedAssetNums(data: unknown, notes?: ContractNotes): ReservedAssetNumDto[] {
-  return requiredList(data).map((value: unknown, index) => {
-    const keyShellNumber = isJsonText(value) ? value : numberText(value);
-    if (keyShellNumber === undefined) throw new ContractViolation(`data[${index}]`, 'text');
+  const values = requiredList(data);
+  const numbers = values.flatMap((value): ReservedAssetNumDto[] => {
+    const keyShellNumber = (isJsonText(value) ? value : numberText(value)) ?? '';
+    if (keyShellNumber === '') {
+      notes?.add('data[]', kindOf(value));
+      return [];
+    }
     const region = (/^\d{10}$/.test(keyShellNumber) && REGIONS.get(keyShellNumber.charAt(0))) || 'unknown';
     if (region === 'unknown') notes?.add('data[]', 'unknown-word');
-    return { keyShellNumber, region };
+    return [{ keyShellNumber, region }];
   });
+  if (numbers.length === 0 && values.length > 0) throw new ContractViolation('data', 'a list of numbers');
+  return numbers;
 }
 
 /** Throws where the response to a write has no list, because the outcome of the write is not known then. */

@@ -527,7 +527,7 @@ describe('values that contradict the configuration', () => {
 
   it('C28 asset numbers of an unknown form or region: delivered, and counted', async () => {
     const reserving = caseOf('reserveAssetNums');
-    await answerData('["8000000001","7000000001","123","800000000a",6000000001]', reserving);
+    await answerData('["8000000001","7000000001",null,"123","","800000000a",6000000001]', reserving);
     const answer = await send(gateway, reserving);
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({
@@ -540,7 +540,8 @@ describe('values that contradict the configuration', () => {
         { keyShellNumber: '6000000001', region: 'singapore' },
       ],
     });
-    expect(await gaps(reserving, 'unknown-word')).toBe(1);
+    for (const kind of ['unknown-word', 'null', 'empty'])
+      expect([kind, await gaps(reserving, kind)]).toEqual([kind, 1]);
     await expectAsked(reserving);
   });
 });

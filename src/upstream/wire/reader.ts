@@ -264,7 +264,8 @@ export class Reader<Name extends string> implements Location {
   }
 }
 
-function kindOf(item: unknown): GapKind {
+/** Returns how an item of a list departs from the interface that cannot be read. */
+export function kindOf(item: unknown): GapKind {
   if (item === '') return 'empty';
   return item === null ? 'null' : 'wrong-type';
 }
