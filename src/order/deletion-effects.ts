@@ -93,7 +93,8 @@ export class DeletionEffects {
     const user = caller.user ?? (enterpriseGlobalId && this.users.forEnterprise(enterpriseGlobalId));
     if (enterpriseGlobalId === undefined || !user) return false;
     const call = { ...caller, user };
-    const all = await this.orders.wholeAssets(call, enterpriseGlobalId);
+    const fields = ['assetNum', 'customerId', 'licenseType'] as const;
+    const all = await this.orders.wholeAssets(call, enterpriseGlobalId, fields);
     const byNum = new Map(all.map((asset) => [asset.assetNum, asset]));
     const parts = item.assets.flatMap((part: NamedProducts & { assetNums: string[] }) =>
       part.assetNums.map((num) => ({ part, num })),

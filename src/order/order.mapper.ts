@@ -3,7 +3,7 @@ import type { ContractNotes } from '../upstream/gaps.ts';
 import { ContractViolation } from '../upstream/upstream-failure.ts';
 import type { Deciding } from '../upstream/platform-readings.ts';
 import { kindOf, type Reader, readList, readObject } from '../upstream/wire/reader.ts';
-import { readWhole, type WholeList } from '../upstream/wire/whole-list.ts';
+import { type CameList, readDeciding, readWhole, type WholeList } from '../upstream/wire/whole-list.ts';
 import type { TimestampUnit } from '../upstream/wire/scalars.ts';
 import {
   type AssetField,
@@ -66,6 +66,21 @@ export function toWholeAssets(
   notes?: ContractNotes,
 ): WholeList<AssetDto> {
   return readWhole(assetShape, data, deciding, (wire) => readAsset(wire, unit), notes);
+}
+
+/** The fields by which code decides from the list of assets, in addition to their ids. */
+const DECIDING = ['assetNum', 'customerId', 'licenseType', 'locked'] as const;
+export type DecidingField = (typeof DECIDING)[number];
+
+/** All assets of an enterprise as they came, for a cache. */
+export function toCameAssets(
+  data: unknown,
+  unit: TimestampUnit,
+  nullIsEmpty: boolean,
+  notes: ContractNotes,
+): CameList<AssetDto, DecidingField> {
+  const deciding = { fields: DECIDING, nullIsEmpty };
+  return readDeciding(assetShape, data, deciding, (wire) => readAsset(wire, unit), notes);
 }
 
 function readAsset(wire: Reader<AssetField>, unit: TimestampUnit): AssetDto {

@@ -9,7 +9,7 @@ import { asProblem } from '../upstream/problems/as-problem.ts';
 import { nothingIfUnknown } from '../upstream/unknown-enterprise.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
-import type { WholeList } from '../upstream/wire/whole-list.ts';
+import { type CameList, type WholeList, wholeOf } from '../upstream/wire/whole-list.ts';
 import type { WireBindRequest, WireEnterpriseRequest, WireLockRequest } from '../upstream/wire/order.ts';
 import { pageOf } from '../operation/page.dto.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -25,14 +25,15 @@ import type {
 import type { CreateEnterpriseDto, EnterpriseDto } from './dto/enterprise.dto.ts';
 import type { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
 import {
+  type DecidingField,
   lockResultsOf,
   toAssets,
+  toCameAssets,
   toCustomer,
   toCustomers,
   toEnterprise,
   toLockResults,
   toReservedAssetNums,
-  toWholeAssets,
 } from './order.mapper.ts';
 
 /** The operations of the order module except orders: each maps the request, calls the platform and maps the response. */
@@ -85,16 +86,20 @@ export class OrderService {
     return this.cache.read(this.#assetList(enterpriseGlobalId), call, fresh);
   }
 
-  /** Returns all assets of an enterprise as they are now, for decisions by number, customer, licence type and lock. */
-  wholeAssets(call: CallContext, enterpriseGlobalId: string): Promise<WholeList<AssetDto>> {
-    const deciding = this.readings.deciding('assetNum', 'customerId', 'licenseType', 'locked');
-    const source: Source<WholeList<AssetDto>> = {
+  /** Returns all assets of an enterprise as they are now, for a decision by their ids and `fields`. */
+  async wholeAssets(
+    call: CallContext,
+    enterpriseGlobalId: string,
+    fields: readonly DecidingField[] = [],
+  ): Promise<WholeList<AssetDto>> {
+    const source: Source<CameList<AssetDto, DecidingField>> = {
       operation: 'listAssets',
       result: 'wholeAssets',
       ids: { enterpriseGlobalId },
-      decode: (data, notes) => toWholeAssets(data, this.config.timestampUnit, deciding, notes),
+      decode: (data, notes) =>
+        toCameAssets(data, this.config.timestampUnit, this.readings.nullIsEmpty, notes),
     };
-    return this.cache.read(source, call, true);
+    return wholeOf(await this.cache.read(source, call, true), fields);
   }
 
   async listAssets(
@@ -171,7 +176,7 @@ export class OrderService {
   ): Promise<void> {
     const isDisabling = operation === 'disableLocks';
     const kind = isDisabling ? 'lock-disabled' : 'lock-enabled';
-    const assets = await ifShown(() => this.wholeAssets(call, enterpriseGlobalId));
+    const assets = await ifShown(() => this.wholeAssets(call, enterpriseGlobalId, ['assetNum', 'locked']));
     // The list may have virtual assets only, so a number that it lacks may be that of a lock.
     const hasLocks = assets !== undefined && this.readings.of('assetList') === 'all';
     for (const assetNum of assetNums) {
