@@ -13,7 +13,7 @@ import {
 } from '../order-ledger/ledger-record.ts';
 import { ObservedOrderLedger } from '../order-ledger/observed-order-ledger.ts';
 import { OrderLedger, type OrderWrite } from '../order-ledger/order-ledger.service.ts';
-import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import { ProblemException } from '../problem/problem.exception.ts';
 import { Reservations } from '../tenancy/reservations.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
@@ -25,14 +25,13 @@ import type { PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { OrderRecordDto } from './dto/order-record.dto.ts';
 import { LaterOrders } from './later-orders.ts';
 import { toBatchOrder, toOrderRecord, toPlacedItems } from './license-order.mapper.ts';
+import { notTaken } from './not-taken.ts';
 import { budgetUses, unlimitedProblem } from './order-budget.ts';
 import { deletes, orderedItems, searchOf } from './order-content.ts';
 import { timeProblem } from './order-time.ts';
 
 /** An order whose `notBefore` is this close waits and is placed now, because the database's time is known only approximately. */
 const MAX_HELD_MS = 100;
-const NO_PACKAGES =
-  'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
 
 /** A scheduled order whose time has come, as its record says. `waitsAgain` means that it is scheduled again if it cannot be sent. */
 interface DueOrder {
@@ -74,7 +73,7 @@ export class LicenseOrderService {
     // A new order leaves no record while the platform does not work, or where an id does not belong to the caller. A repeated order
     // still gets its earlier result, even if its deletion names things that are gone by now.
     const ofOrder =
-      this.#notTaken(order) ??
+      notTaken(order, this.readings) ??
       call.authorisedIds?.refusal ??
       this.maintenance.refusal('orders') ??
       unlimitedProblem(order, call.caller.budgets);
@@ -103,7 +102,9 @@ export class LicenseOrderService {
     { scheduled, submittedAt, waitsAgain }: DueOrder,
   ): Promise<void> {
     const refusal =
-      this.#notTaken(order) ?? call.authorisedIds?.refusal ?? unlimitedProblem(order, call.caller.budgets);
+      notTaken(order, this.readings) ??
+      call.authorisedIds?.refusal ??
+      unlimitedProblem(order, call.caller.budgets);
     if (refusal) throw refusal;
     const isMarked = order.syncMode === 'async' && deletes(order);
     const { write, send } = await this.#prepared(call, order, scheduled.idempotencyKey, isMarked);
@@ -153,8 +154,8 @@ export class LicenseOrderService {
     const send = async (sendOnce: SendOnce) => {
       await this.#bindNumbers(call, order);
       // The number of a refused order may come again with another order, so the check runs again.
-      const notTaken = this.#notTaken(order);
-      if (notTaken) throw notTaken;
+      const refusal = notTaken(order, this.readings);
+      if (refusal) throw refusal;
       return this.upstream.call('batchOrder', call, { query, body, bodyText, sendOnce }, (data, notes) =>
         toPlacedItems(data, body, this.readings.of('orderIds'), notes),
       );
@@ -177,7 +178,7 @@ export class LicenseOrderService {
     const { now } = this.maintenance;
     const refusal =
       timeProblem(timeOf(order) ?? now, now) ??
-      this.#notTaken(order) ??
+      notTaken(order, this.readings) ??
       call.authorisedIds?.refusal ??
       this.maintenance.refusal('orders') ??
       unlimitedProblem(order, call.caller.budgets);
@@ -224,28 +225,6 @@ export class LicenseOrderService {
       featureTrialEnd: this.readings.of('featureTrialEnd'),
       productTrialEnd: this.readings.of('productTrialEnd'),
     });
-  }
-
-  /** Returns the problem of what the platform is not known to accept (src/config/readings.ts); undefined where it accepts the order. */
-  #notTaken({ items }: PlaceOrderDto): ProblemException | undefined {
-    const errors: RequestFault[] = [];
-    const most = this.readings.of('maxOrdersPerBatch') ?? items.length;
-    if (items.length > most)
-      errors.push({
-        pointer: '/items',
-        detail: `must be a list of 1 to ${most} objects: the platform takes no more`,
-      });
-    if (this.readings.of('packagesInDeletion') !== 'taken')
-      for (const [index, item] of items.entries())
-        if (item.orderType === 'delete_product')
-          for (const [at, { products, merchandises }] of item.assets.entries()) {
-            const asset = `/items/${index}/assets/${at}`;
-            if (!products?.length)
-              errors.push({ pointer: `${asset}/products`, detail: `must name a product: ${NO_PACKAGES}` });
-            if (merchandises?.length)
-              errors.push({ pointer: `${asset}/merchandises`, detail: `must be empty: ${NO_PACKAGES}` });
-          }
-    return errors.length > 0 ? new ProblemException('validation-failed', { errors }) : undefined;
   }
 }
 

@@ -370,4 +370,21 @@ it("a product's end of a trial fits into 32 bits where the platform is known to 
   expect(JSON.stringify(sent?.body)).toMatch(/"trialEndDate":1798761600[,}]/);
   const again = await place(gateway, body);
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+  const products = [{ ...trial, trialEndsAt: '2038-01-19T03:14:07.000Z' }];
+  const late = [{ ...trial, trialEndsAt: '2038-01-19T03:14:08.000Z' }];
+  expect((await place(gateway, order([{ ...item, assets: [{ products }] }]))).status).toBe(201);
+  const nested = { merchandiseNum: 'PKG-SUITE', children: [{ merchandiseNum: 'PKG-A', products: late }] };
+  const beyond = order([{ ...item, assets: [{ products: late, merchandises: [nested] }] }]);
+  for (const path of [ORDERS, `${ORDERS}/dry-run`]) {
+    const { status, body: problem } = await gateway.post(path, beyond);
+    const detail = expect.stringContaining('productTrialEnd');
+    const asset = '/items/0/assets/0';
+    expect([path, status, problem['errors']]).toEqual([
+      ...[path, 400],
+      [
+        { pointer: `${asset}/products/0/trialEndsAt`, detail },
+        { pointer: `${asset}/merchandises/0/children/0/products/0/trialEndsAt`, detail },
+      ],
+    ]);
+  }
 });

@@ -1,0 +1,67 @@
+import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
+import type { PlatformReadings } from '../upstream/platform-readings.ts';
+import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
+import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
+
+const NO_PACKAGES =
+  'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
+/** The last time whose seconds fit into 32 bits. */
+const MAX_SECONDS_MS = (2 ** 31 - 1) * 1_000 + 999;
+const NO_SUCH_SECONDS =
+  'must not be later than 2038-01-19T03:14:07Z: the platform takes seconds in 32 bits (reading productTrialEnd of its profile)';
+
+interface Content {
+  readonly products?: readonly OrderProductDto[];
+  readonly merchandises?: readonly MerchandiseDto[];
+}
+
+/** Returns the problem of what the platform is not known to accept (src/config/readings.ts); undefined where it accepts the order. */
+export function notTaken({ items }: PlaceOrderDto, readings: PlatformReadings): ProblemException | undefined {
+  const errors: RequestFault[] = [];
+  const most = readings.of('maxOrdersPerBatch') ?? items.length;
+  if (items.length > most)
+    errors.push({
+      pointer: '/items',
+      detail: `must be a list of 1 to ${most} objects: the platform takes no more`,
+    });
+  const takesPackages = readings.of('packagesInDeletion') === 'taken';
+  const hasSeconds = readings.of('productTrialEnd') === 'seconds';
+  for (const [index, item] of items.entries()) {
+    const pointer = `/items/${index}/assets`;
+    if (!takesPackages) errors.push(...packagesIn(item, pointer));
+    if (hasSeconds)
+      for (const [at, asset] of (item.assets as readonly Content[]).entries())
+        errors.push(...lateTrialsIn(asset, `${pointer}/${at}`));
+  }
+  return errors.length > 0 ? new ProblemException('validation-failed', { errors }) : undefined;
+}
+
+function packagesIn(item: OrderItemDto, pointer: string): RequestFault[] {
+  if (item.orderType !== 'delete_product') return [];
+  return item.assets.flatMap(({ products, merchandises }, at) => [
+    ...(products?.length
+      ? []
+      : [{ pointer: `${pointer}/${at}/products`, detail: `must name a product: ${NO_PACKAGES}` }]),
+    ...(merchandises?.length
+      ? [{ pointer: `${pointer}/${at}/merchandises`, detail: `must be empty: ${NO_PACKAGES}` }]
+      : []),
+  ]);
+}
+
+function lateTrialsIn({ products = [], merchandises = [] }: Content, pointer: string): RequestFault[] {
+  return [
+    ...products.flatMap(({ trialEndsAt }, at) =>
+      trialEndsAt !== undefined && Date.parse(trialEndsAt) > MAX_SECONDS_MS
+        ? [{ pointer: `${pointer}/products/${at}/trialEndsAt`, detail: NO_SUCH_SECONDS }]
+        : [],
+    ),
+    ...merchandises.flatMap((merchandise, at) => lateTrialsOf(merchandise, `${pointer}/merchandises/${at}`)),
+  ];
+}
+
+function lateTrialsOf({ products, children = [] }: MerchandiseDto, pointer: string): RequestFault[] {
+  return [
+    ...lateTrialsIn({ products }, pointer),
+    ...children.flatMap((child, at) => lateTrialsOf(child, `${pointer}/children/${at}`)),
+  ];
+}
