@@ -189,6 +189,11 @@ describe('the products on an asset', () => {
       ],
     });
     expect(toAssetProducts({ productInstanceList: null }, 'ms')).toEqual({ products: [], merchandises: [] });
+    const ofChannel = { id: 'i', channelCode: 7 };
+    expect(toAssetProducts({ productInstanceList: [ofChannel], children: [ofChannel] }, 'ms')).toMatchObject({
+      products: [{ channelCode: '7' }],
+      merchandises: [{ channelCode: '7' }],
+    });
   });
 
   it('leave out packages without an id, however many there are', () => {

@@ -10,6 +10,10 @@ const shown = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** What single fields are where the platform sends something odd is in test/faults/upstream-content.faults.ts. */
 
+it('a channel whose code came as a number has it as text', () => {
+  expect(toCustomer(data('{"customerId":"c","channelCode":7}')).channelCode).toBe('7');
+});
+
 it('a customer without an id is a contract violation alone, and left out of a list', () => {
   expect(() => toCustomer(data('{"customerId":null}'))).toThrow(ContractViolation);
   expect(toCustomers(data('[{"customerId":null},{"customerId":"c"}]'))).toMatchObject([{ customerId: 'c' }]);

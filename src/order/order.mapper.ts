@@ -35,7 +35,7 @@ export function toCustomers(data: unknown, notes?: ContractNotes): CustomerDto[]
 function readCustomer(wire: Reader<CustomerField>): CustomerDto {
   return {
     customerId: wire.requiredId('customerId'),
-    channelCode: wire.text('channelCode'),
+    channelCode: wire.id('channelCode'),
     channelCustomerId: wire.id('channelCustomerId'),
     enterpriseGlobalId: wire.id('enterpriseGlobalId'),
     enterpriseName: wire.text('enterpriseName'),
