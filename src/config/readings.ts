@@ -157,7 +157,8 @@ export const readings = {
   refusalStatus: {
     question: 'With which status do refusals come?',
     values: ['299', '200', 'both'],
-    gateway: 'reads the code with any status',
+    gateway:
+      'reads the code of HTTP 200 and 299; with HTTP 401 and 403, only a code that refuses credentials is a refusal',
     asked: 'reads',
   },
   refusalCode: {
