@@ -134,6 +134,18 @@ describe('C33 packages in a deletion of products', () => {
     expect(await sandbox.journal('batchOrder')).toEqual([]);
   });
 
+  it('are refused where one names nothing, also where the platform takes packages', async () => {
+    await know({ packagesInDeletion: 'taken' });
+    const nothing = [{ merchandiseName: 'a name' }, { merchandiseNum: 'PKG-SUITE', children: [{}] }];
+    const { status, body } = await gateway.post(orders, deletion('SO-P0', { merchandises: nothing }));
+    const merchandises = '/items/0/assets/0/merchandises';
+    expect([status, body['errors']]).toMatchObject([
+      400,
+      [{ pointer: `${merchandises}/0` }, { pointer: `${merchandises}/1/children/0` }],
+    ]);
+    expect(await sandbox.journal('batchOrder')).toEqual([]);
+  });
+
   it('go with all that is in them where the platform takes them, as a dry run says', async () => {
     await know({ packagesInDeletion: 'taken' });
     const order = deletion('SO-P2', { merchandises: packages });

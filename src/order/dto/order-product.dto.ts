@@ -15,6 +15,11 @@ import {
 
 export const MAX_ASSETS = 1_000;
 
+/** False also for what is no list, because a rule of an object runs beside those of its fields. */
+function isFilled(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
+}
+
 @ApiSchema({ description: 'A feature of a product' })
 export class ProductFeatureDto {
   /** Code of the feature. */
@@ -196,6 +201,11 @@ export class MerchandiseDto extends MerchandiseTerms {
   products?: OrderProductDto[];
 }
 
+@ObjectRule<RevokedMerchandiseDto>(
+  ({ merchandiseNum, products, children }) =>
+    merchandiseNum !== undefined || isFilled(products) || isFilled(children),
+  'must have merchandiseNum, or at least one product or child',
+)
 @ApiSchema({
   description:
     'A package whose products are to be revoked. A deletion with packages is 400 unless the operator knows that the platform takes them',
@@ -251,8 +261,7 @@ abstract class AssetTerms {
 }
 
 const HasContent = ObjectRule<{ products?: unknown[]; merchandises?: unknown[] }>(
-  ({ products, merchandises }) =>
-    [products, merchandises].some((list) => Array.isArray(list) && list.length > 0),
+  ({ products, merchandises }) => isFilled(products) || isFilled(merchandises),
   'must have at least one product or merchandise',
 );
 
