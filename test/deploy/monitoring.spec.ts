@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { scenes } from '../night/scenes.ts';
+import { sectionOf } from '../night/story.ts';
 import { promtool } from '../support/promtool.ts';
 
 /** The alert rules and the Grafana dashboard. That their metrics exist is in test/deploy/metrics.e2e.ts. */
@@ -351,6 +353,13 @@ interface Panel {
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly { readonly expr: string; readonly datasource: { readonly uid: string } }[];
 }
+
+it.each(scenes.map((scene) => [scene.alert, scene.name, scene] as const))(
+  'the section %s says what ends it in a night in which this breaks: %s',
+  (alert, _, { remedy }) => {
+    expect(sectionOf(alert)).toContain(remedy);
+  },
+);
 
 describe('the dashboard', () => {
   const { panels } = JSON.parse(readFileSync('deploy/grafana/gateway.json', 'utf8')) as { panels: Panel[] };

@@ -123,7 +123,7 @@ export const scenes: readonly Scene[] = [
     breaks: ({ postgres }) => postgres.kill(),
     log: ['database-away', /DATABASE_URL does not answer/],
     console: /DATABASE_URL does not answer/,
-    remedy: 'Start the server with its own data',
+    remedy: 'Start the server with its previous data',
     mends: ({ postgres }) => postgres.start(),
   },
   {
@@ -149,7 +149,7 @@ export const scenes: readonly Scene[] = [
     alert: 'DatabaseUnfit',
     breaks: (site) => site.administer('REVOKE UPDATE ON ALL TABLES IN SCHEMA ROLE FROM ROLE'),
     log: ['database-stopped', /lacks a right: permission denied for table/],
-    console: /no right to UPDATE on/,
+    console: /lacks a right: permission denied for table/,
     remedy: 'grant the right that it names',
     mends: (site) => site.administer('GRANT UPDATE ON ALL TABLES IN SCHEMA ROLE TO ROLE'),
   },
@@ -159,7 +159,7 @@ export const scenes: readonly Scene[] = [
     breaks: (site) => site.administer('UPDATE ROLE.numbers SET value = value - 1'),
     log: ['database-stopped', /has lost commits|went back/],
     console: /database-init/,
-    remedy: 'Then run `npm run database-init`',
+    remedy: 'run `npm run database-init`',
     mends: (site) => site.confirm(),
   },
   {
@@ -168,7 +168,7 @@ export const scenes: readonly Scene[] = [
     breaks: (site) => site.administer('DROP SCHEMA ROLE CASCADE; CREATE SCHEMA AUTHORIZATION ROLE'),
     log: ['database-stopped', /was emptied/],
     console: /database-init/,
-    remedy: 'Then run `npm run database-init`',
+    remedy: 'run `npm run database-init`',
     mends: (site) => site.confirm(),
   },
   {

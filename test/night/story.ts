@@ -87,7 +87,7 @@ async function play(scene: Scene, site: Site): Promise<readonly string[]> {
 }
 
 /** The section of the alert in the runbook. */
-function sectionOf(alert: string): string {
+export function sectionOf(alert: string): string {
   const runbook = readFileSync('docs/operating.md', 'utf8');
   const [, section = ''] = new RegExp(`\\n### ${alert}\\n([\\s\\S]*?)\\n##`).exec(runbook) ?? [];
   return section.replaceAll(/\n +/g, ' ');
