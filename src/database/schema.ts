@@ -45,7 +45,7 @@ const migrations: readonly Migration[] = [
       // Counts of all orders ('' and ''), of a channel (its group is ''), and of a group in a channel.
       sql`CREATE TABLE order_counts (platform text NOT NULL, enterprise_group text NOT NULL, channel text NOT NULL,
         state text NOT NULL, orders bigint NOT NULL, PRIMARY KEY (platform, enterprise_group, channel, state))`,
-      // The use of one caller: of a budget in a month, of its bytes on a day, and of its keyed writes.
+      // The use of one caller: of a budget in a month, of its bytes on a day, and of its scheduled orders.
       sql`CREATE TABLE uses (platform text NOT NULL, caller text NOT NULL, period text NOT NULL, kind text NOT NULL,
         used bigint NOT NULL, PRIMARY KEY (platform, caller, period, kind))`,
       sql`CREATE TABLE maintenance (platform text PRIMARY KEY, stops text NOT NULL, starts_at bigint NOT NULL,

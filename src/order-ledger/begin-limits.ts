@@ -2,11 +2,20 @@ import { type Budget, exhausted, exhaustedProblem, monthOf } from '../budgets/st
 import { type MaintenanceWindow, stoppedProblem } from '../maintenance/state/maintenance.ts';
 import { type Rows, rowsAs } from '../database/engine.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
-import { firstDay, MAX_ORDER_BYTES, type UseRow } from '../budgets/state/use-store.ts';
-import { type Begin, MAX_SCHEDULED, MAX_WRITES } from './write-steps.ts';
+import {
+  type CounterOfBytes,
+  countsForS,
+  dayOf,
+  firstDay,
+  keyedBytes,
+  MAX_RECORD_BYTES,
+  type UseRow,
+} from '../budgets/state/use-store.ts';
+import { type Begin, MAX_SCHEDULED } from './write-steps.ts';
 
-/** The `Retry-After` for a caller with too many bytes of orders, of which each day frees one day's bytes, or with too many scheduled orders. */
-const TOO_MUCH_S = 3_600;
+/** The `Retry-After` for a caller with too many scheduled orders. */
+const TOO_MANY_S = 3_600;
+const MIB = 1024 * 1024;
 
 export interface NewRow extends Begin {
   readonly sealed: string;
@@ -19,9 +28,14 @@ export function bytesOf({ sealed, told = '' }: NewRow): number {
   return sealed.length + told.length;
 }
 
-interface Bounded {
-  bytes: number;
-  writes: number;
+/** Returns what the write adds to the bytes of its caller, and to which counter. */
+export function countedBytes(row: NewRow): { readonly kind: CounterOfBytes; readonly amount: number } {
+  return row.details.order
+    ? { kind: 'bytes', amount: bytesOf(row) }
+    : { kind: 'keyed-bytes', amount: keyedBytes(row.sealed.length) };
+}
+
+interface Bounded extends Record<CounterOfBytes, number> {
   scheduled: number;
 }
 
@@ -47,10 +61,11 @@ export class BeginLimits {
     this.#month = monthOf(now);
   }
 
-  /** Returns why the order must not be recorded; undefined where it may be. */
+  /** Returns why the write must not be recorded; undefined where it may be. */
   refusal(row: NewRow): ProblemException | undefined {
     const { budgets, notBefore, scheduledAt } = row;
-    const { caller } = row.details;
+    const { caller, order } = row.details;
+    if (!order) return this.#tooManyBytes(row);
     const window = this.#window;
     if (window && window.from <= this.now && this.now < window.until) return stoppedProblem(window, this.now);
     const spent = budgets && exhausted(budgets, this.#usedBy(caller));
@@ -60,39 +75,54 @@ export class BeginLimits {
     if (notBefore !== undefined && this.#boundedOf(caller).scheduled >= MAX_SCHEDULED)
       return new ProblemException('too-many-requests', {
         detail: `This caller has ${MAX_SCHEDULED} orders for a later day: no more are kept.`,
-        retryAfter: TOO_MUCH_S,
+        retryAfter: TOO_MANY_S,
       });
-    if (this.#boundedOf(caller).bytes + bytesOf(row) <= MAX_ORDER_BYTES) return undefined;
-    return new ProblemException('too-many-requests', {
-      detail: `The records of this caller's orders of the last 7 days have more than ${MAX_ORDER_BYTES / 1024 / 1024} MiB.`,
-      retryAfter: TOO_MUCH_S,
-    });
+    return this.#tooManyBytes(row);
   }
 
-  /** Counts the write as one more record of its caller. Returns false where the caller may have no more. */
-  take(row: NewRow): boolean {
+  /** Counts the write as one more record of its caller. */
+  take(row: NewRow): void {
     const { budgets = [], notBefore } = row;
-    const { caller, order } = row.details;
+    const { caller } = row.details;
     const bounded = this.#boundedOf(caller);
-    if (!order && bounded.writes >= MAX_WRITES) return false;
-    if (order) bounded.bytes += bytesOf(row);
-    else bounded.writes++;
+    const { kind, amount: bytes } = countedBytes(row);
+    bounded[kind] += bytes;
     if (notBefore !== undefined) bounded.scheduled++;
     const used = this.#usedBy(caller);
     for (const { budget, amount } of budgets) used[budget] += amount;
-    return true;
+  }
+
+  #tooManyBytes(row: NewRow): ProblemException | undefined {
+    const { caller, order } = row.details;
+    const { kind, amount } = countedBytes(row);
+    if (this.#boundedOf(caller)[kind] + amount <= MAX_RECORD_BYTES) return undefined;
+    const records = order ? 'orders' : 'writes with an Idempotency-Key';
+    const counted = this.#bytesOf(caller).filter((use) => use.kind === kind && use.used > 0);
+    const [oldest = dayOf(this.now)] = counted.map(({ period }) => period).toSorted();
+    return new ProblemException('too-many-requests', {
+      detail: `The records of this caller's ${records} of the last 7 days have more than ${MAX_RECORD_BYTES / MIB} MiB.`,
+      retryAfter: countsForS(oldest, this.now),
+    });
   }
 
   #boundedOf(caller: string): Bounded {
     let bounded = this.#bounded.get(caller);
     if (!bounded) {
-      bounded = { bytes: 0, writes: 0, scheduled: 0 };
-      for (const { kind, period, used } of this.#counters.get(caller) ?? [])
-        if (kind === 'writes' || kind === 'scheduled') bounded[kind] += used;
-        else if (kind === 'bytes' && period >= firstDay(this.now)) bounded.bytes += used;
+      bounded = { bytes: 0, 'keyed-bytes': 0, scheduled: 0 };
+      for (const { kind, used } of this.#counters.get(caller) ?? [])
+        if (kind === 'scheduled') bounded.scheduled += used;
+      for (const { kind, used } of this.#bytesOf(caller)) bounded[kind] += used;
       this.#bounded.set(caller, bounded);
     }
     return bounded;
+  }
+
+  /** Returns the counters of bytes of the days that count. */
+  #bytesOf(caller: string) {
+    const first = firstDay(this.now);
+    const isCounted = (use: UseRow): use is UseRow & { kind: CounterOfBytes } =>
+      (use.kind === 'bytes' || use.kind === 'keyed-bytes') && use.period >= first;
+    return (this.#counters.get(caller) ?? []).filter(isCounted);
   }
 
   #usedBy(caller: string): Record<Budget, number> {

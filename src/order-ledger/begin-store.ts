@@ -4,7 +4,7 @@ import { CONFIRMED } from '../database/identity.ts';
 import { type Columns, columnNames, rows, sql } from '../database/sql.ts';
 import { locked, type Decision, raise, type Step } from '../database/step.ts';
 import { addTasksAt, type NewTask } from '../tasks/task-store.ts';
-import { BeginLimits, bytesOf, type NewRow } from './begin-limits.ts';
+import { BeginLimits, bytesOf, countedBytes, type NewRow } from './begin-limits.ts';
 import { eventWrites, type NewEvent } from '../events/log/event-store.ts';
 import { type Details, enterprisesOf, released, type State } from './ledger-record.ts';
 import { DELETE_NAMED, lockedRows, ROWS_OF_ALIASES, wanted, WRITE_FIELDS } from './named-row-store.ts';
@@ -105,7 +105,7 @@ class Beginning {
   }
 
   #resultOf(begin: NewRow): BeginResult {
-    const { name, owner, fingerprints, details, alias } = begin;
+    const { name, owner, fingerprints, alias } = begin;
     const target = alias === undefined ? undefined : this.#aliases.get(alias);
     if (target !== undefined && target !== name) return { kind: 'taken' };
     const row = this.#known.get(name);
@@ -120,9 +120,9 @@ class Beginning {
     const same = row !== undefined && fingerprints.includes(row.fingerprint);
     if (row && !isDue && !mayReplace(row.state, same)) return { kind: 'there', same, row };
     if (begin.refusal) return { kind: 'not_admitted', problem: begin.refusal };
-    const problem = details.order && this.#limits.refusal(begin);
+    const problem = this.#limits.refusal(begin);
     if (problem) return { kind: 'not_admitted', problem };
-    if (!this.#limits.take(begin)) return { kind: 'full' };
+    this.#limits.take(begin);
     if (alias !== undefined) this.#aliases.set(alias, name);
     this.#fresh.push(begin);
     return { kind: begin.notBefore === undefined ? 'begun' : 'scheduled', submittedAt: this.now };
@@ -156,10 +156,8 @@ class Beginning {
           { caller: before.caller, period: '', kind: 'scheduled', amount: -1 },
           { caller: before.caller, period: before.countedOn, kind: 'bytes', amount: -before.size },
         );
-      if (!place || !order) {
-        if (!before) uses.push({ caller, period: '', kind: 'writes', amount: 1 });
-        continue;
-      }
+      uses.push({ caller, period: day, ...countedBytes(begin) });
+      if (!place || !order) continue;
       groups.push(enterprisesOf(order));
       counts.push({ ...place, state: stateOf(begin), amount: 1 });
       if (told !== undefined) {
@@ -172,7 +170,6 @@ class Beginning {
           record: JSON.stringify([this.now, null, told]),
         });
       }
-      uses.push({ caller, period: day, kind: 'bytes', amount: bytesOf(begin) });
       if (budgets) uses.push(...usesOf(caller, { month: this.#month, uses: budgets }, 1));
     }
     const replaced = fresh.map(({ name }) => name).filter((name) => this.#known.has(name));

@@ -17,7 +17,15 @@ import type { Move } from './write-steps.ts';
 import { SEARCH } from './search-store.ts';
 import { addTasks } from '../tasks/task-store.ts';
 import { freeNumbers, type FreedOrder, lockNumbers } from '../tenancy/state/reservation-store.ts';
-import { forgottenUses, type Taken, type Use, usesOf, useWrites } from '../budgets/state/use-store.ts';
+import {
+  type CounterOfBytes,
+  forgottenUses,
+  keyedBytes,
+  type Taken,
+  type Use,
+  usesOf,
+  useWrites,
+} from '../budgets/state/use-store.ts';
 import { type KeptRecord, placeOf, type WriteRow } from './write-rows.ts';
 
 /** The most leases that one sweep ends, and the most records that one transaction deletes. */
@@ -132,7 +140,8 @@ class Moving {
     if (!place && released.includes(to)) {
       // A write that is no order and changed nothing leaves no record.
       this.#removed.push(name);
-      this.#uses.push({ caller, period: '', kind: 'writes', amount: -1 });
+      const amount = -keyedBytes(row.size);
+      this.#uses.push({ caller, period: row.countedOn, kind: 'keyed-bytes', amount });
       return record;
     }
     const isBack = taken !== undefined && UNDONE.has(to);
@@ -143,8 +152,9 @@ class Moving {
       ...{ name, state: to, settledAt, size, details: sealed, taken: isBack ? null : row.taken },
       ...(keptMs !== undefined && { endsAt: Math.max(this.now, gatewayNow) + keptMs }),
     });
+    const kind: CounterOfBytes = place ? 'bytes' : 'keyed-bytes';
+    this.#uses.push({ caller, period: row.countedOn, kind, amount: size - row.size });
     if (!place) return record;
-    this.#uses.push({ caller, period: row.countedOn, kind: 'bytes', amount: size - row.size });
     this.#counts.push({ ...place, state: row.state, amount: -1 }, { ...place, state: to, amount: 1 });
     if (SOUGHT.has(to)) this.#sought.push(name);
     if (UNDONE.has(to)) this.#freed.push({ caller, orderName: name });
@@ -224,17 +234,15 @@ export const forgetWrites: Step<{ readonly gatewayNow: number }, number> = {
   decide: ([{ gatewayNow }], [found], now) => {
     const over = rowsAs<WriteRow>(found);
     const counts: OrderCount[] = [];
-    const uses: Use[] = [];
     for (const row of over) {
       const place = placeOf(row);
       if (place) counts.push({ ...place, state: row.state, amount: -1 });
-      else uses.push({ caller: row.caller, period: '', kind: 'writes', amount: -1 });
     }
     const deletion = DELETE_NAMED.with(wanted(over.map(({ name }) => name)));
     return {
       writes: [
         forgottenUses(Math.min(gatewayNow, now)),
-        ...(over.length > 0 ? [deletion, ...useWrites(uses), ...countWrites(counts)] : []),
+        ...(over.length > 0 ? [deletion, ...countWrites(counts)] : []),
       ],
       results: () => [over.length],
     };

@@ -25,8 +25,6 @@ import type { Begin, Begun, Known, Move, Moved } from './write-steps.ts';
 /** The lease outlives the call's deadline by this time, so that its owner can record the outcome. */
 const LEASE_REST_MS = 5_000;
 const RENEW_MS = 5_000;
-/** The `Retry-After` for a caller with too many records. Each record ends by itself. */
-const FULL_S = 60;
 /** How long the gateway tries to record a known outcome while the store does not answer. */
 const RECORD_MS = 60_000;
 /** The reason of a due order that was not sent and that is in doubt nevertheless. */
@@ -118,11 +116,6 @@ export class WriteRecorder implements OnApplicationShutdown {
         throw new ProblemException('idempotency-key-reused');
       case 'not_admitted':
         throw begun.problem;
-      case 'full':
-        throw new ProblemException('too-many-requests', {
-          detail: 'Too many writes of this caller are remembered by their Idempotency-Key, each for 7 days.',
-          retryAfter: FULL_S,
-        });
     }
   }
 

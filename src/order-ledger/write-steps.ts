@@ -38,16 +38,11 @@ export type Begun =
   | ({ readonly kind: 'there' } & Known)
   /** The alias belongs to another write. */
   | { readonly kind: 'taken' }
-  /** The caller has {@link MAX_WRITES} records of writes that are no orders. */
-  | { readonly kind: 'full' }
   /** The write is refused: for example, an operator has stopped orders, or a budget of the caller is used up. */
   | { readonly kind: 'not_admitted'; readonly problem: ProblemException };
 
 /** A caller may have this number of scheduled orders. */
 export const MAX_SCHEDULED = 20_000;
-
-/** A caller may have this number of records that are no orders: 17 MB at 1.7 KB each. */
-export const MAX_WRITES = 10_000;
 
 export interface Move {
   readonly name: string;

@@ -24,12 +24,11 @@ import { WriteRecorder } from '../../src/order-ledger/write-recorder.ts';
 import {
   type Begin,
   type Begun,
-  MAX_WRITES,
   type Move,
   type Moved,
   type OrderQuery,
 } from '../../src/order-ledger/write-steps.ts';
-import { dayOf, MAX_ORDER_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
+import { dayOf, MAX_RECORD_BYTES, UseStore } from '../../src/budgets/state/use-store.ts';
 import { WindowStore } from '../../src/maintenance/state/window-store.ts';
 import { ReservationStore } from '../../src/tenancy/state/reservation-store.ts';
 import { WriteRecords } from '../../src/order-ledger/write-rows.ts';
@@ -682,25 +681,46 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
       expect(await store.begin(newWrite({ alias: 'billing/key-9' }))).toMatchObject({ kind: 'begun' });
     });
 
-    it('is refused where its caller has too many of them; orders and other callers are not', async () => {
-      // A write that changed nothing does not count.
+    const countedBytes = async () => {
+      const found = sql`SELECT sum(used) AS used FROM uses WHERE platform = :platform AND caller = 'billing' AND kind = 'keyed-bytes'`;
+      const [row] = await database.read<{ used: number | null }>(found.with());
+      return Number(row?.used);
+    };
+
+    it('counts the bytes of its response, and nothing where it changed nothing', async () => {
+      const write = newWrite();
+      await store.begin(write);
+      const began = await countedBytes();
+      // The row itself counts too.
+      expect(began).toBeGreaterThan(1_000);
+      const answer = { status: 207, body: 'x'.repeat(100 * 1024) };
+      await store.move(byOwner(write, 'succeeded', { caller: 'billing', answer }));
+      const ended = await countedBytes();
+      expect(ended).toBeGreaterThan(began + 100 * 1024);
       const gone = newWrite();
       await store.begin(gone);
-      await store.move(byOwner(gone, 'not_sent'));
-      const writes = Array.from({ length: MAX_WRITES }, () => newWrite());
-      const begun: Begun[] = [];
-      for (let first = 0; first < writes.length; first += 100)
-        begun.push(
-          ...(await Promise.all(writes.slice(first, first + 100).map((write) => store.begin(write)))),
-        );
-      expect(new Set(begun.map(({ kind }) => kind))).toEqual(new Set(['begun']));
-      expect(await store.begin(newWrite())).toEqual({ kind: 'full' });
-      expect(await store.begin({ ...(writes[0] as Begin), owner: randomUUID() })).toMatchObject({
-        kind: 'there',
-      });
+      expect(await countedBytes()).toBeGreaterThan(ended);
+      await store.move(byOwner(gone, 'not_sent', { caller: 'billing', answer }));
+      expect(await countedBytes()).toBe(ended);
+    });
+
+    it('is refused until the first day no longer counts where its caller has too many bytes of them; orders, repeats and other callers are not', async () => {
+      const write = newWrite();
+      await store.begin(write);
+      const used = sql`UPDATE uses SET used = :bytes, period = :day WHERE platform = :platform AND caller = 'billing' AND kind = 'keyed-bytes'`;
+      const fill = (day: string) => database.step(change, used.with({ bytes: MAX_RECORD_BYTES, day }));
+      await fill(dayOf(Date.now() - 3 * DAY_MS));
+      const refused = await store.begin(newWrite());
+      expect(refused).toMatchObject({ kind: 'not_admitted', problem: { slug: 'too-many-requests' } });
+      const { problem } = refused as Extract<Begun, { kind: 'not_admitted' }>;
+      const days = Number(problem.headers['retry-after']) / 86_400;
+      expect(days).toBeGreaterThan(2.9);
+      expect(days).toBeLessThan(4.1);
+      const again = await store.begin({ ...write, owner: randomUUID() });
+      expect(again).toMatchObject({ kind: 'there' });
       expect(await store.begin(newOrder())).toMatchObject({ kind: 'begun' });
       expect(await store.begin(newWrite({ details: { caller: 'other' } }))).toMatchObject({ kind: 'begun' });
-      await store.move(byOwner(writes[0] as Begin, 'not_sent'));
+      await fill(dayOf(Date.now() - 7 * DAY_MS));
       expect(await store.begin(newWrite())).toMatchObject({ kind: 'begun' });
     });
   });
@@ -940,7 +960,7 @@ describe.each(engines)('the order ledger in a database: %s', (engine) => {
     it('whose orders of seven days have too many bytes; the orders of others go on', async () => {
       const used = sql`UPDATE uses SET used = used + :bytes WHERE platform = :platform AND caller = 'billing' AND kind = 'bytes'`;
       await store.begin(newOrder());
-      await database.step(change, used.with({ bytes: MAX_ORDER_BYTES }));
+      await database.step(change, used.with({ bytes: MAX_RECORD_BYTES }));
       const refused = await store.begin(newOrder());
       expect(refused).toMatchObject({ kind: 'not_admitted', problem: { slug: 'too-many-requests' } });
       const order = newOrder();

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from '@jest/globals';
-import { MAX_ORDER_BYTES } from '../../src/budgets/state/use-store.ts';
+import { MAX_RECORD_BYTES } from '../../src/budgets/state/use-store.ts';
 import { scopes } from '../../src/request/scopes.ts';
 import { onceServed } from '../support/once-served.ts';
 import { orderOf } from '../support/order-body.ts';
@@ -63,7 +64,7 @@ it('S32 An order that the platform refuses keeps no items, and a caller that fil
   inDatabase((database) =>
     database
       .prepare("UPDATE uses SET used = ? WHERE caller = 'greedy' AND kind = 'bytes'")
-      .run(MAX_ORDER_BYTES),
+      .run(MAX_RECORD_BYTES),
   );
   const sent = (await sandbox.journal('batchOrder')).length;
   const full = await order('greedy');
@@ -74,4 +75,23 @@ it('S32 An order that the platform refuses keeps no items, and a caller that fil
   expect(full.headers.has('retry-after')).toBe(true);
   expect((await sandbox.journal('batchOrder')).length).toBe(sent);
   expect((await order('modest')).status).toBe(201);
+});
+
+it('K41 A caller whose writes with a key have too many bytes is told how long they stay, and its writes without a key are served', async () => {
+  const reserve = (headers: Record<string, string>) =>
+    gateway.post('/v1/asset-num-reservations', { size: 1 }, { ...as('greedy'), headers });
+  const keyed = () => reserve({ 'idempotency-key': `key-of-${randomUUID()}` });
+  expect((await keyed()).status).toBe(201);
+  inDatabase((database) =>
+    database
+      .prepare("UPDATE uses SET used = ? WHERE caller = 'greedy' AND kind = 'keyed-bytes'")
+      .run(MAX_RECORD_BYTES),
+  );
+  const full = await keyed();
+  expect([full.status, full.body]).toMatchObject([
+    429,
+    { code: 'too-many-requests', detail: expect.stringContaining('Idempotency-Key') },
+  ]);
+  expect(Number(full.headers.get('retry-after'))).toBeGreaterThan(5 * 86_400);
+  expect((await reserve({})).status).toBe(201);
 });

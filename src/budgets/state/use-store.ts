@@ -6,14 +6,25 @@ import { locked } from '../../database/step.ts';
 import { summed } from '../../shared/summed.ts';
 
 /*
- * Counters of a caller, in the table `uses`: of each budget in a calendar month (`2026-11`), of the bytes of its orders on a day
- * (`2026-11-27`), and of its keyed writes and scheduled orders ('' for all time).
+ * Counters of a caller, in the table `uses`: of each budget in a calendar month (`2026-11`), of the bytes of its orders and of its keyed writes
+ * on a day (`2026-11-27`), and of its scheduled orders ('' for all time).
  */
 
 const DAY_MS = 24 * 3_600_000;
-/** The orders that a caller began within this number of days may take {@link MAX_ORDER_BYTES} together. */
+/** The orders that a caller began within this number of days may take {@link MAX_RECORD_BYTES} together, and its keyed writes as many again. */
 const DAYS = 7;
-export const MAX_ORDER_BYTES = 256 * 1024 * 1024;
+export const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+
+/** The counters of bytes: of orders, and of other writes with an `Idempotency-Key`. */
+export type CounterOfBytes = 'bytes' | 'keyed-bytes';
+
+/** The row of a keyed write takes about this much besides its sealed details, which may be short. */
+const KEYED_ROW_BYTES = 1_024;
+
+/** Returns what a keyed write counts whose sealed details have this length. */
+export function keyedBytes(size: number): number {
+  return KEYED_ROW_BYTES + size;
+}
 
 /** What an order took from its caller's budgets, and in which month. Its record keeps this until the use is returned. */
 export interface Taken {
@@ -40,6 +51,11 @@ export function dayOf(ms: number): string {
 /** Returns the first day whose bytes count for a caller. */
 export function firstDay(now: number): string {
   return dayOf(now - (DAYS - 1) * DAY_MS);
+}
+
+/** Returns the seconds until the bytes of that day no longer count. */
+export function countsForS(day: string, now: number): number {
+  return Math.ceil((Date.parse(day) + DAYS * DAY_MS - now) / 1_000);
 }
 
 export function usesOf(caller: string, { month, uses }: Taken, sign: 1 | -1): Use[] {
