@@ -23,6 +23,10 @@ import { MemberService } from './member.service.ts';
 
 const MULTI_STATUS = 207;
 
+function addedNothing({ succeeded, failed }: AddMembersResultDto): boolean {
+  return succeeded.length === 0 && failed.every(({ outcome }) => outcome === 'not_processed');
+}
+
 @ApiTags('Members')
 @Controller('v1/enterprises/:enterpriseGlobalId/members')
 export class EnterpriseMembersController {
@@ -44,6 +48,7 @@ export class EnterpriseMembersController {
     upstream: 'addMembers',
     idempotency: 'key',
     dryRun: true,
+    changedNothing: (result) => addedNothing(result as AddMembersResultDto),
     keyExample: 'example-of-add-members-1',
     success: [
       {

@@ -15,7 +15,8 @@ import { problemResponses } from './openapi/problem-responses.ts';
 
 type Policies = Pick<
   OperationPolicy,
-  'alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser' | 'locationOf' | 'shownOnce' | 'stoppedBy'
+  | ('alsoScopes' | 'idempotency' | 'answersRepeats' | 'looksUpAsUser')
+  | ('locationOf' | 'shownOnce' | 'stoppedBy' | 'changedNothing')
 >;
 
 export interface OperationSpec extends Policies, OperationDescription {
@@ -110,6 +111,7 @@ function policyOf(spec: OperationSpec): Omit<OperationPolicy, 'objects'> {
     answersRepeats: spec.answersRepeats,
     locationOf: spec.locationOf,
     shownOnce: spec.shownOnce,
+    changedNothing: spec.changedNothing,
     streams: streams?.map(({ type }) => type),
     alsoStreams: alsoStreams?.map(({ type }) => type),
     takesFile: spec.file !== undefined,

@@ -55,7 +55,8 @@ export class KeyedWrites {
       const body = await handle();
       const kept = policy.shownOnce === undefined ? body : { ...(body as object), [policy.shownOnce]: null };
       const answer = { status: reply.statusCode, body: kept, file: file?.digest.digest('base64url') };
-      await this.recorder.record(begun, 'succeeded', { caller, answer });
+      const to = policy.changedNothing?.(body) ? 'not_sent' : 'succeeded';
+      await this.recorder.record(begun, to, { caller, answer });
       return body;
     } catch (error) {
       const { state, answer } = endOf(error);

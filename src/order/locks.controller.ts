@@ -5,10 +5,18 @@ import { Call } from '../request/request-stages.ts';
 import { EnterprisePath } from '../operation/enterprise-path.dto.ts';
 import { Operation, type OperationSpec } from '../operation/operation.decorator.ts';
 import type { CallContext } from '../request/call-context.ts';
-import { LockResultsDto, LocksDto, ReserveAssetNumsDto, ReservedAssetNumsDto } from './dto/lock.dto.ts';
+import {
+  LockResultsDto,
+  LocksDto,
+  type LockStatus,
+  ReserveAssetNumsDto,
+  ReservedAssetNumsDto,
+} from './dto/lock.dto.ts';
 import { OrderService } from './order.service.ts';
 
 const MULTI_STATUS = 207;
+/** The platform reports a lock that it did not switch with one of these (interface sections 2.7 and 9). */
+const NOT_SWITCHED: ReadonlySet<LockStatus> = new Set(['not_found', 'failed', 'wrong_type']);
 
 function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): OperationSpec {
   return {
@@ -21,6 +29,8 @@ function lockOperation(id: 'disableLocks' | 'enableLocks', summary: string): Ope
     upstream: id,
     idempotency: 'key',
     dryRun: true,
+    changedNothing: (result) =>
+      (result as LockResultsDto).items.every(({ status }) => NOT_SWITCHED.has(status)),
     success: [
       { status: 200, description: 'All succeeded', type: LockResultsDto },
       { status: MULTI_STATUS, description: 'Not all succeeded', type: LockResultsDto },

@@ -61,6 +61,8 @@ export interface OperationPolicy {
   readonly alsoStreams?: readonly string[] | undefined;
   /** The body is a file that the handler reads as it arrives. */
   readonly takesFile?: boolean | undefined;
+  /** Returns true if the response says that no part of the write was or may have been carried out. Absent: a response means that one was. */
+  readonly changedNothing?: ((result: unknown) => boolean) | undefined;
   /** Returns the URL of the object that the write made, for `Location`. Undefined if it made none. */
   readonly locationOf?: ((result: unknown) => string | undefined) | undefined;
 }

@@ -91,6 +91,32 @@ describe('a write with an Idempotency-Key', () => {
     expect([third.status, isReplay(third)]).toEqual([201, false]);
   });
 
+  it('runs again when a 207 says for every part that it changed nothing', async () => {
+    // Anna is there already. One lock cannot be disabled, another always fails, and the third does not exist.
+    const member = { account: 'anna', password: newSecret('m'), name: 'Anna Two' };
+    const parts = [
+      [caseOf('addMembers'), { members: [member] }],
+      [caseOf('disableLocks'), { assetNums: ['8000001004', '8000001008', '8000009999'] }],
+    ] as const;
+    for (const [write, body] of parts) {
+      const key = newKey();
+      for (let each = 1; each <= 2; each++) {
+        const answer = await send(gateway, { ...write, body }, keyed(key));
+        expect([write.id, answer.status, isReplay(answer)]).toEqual([write.id, 207, false]);
+        expect(await calls(write.upstream)).toBe(each);
+      }
+    }
+  });
+
+  it('is not sent again when a 207 leaves a part unknown', async () => {
+    const [locks, key] = [{ ...caseOf('disableLocks'), body: { assetNums: ['8000001004'] } }, newKey()];
+    await sandbox.fault({ operation: 'disableLocks', times: 1, action: { patch: { data: [] } } });
+    const first = await send(gateway, locks, keyed(key));
+    expect([first.status, first.body['items']]).toMatchObject([207, [{ status: 'unknown' }]]);
+    expect(isReplay(await send(gateway, locks, keyed(key)))).toBe(true);
+    expect(await calls('disableLocks')).toBe(1);
+  });
+
   it('is not sent again when the outcome of the first is unknown', async () => {
     const key = newKey();
     await sandbox.fault({
