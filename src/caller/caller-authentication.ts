@@ -132,11 +132,15 @@ export class CallerAuthentication {
     return API_KEY.test(token) ? REFUSALS.keyAsToken : REFUSALS.noTokens;
   }
 
-  /** Returns the `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). */
-  challenge(headers: IncomingHttpHeaders): string {
+  /**
+   * Returns the `WWW-Authenticate` header of a 401 (RFC 9110 11.6.1, RFC 6750 3). The credentials of a known caller are valid, and something
+   * else is missing, such as a session.
+   */
+  challenge(headers: IncomingHttpHeaders, isKnown: boolean): string {
     const key = `ApiKey ${REALM}`;
     if (!this.jwts.accepted) return key;
-    return `${key}, Bearer ${REALM}${bearerOf(headers) === undefined ? '' : ', error="invalid_token"'}`;
+    const isRefused = !isKnown && bearerOf(headers) !== undefined;
+    return `${key}, Bearer ${REALM}${isRefused ? ', error="invalid_token"' : ''}`;
   }
 }
 

@@ -86,9 +86,9 @@ export class Identification {
       .then(undefined, done);
   }
 
-  /** Returns the value of `WWW-Authenticate`. */
-  challenge(request: FastifyRequest): string {
-    return this.callers.challenge(request.headers);
+  /** Returns the value of `WWW-Authenticate`. It calls a token invalid only if the request has no caller. */
+  challenge({ headers, stages }: FastifyRequest): string {
+    return this.callers.challenge(headers, stages.identified !== undefined);
   }
 }
 

@@ -248,6 +248,16 @@ describe('S10 a forged token is 401, and the server that it names gets no reques
     expect((await send(await by('RS256'))).status).toBe(200);
   });
 
+  it('a session that has ended is no fault of a valid token: the challenge does not call it invalid', async () => {
+    const token = await issuer.token({ ...CALLER, scope: 'members:read' });
+    const headers = { authorization: `Bearer ${token}`, 'x-session-id': 'x'.repeat(22) };
+    const answer = await gateway.get('/v1/enterprises/ent-harbour/members', { key: null, headers });
+    expect([answer.status, answer.body['code']]).toEqual([401, 'session-expired']);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      'ApiKey realm="licensing-gateway", Bearer realm="licensing-gateway"',
+    );
+  });
+
   it('a valid token beside a valid key: two credentials are refused', async () => {
     const token = await issuer.token(CALLER);
     const answer = await gateway.get(ASSETS, { headers: { authorization: `bearer ${token}` } });
