@@ -84,6 +84,8 @@ export interface PlacedItem {
 export interface KeptResponse {
   readonly status: number;
   readonly body: unknown;
+  /** The `Location` of a problem that has one. Records of earlier versions have none. */
+  readonly location?: string;
   /** SHA-256 of the file that the request had. */
   readonly file?: string;
 }

@@ -36,10 +36,11 @@ export function endOf(error: unknown): End {
     not_processed: isRefusal(error, problem) ? 'rejected' : 'not_sent',
   };
   const state = states[problem.body.outcome];
+  const { location } = problem.headers;
   return {
     state,
     problem,
-    answer: { status: problem.getStatus(), body: problem.body },
+    answer: { status: problem.getStatus(), body: problem.body, ...(location && { location }) },
     items: state === 'incomplete' ? itemsOf(error) : [],
   };
 }
@@ -105,14 +106,15 @@ const LEASE_ENDED = { code: 'outcome-unknown', status: 502 } as const;
 
 /** The response to a write that failed, now (`replayed` false) or earlier (docs/api.md, section 3). */
 export function problemFor(record: LedgerRecord, replayed = true, cause?: unknown): ProblemException {
-  const location = locationOf(record);
+  const { answer } = record.details;
+  const location = locationOf(record) ?? answer?.location;
   if (record.state === 'sending')
     return new ProblemException('request-in-progress', { retryAfter: 1, location });
-  const body = (record.details.answer?.body ?? LEASE_ENDED) as ProblemBody;
+  const body = (answer?.body ?? LEASE_ENDED) as ProblemBody;
   const { code, status, detail, outcome, retryable, upstream, upstreamCode, errors, resetsAt } = body;
   return new ProblemException(code, {
     status,
-    detail: detail ?? (location && code === 'outcome-unknown' ? IN_DOUBT : undefined),
+    detail: detail ?? (record.details.order && code === 'outcome-unknown' ? IN_DOUBT : undefined),
     outcome,
     retryable,
     upstream,

@@ -865,10 +865,16 @@ it('J19 an import of which the database does not say whether its job was made is
   atEnd(() => proxy.close());
   await startWith(throughPort(url, proxy.port), {});
   const lost = { url, proxy, table: 'tasks' } as const;
+  const [rows, keyed] = [file(newRows('late', 2)), { ...CSV, 'idempotency-key': 'key-of-a-lost-import' }];
   const { status, headers, body } = await withLostReply(lost, () =>
-    gateway.request('POST', IMPORTS, { body: file(newRows('late', 2)), headers: CSV }),
+    gateway.request('POST', IMPORTS, { body: rows, headers: keyed }),
   );
   expect([status, body]).toMatchObject([502, { code: 'outcome-unknown', outcome: 'unknown' }]);
+  await until('a repeat names the job too', async () => {
+    const again = await gateway.request('POST', IMPORTS, { body: rows, headers: keyed });
+    const isSame = again.headers.get('location') === headers.get('location');
+    return again.headers.has('idempotent-replayed') && isSame;
+  });
   const job = async () => (await gateway.get(String(headers.get('location')))).body;
   await until('the job has succeeded', async () => (await job())['state'] === 'succeeded');
   expect(await job()).toMatchObject({ total: 2, succeeded: 2 });

@@ -29,6 +29,7 @@ import { useSandbox, useStack } from '../support/stack.ts';
 
 const ORDERS = '/v1/license-orders';
 const WEBHOOKS = '/v1/webhooks';
+const JSON_BODY = { 'content-type': 'application/json' };
 const ALL = { enterprises: ['*'], channels: ['*'], users: ['*'] };
 const scopes = ['orders:read', 'orders:write', 'orders:settle', 'events:read', 'webhooks:write'];
 const callers = [
@@ -640,11 +641,23 @@ describe('several gateways on one database', () => {
     const databaseUrl = throughPort(url, proxy.port);
     const fleet = ended(await Fleet.start(sandbox, 1, { environment: on, databaseUrl }));
     const hook = await receiver();
-    const { status, headers, body } = await withLostReply({ url, proxy, table: 'webhooks' }, () =>
-      fleet.post(0, WEBHOOKS, { url: hook.url, types: ['*'] }),
-    );
+    const create = async () => {
+      const headers = { ...JSON_BODY, 'x-api-key': fleet.key, 'idempotency-key': 'key-of-a-lost-webhook' };
+      const wanted = JSON.stringify({ url: hook.url, types: ['*'] });
+      const answer = await fetch(fleet.gateways[0]?.url + WEBHOOKS, {
+        method: 'POST',
+        headers,
+        body: wanted,
+      });
+      return { status: answer.status, headers: answer.headers, body: (await answer.json()) as object };
+    };
+    const { status, headers, body } = await withLostReply({ url, proxy, table: 'webhooks' }, create);
     expect([status, body]).toMatchObject([502, { code: 'outcome-unknown', outcome: 'unknown' }]);
     const path = String(headers.get('location'));
+    await until('a repeat names it too', async () => {
+      const again = await create();
+      return again.headers.has('idempotent-replayed') && again.headers.get('location') === path;
+    });
     await until('it is there', async () => (await fleet.get(0, path)).status === 200);
     await place(fleet, 0);
     await until('it has the event', () => hook.taken.length === 1);
