@@ -11,6 +11,7 @@ import {
   isOrder,
   type LedgerRecord,
   type OrderDetails,
+  type State,
 } from './ledger-record.ts';
 import type { Begin, Begun, Move, Moved } from './write-steps.ts';
 import { WriteRecords } from './write-rows.ts';
@@ -56,21 +57,30 @@ export class ObservedOrderLedger extends WriteStore {
 
   override async sweep(): Promise<readonly string[]> {
     const ended = await super.sweep();
-    for (const name of ended)
-      this.log.error({ event: 'order-in-doubt', write: name }, 'The outcome of a write is unknown');
+    for (const name of ended) this.#tellDoubt(name, 'in_doubt');
     if (ended.some(isOrder)) this.#carriedOutLate();
     return ended;
   }
 
   #observe({ by }: Move, { name, state, details }: LedgerRecord): void {
     this.metrics.count('gateway_recorded_writes_total', { state });
-    if (state === 'in_doubt' || state === 'incomplete')
-      this.log.error(
-        { event: 'order-in-doubt', write: name, state },
-        'A write waits for an operator to settle it',
-      );
+    if (state === 'in_doubt' || state === 'incomplete') this.#tellDoubt(name, state);
     // The owner drops the cached reads itself, during its request.
     if (by !== 'owner' && CARRIED_OUT.has(state) && details.order) this.#carriedOutLate(details.order);
+  }
+
+  /** Only an order can be settled. Another write is not looked for, and its record ends by itself. */
+  #tellDoubt(write: string, state: State): void {
+    if (isOrder(write))
+      this.log.error(
+        { event: 'order-in-doubt', write, state },
+        'The outcome of an order is unknown: it waits until it is found, or until an operator settles it',
+      );
+    else
+      this.log.warn(
+        { event: 'write-in-doubt', write, state },
+        'The outcome of a write is unknown: its caller has to read whether it was carried out',
+      );
   }
 
   /** Drops cached reads in the background, because the request of the order has ended. */

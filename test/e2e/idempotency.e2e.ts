@@ -125,7 +125,14 @@ describe('a write with an Idempotency-Key', () => {
       times: 1,
       action: { reset: 'before-headers' },
     });
+    const told = gateway.logged('write-in-doubt');
     const first = await send(gateway, reserve, keyed(key));
+    await told;
+    // Nobody can settle such a write, so no operator is asked to.
+    const log = await gateway.log();
+    expect(log.filter((line) => line.includes('"event":"order-in-doubt"'))).toEqual([]);
+    const line = log.findLast((each) => each.includes('"event":"write-in-doubt"')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', state: 'in_doubt' });
     const again = await send(gateway, reserve, keyed(key));
     const { requestId: _one, ...body } = first.body;
     expect(first.body).toMatchObject({ code: 'outcome-unknown', outcome: 'unknown', retryable: false });
