@@ -63,17 +63,20 @@ export class ValidationGuard implements CanActivate {
     if (!isAccepted) throw notAcceptable(accept, streams ?? [...SERVED.slice(0, 1), ...alsoStreams]);
     if (takesFile && request.body instanceof UnreadableBody) throw request.body.problem;
     const { takes, classes } = this.#declaredBy(context, request.body);
-    const errors = faultsOf(request, takes);
-    const idempotencyKey = idempotency && keyOf(request, errors);
-    if (errors.length > 0) throw new ProblemException('validation-failed', { errors });
+    const hasText = isDecodable(request.url);
+    const faults = hasText ? faultsOf(request, takes) : [NOT_DECODABLE];
+    const idempotencyKey = idempotency && keyOf(request, faults);
     const parameters: object[] = [];
     let body: object | undefined;
     for (const { part, type } of classes) {
-      const instance = checkedPart(part, request[part], type);
+      if (part === 'query' && !hasText) continue;
+      const instance = checkedPart(part, request[part], type, faults);
+      if (!instance) continue;
       request[part] = instance;
       if (part === 'body') body = instance;
       else parameters.push(instance);
     }
+    if (faults.length > 0) throw invalid(faults);
     request.stages.pass('validated', { parameters, body, idempotencyKey });
     return true;
   }
@@ -104,9 +107,14 @@ export class ValidationGuard implements CanActivate {
   }
 }
 
-/** Returns an instance of `type` made of a part of a request. Throws a problem with all faults. */
-export function checkedPart(part: Part, value: unknown, type: Type<object>): object {
-  return part === 'body' ? validBody(value, type) : validParameters(value, type);
+/** Returns an instance of `type` made of a part of a request, and adds the faults of the part. Without a fault, it is valid. */
+export function checkedPart(
+  part: Part,
+  value: unknown,
+  type: Type<object>,
+  faults: RequestFault[],
+): object | undefined {
+  return part === 'body' ? checkedBody(value, type, faults) : checkedParameters(value, type, faults);
 }
 
 export function declaredParts(controller: Type, method: string): DeclaredParts {
@@ -136,10 +144,11 @@ function notAcceptable(accept: string | undefined, types: readonly string[]): Pr
   });
 }
 
-function faultsOf({ url, query, body }: FastifyRequest, takes: ReadonlySet<Part>): RequestFault[] {
+const NOT_DECODABLE: RequestFault = { parameter: 'query', detail: 'must be percent-encoded UTF-8' };
+
+function faultsOf({ query, body }: FastifyRequest, takes: ReadonlySet<Part>): RequestFault[] {
   const errors: RequestFault[] = [];
-  if (!isDecodable(url)) errors.push({ parameter: 'query', detail: 'must be percent-encoded UTF-8' });
-  else if (!takes.has('query'))
+  if (!takes.has('query'))
     for (const parameter of Object.keys(query as object).slice(0, MAX_FAULTS))
       errors.push({ parameter, detail: 'is not a known parameter' });
   if (!takes.has('body') && body !== undefined && body !== null)
@@ -181,35 +190,53 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** Throws a problem with all faults. They have a JSON pointer or the parameter's name; values are never quoted, because they may be secret. */
+/** Returns an instance made of the body. Throws a problem with all faults. */
 export function validBody<T extends object>(value: unknown, type: Type<T>): T {
-  if (value instanceof UnreadableBody) throw value.problem;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid([{ pointer: '', detail: 'must be a JSON object' }]);
-  }
-  const { instance, faults } = validated(type, value);
-  if (faults.length === 0) return instance;
-  throw invalid(
-    faults.map(({ path, allowed }) => ({
-      pointer: path.map(pointerToken).join(''),
-      detail: allowed ?? 'is not a known field',
-    })),
-  );
+  const faults: RequestFault[] = [];
+  const instance = checkedBody(value, type, faults);
+  if (faults.length > 0 || !instance) throw invalid(faults);
+  return instance;
 }
 
-/** Checks a path or a query as {@link validBody} does. */
-function validParameters(value: unknown, type: Type<object>): object {
+/** Adds faults with a JSON pointer. Values are never quoted, because they may be secret. */
+function checkedBody<T extends object>(value: unknown, type: Type<T>, faults: RequestFault[]): T | undefined {
+  if (value instanceof UnreadableBody) {
+    const { slug, body } = value.problem;
+    // A body of another type has a status of its own, which is told once the rest of the request is valid.
+    if (slug !== 'validation-failed' && faults.length === 0) throw value.problem;
+    if (slug === 'validation-failed') faults.push(...(body.errors ?? []));
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    faults.push({ pointer: '', detail: 'must be a JSON object' });
+    return undefined;
+  }
+  const { instance, faults: found } = validated(type, value);
+  for (const { path, allowed } of found)
+    faults.push({ pointer: path.map(pointerToken).join(''), detail: allowed ?? 'is not a known field' });
+  return instance;
+}
+
+/** Adds the faults of a path or a query, with the names of the parameters. */
+function checkedParameters(value: unknown, type: Type<object>, faults: RequestFault[]): object {
   const parameters = value as Record<string, unknown>;
   const names = Object.keys(parameters);
   const repeated = names.filter((name) => Array.isArray(parameters[name]));
-  if (repeated.length > 0) throw invalid(refused(repeated, 'must be given once'));
   const polluting = names.filter(isPolluting);
-  if (polluting.length > 0) throw invalid(refused(polluting, 'is not a known parameter'));
-  const { instance, faults } = validated(type, parameters);
-  if (faults.length === 0) return instance;
-  throw invalid(
-    faults.flatMap(({ path, allowed }) => refused([path.join('.')], allowed ?? 'is not a known parameter')),
-  );
+  faults.push(...refused(repeated, 'must be given once'), ...refused(polluting, 'is not a known parameter'));
+  const isOdd = repeated.length > 0 || polluting.length > 0;
+  const { instance, faults: found } = validated(type, isOdd ? givenOnce(parameters) : parameters);
+  for (const { path, allowed } of found)
+    if (!repeated.includes(String(path[0])))
+      faults.push({ parameter: path.join('.'), detail: allowed ?? 'is not a known parameter' });
+  return instance;
+}
+
+/** Returns the other parameters with the first value of each, so that their faults can be found. */
+function givenOnce(parameters: Record<string, unknown>): object {
+  const given = Object.entries(parameters).filter(([name]) => !isPolluting(name));
+  const once = given.map(([name, value]) => [name, Array.isArray(value) ? (value as unknown[])[0] : value]);
+  return Object.assign(Object.create(null) as object, Object.fromEntries(once));
 }
 
 function refused(parameters: readonly string[], detail: string): RequestFault[] {

@@ -156,7 +156,8 @@ describe('a write with an Idempotency-Key', () => {
           path,
           key,
           400,
-          [{ parameter: 'Idempotency-Key' }],
+          // An id of this path may be wrong too.
+          expect.arrayContaining([expect.objectContaining({ parameter: 'Idempotency-Key' })]),
         ]);
       }
     }

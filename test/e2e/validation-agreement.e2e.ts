@@ -153,18 +153,19 @@ function validBody(value: unknown, metatype: Type): unknown {
 function validParameters(value: unknown, metatype: Type): unknown {
   const parameters = value as Record<string, unknown>;
   const repeated = Object.keys(parameters).filter((name) => Array.isArray(parameters[name]));
-  if (repeated.length > 0) {
-    throw invalid(repeated.map((parameter) => ({ parameter, detail: 'must be given once' })));
-  }
   const unknown = Object.keys(parameters).filter(isPolluting);
-  if (unknown.length > 0)
-    throw invalid(unknown.map((parameter) => ({ parameter, detail: 'is not a known parameter' })));
-  const { instance, errors } = check(parameters, metatype);
-  if (errors.length > 0) {
-    throw invalid(
-      errors.map((error) => ({ parameter: error.property, detail: detailOf(error, 'parameter') })),
-    );
-  }
+  const given = Object.entries(parameters).filter(([name]) => !isPolluting(name));
+  const once = given.map(([name, each]) => [name, Array.isArray(each) ? (each as unknown[])[0] : each]);
+  const plain = Object.assign(Object.create(null) as object, Object.fromEntries(once));
+  const { instance, errors } = check(plain, metatype);
+  const faults = [
+    ...repeated.map((parameter) => ({ parameter, detail: 'must be given once' })),
+    ...unknown.map((parameter) => ({ parameter, detail: 'is not a known parameter' })),
+    ...errors
+      .filter(({ property }) => !repeated.includes(property))
+      .map((error) => ({ parameter: error.property, detail: detailOf(error, 'parameter') })),
+  ];
+  if (faults.length > 0) throw invalid(faults);
   return instance;
 }
 
@@ -209,8 +210,12 @@ function parametersOf(json: string): unknown {
   return Object.assign(Object.create(null) as object, Object.fromEntries(entries));
 }
 
-const compiled: Validate = (value, { type, metatype }) =>
-  checkedPart(type === 'body' ? 'body' : 'query', value, metatype);
+const compiled: Validate = (value, { type, metatype }) => {
+  const faults: RequestFault[] = [];
+  const instance = checkedPart(type === 'body' ? 'body' : 'query', value, metatype, faults);
+  if (faults.length > 0) throw invalid(faults);
+  return instance;
+};
 
 it('knows the class of every part of a request', () => {
   expect([...classes.keys()].sort()).toEqual(parts.map(({ name }) => name).sort());

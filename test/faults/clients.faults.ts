@@ -186,6 +186,32 @@ describe('a request that is wrong', () => {
     expect(faults.map(({ parameter }) => parameter)).toEqual([name]);
   });
 
+  it('K7 a request with faults in its path, query, headers and body is told of all of them at once', async () => {
+    const faulty = { headers: { 'idempotency-key': 'short' } };
+    const { status, body } = await gateway.post(`${ASSET_NUMS}?size=1`, { size: 0, x: 1 }, faulty);
+    const places = (body['errors'] as { parameter?: string; pointer?: string }[]).map(
+      ({ parameter, pointer }) => parameter ?? pointer,
+    );
+    expect([status, places.sort()]).toEqual([400, ['/size', '/x', 'Idempotency-Key', 'size']]);
+    expect(await faultsOf('PATCH', `${MEMBERS}/a%20b%00`, { account: 'anna' })).toMatchObject([
+      { parameter: 'memberGlobalId' },
+      { pointer: '/name' },
+    ]);
+    expect(await faultsOf('PATCH', `${MEMBERS}/a%00`, '{"account":}')).toMatchObject([
+      { parameter: 'memberGlobalId' },
+      { pointer: '' },
+    ]);
+    const query = find('&channelCode=b&defaultOnly=yes&__proto__=1&x=1&page=1&page=a');
+    const faults = (await faultsOf('GET', query)) as { parameter: string }[];
+    expect(faults.map(({ parameter }) => parameter).sort()).toEqual([
+      '__proto__',
+      'channelCode',
+      'defaultOnly',
+      'page',
+      'x',
+    ]);
+  });
+
   it('K7 parameters and a body on operations that have none, and a change of nothing, are 400', async () => {
     expect(await faultsOf('POST', `${ASSET_NUMS}?size=1`, { size: 1 })).toMatchObject([
       { parameter: 'size' },
