@@ -108,6 +108,18 @@ export class RequestBodies {
     askForBody(request.raw);
   }
 
+  /** Reads up to the first byte of a body, or to its end without one. A body that breaks off counts as one with bytes. */
+  firstByte(request: FastifyRequest, payload: Readable, done: (isThere: boolean) => void): void {
+    const end = (isThere: boolean): void => {
+      payload.off('data', atFirst).off('end', atEnd).off('error', atFirst);
+      done(isThere);
+    };
+    const atFirst = edge('body', () => end(true));
+    const atEnd = edge('body', () => end(false));
+    payload.on('data', atFirst).on('end', atEnd).on('error', atFirst);
+    askForBody(request.raw);
+  }
+
   file(request: FastifyRequest, payload: Readable, kind: RequestFile['kind']): RequestFile {
     const share = this.#shares.get(request);
     if (share) share.isHandedOver = true;

@@ -103,8 +103,14 @@ export class RequestHooks {
     // Either there is no body, or the gateway does not read it: no route accepts it, or the caller is unknown.
     if (!hasBody(request.raw) || !caller || request.is404) return done(null);
     const kind = bodyTypeOf(request);
-    if (kind === undefined)
-      return done(null, new UnreadableBody('unsupported-media-type', [unsupportedType(request)]));
+    if (kind === undefined) {
+      const refused = new UnreadableBody('unsupported-media-type', [unsupportedType(request)]);
+      if (request.headers['transfer-encoding'] === undefined) return done(null, refused);
+      // Chunks may end without a byte (RFC 9112, section 7.1). That is no body, and has no type.
+      return this.bodies.firstByte(request, payload, (isThere) => {
+        if (!isCutShort(request)) done(null, isThere ? refused : undefined);
+      });
+    }
     if (kind !== 'json') {
       request.stages.pass('parsed', { file: this.bodies.file(request, payload, kind) });
       return done(null);
