@@ -29,8 +29,9 @@ export class SessionService {
     password: string,
   ): Promise<{ sessionId: string; record: SessionRecord }> {
     this.store.assertUsable();
-    const token = await this.#login(username, password);
+    // The question for the time shows that the store responds, before anything is sent.
     const createdAt = await this.store.now();
+    const token = await this.#login(username, password);
     const lifeMs = token.refreshToken === undefined ? token.usableMs : MAX_LIFE_MS;
     const leftAtTokenEndMs = lifeMs - token.usableMs;
     const sessionId = randomBytes(ID_BYTES).toString('base64url');

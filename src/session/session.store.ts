@@ -36,6 +36,8 @@ const LEASE_MS = 10_000;
 
 const AWAY =
   'The store in which the gateway keeps sessions does not respond. Nothing was sent to the platform.';
+const NOT_STORED =
+  'The platform accepted the login, but the store in which the gateway keeps sessions does not respond, so there is no session. Log in again.';
 const BUSY =
   'Another request renews the token of this session and has not ended in time. Nothing was sent to the platform.';
 
@@ -88,7 +90,10 @@ export class SessionStore {
   }
 
   async open(key: string, record: SessionRecord, lifeMs: number): Promise<void> {
-    if (this.#sealed) return this.#sealed.set(key, JSON.stringify(record), lifeMs).catch(unavailable);
+    if (this.#sealed)
+      return this.#sealed
+        .set(key, JSON.stringify(record), lifeMs)
+        .catch((error: unknown) => unavailable(error, NOT_STORED));
     for (const [each, { endsAt }] of this.#local) if (endsAt <= performance.now()) this.#local.delete(each);
     this.#local.set(key, { record, endsAt: performance.now() + lifeMs });
   }
@@ -138,6 +143,6 @@ export class SessionStore {
   }
 }
 
-function unavailable(error: unknown): never {
-  throw new ProblemException('dependency-unavailable', { detail: AWAY, retryAfter: 1, cause: error });
+function unavailable(error: unknown, detail = AWAY): never {
+  throw new ProblemException('dependency-unavailable', { detail, retryAfter: 1, cause: error });
 }

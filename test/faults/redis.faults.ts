@@ -40,6 +40,10 @@ const isUp = (gateway: TestGateway) =>
   until('Redis is up', async () => (await redisStatus(gateway)) === 'up');
 const isDown = (gateway: TestGateway) =>
   until('Redis is down', async () => (await redisStatus(gateway)) === 'down');
+const logins = async () =>
+  (await sandbox.journal('token')).filter(
+    ({ body }) => (body as { username?: string }).username === 'anna@harbour',
+  );
 const tokenRequests = async () => (await sandbox.journal('token')).length;
 
 /** Reads of both areas, one after the other, all successful. The times in ms. */
@@ -78,7 +82,11 @@ async function failsClosed(
   gateway: TestGateway,
   session?: { headers: Record<string, string> },
 ): Promise<void> {
-  const answers = [await open(gateway), ...(session ? [await gateway.get(MEMBERS, session)] : [])];
+  const before = (await logins()).length;
+  const opened = await open(gateway);
+  const isSent = (await logins()).length > before;
+  expect(String(opened.body['detail']).includes('Nothing was sent')).toBe(!isSent);
+  const answers = [opened, ...(session ? [await gateway.get(MEMBERS, session)] : [])];
   for (const { status, body } of answers) {
     expect(status).toBe(503);
     expect(body).toMatchObject({ code: 'dependency-unavailable', outcome: 'not_processed', retryable: true });
