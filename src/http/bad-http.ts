@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { edge } from '../shared/edge.ts';
@@ -39,13 +40,17 @@ function answerInTurn(error: HttpFault, socket: Socket): void {
   // A client that has sent nothing gets no response. It may have connected in advance, and would read it as the response to its first
   // request.
   if (!socket.writable || socket.bytesRead === 0) socket.destroy();
-  else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error));
+  else if (error.code !== TOO_SLOW) refuse(socket, problemOf(error), response);
   // The body has arrived, but the process had no time to read it.
   else if (response && response.req.readableLength > 0) {
-    refuse(socket, new ProblemException('overloaded'));
+    refuse(socket, new ProblemException('overloaded'), response);
     response.req.resume();
   } else {
-    refuse(socket, new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }));
+    refuse(
+      socket,
+      new ProblemException('validation-failed', { detail: TOO_LATE, retryable: true }),
+      response,
+    );
     socket.destroySoon();
   }
 }
@@ -69,9 +74,10 @@ function problemOf({ code, rawPacket }: HttpFault): ProblemException {
 }
 
 /** Writes on the socket itself, because Node has made no response object. */
-function refuse(socket: Socket, problem: ProblemException): void {
+function refuse(socket: Socket, problem: ProblemException, response: ServerResponse | undefined): void {
   const requestId = randomUUID();
   const body = problem.bodyFor(requestId);
+  if (response) cutOff(response.req, body.status);
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.status} ${body.title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +

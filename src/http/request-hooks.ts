@@ -68,11 +68,6 @@ export class RequestHooks {
     fastify.addContentTypeParser('*', (request, payload, done) => this.#parsed(request, payload, done));
     fastify.addHook('onSend', (request, reply, _payload, done) => this.#headed(request, reply, done));
     namePublicPath(fastify, publicPath);
-    fastify.addHook('onResponse', (request, reply, done) => {
-      // Fastify ignores an error of this hook, so `answered` is an edge of its own.
-      this.requestLog.answered(request, reply);
-      done();
-    });
   }
 
   /** Begins the stages of the request. It refuses a request that is not valid HTTP, or that follows the last response of its connection. */
@@ -87,6 +82,8 @@ export class RequestHooks {
     reply.raw.once(
       'close',
       edge('end of a request', () => {
+        // Fastify calls no `onResponse` if the caller hung up, so the line is written here. It is an edge of its own: the rest runs even if it fails.
+        this.requestLog.ended(request, reply);
         for (const end of atEnd) end();
       }),
     );
@@ -143,7 +140,7 @@ export class RequestHooks {
     if (reply.statusCode === 415 && method === 'PATCH')
       void reply.header('accept-patch', PATCH_TYPES.join(', '));
     if (stages.reached) void reply.header('server-timing', timing(stages));
-    // `onResponse` is too late, because Fastify does not call it if the caller hung up.
+    // A caller that has hung up gets no response, but its write may have been carried out.
     this.requestLog.responding(request, reply);
     done();
   }

@@ -4,6 +4,7 @@ import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { edge } from '../shared/edge.ts';
 import { audit } from './audit.ts';
+import { unsentStatus } from './server-limits.ts';
 
 /** Writes the lines of a request, and counts it. */
 @Injectable()
@@ -18,7 +19,10 @@ export class RequestLog {
     if (request.stages.authorised?.policy.handling === 'write') audit(this.log, request, reply);
   }
 
-  readonly answered = edge('log of a request', ({ stages }: FastifyRequest, { statusCode }: FastifyReply) => {
+  /** Writes the line of a request whose response is closed, and counts it. */
+  readonly ended = edge('log of a request', (request: FastifyRequest, reply: FastifyReply) => {
+    const { stages } = request;
+    const statusCode = reply.raw.headersSent ? reply.statusCode : unsentStatus(request);
     const { requestId, startedAt, trace } = stages.arrived;
     const { operationId: operation = 'none', takesFile, streams } = stages.authorised?.policy ?? {};
     const durationMs = performance.now() - startedAt;

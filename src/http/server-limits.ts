@@ -71,8 +71,10 @@ export const serverLimits = {
 
 /** Connections on which no further request is served. */
 const givenUp = new WeakSet<Socket>();
-/** Requests that were refused before they had arrived completely. They must not run when the rest arrives. */
-const cutShort = new WeakSet<IncomingMessage>();
+/** Requests that were refused before they had arrived completely, with the status. They must not run when the rest arrives. */
+const cutShort = new WeakMap<IncomingMessage, number>();
+/** The status of a request whose caller hung up before the response, in the log and the metrics. nginx uses the same. */
+const HUNG_UP = 499;
 
 /** Sets the limits that cannot be set through Fastify. */
 export function limitConnections(server: Server): void {
@@ -165,8 +167,13 @@ export function isCutShort({ raw }: FastifyRequest): boolean {
   return cutShort.has(raw);
 }
 
-export function cutOff(request: IncomingMessage): void {
-  cutShort.add(request);
+export function cutOff(request: IncomingMessage, status = HUNG_UP): void {
+  cutShort.set(request, status);
+}
+
+/** Returns the status of a request whose response was not sent: that of the refusal on its socket, or 499. */
+export function unsentStatus({ raw }: FastifyRequest): number {
+  return cutShort.get(raw) ?? HUNG_UP;
 }
 
 const HOST = /^[\w.~%!$&'()*+,;=:[\]-]*$/;

@@ -108,7 +108,7 @@ export type AlertingCounter = (typeof ALERTING)[number];
 /** Counters of events that every request or call has, with two labels. */
 export const TALLIED = {
   gateway_requests_total: {
-    help: 'Requests that got a response, by operation and HTTP status',
+    help: 'Requests, by operation and HTTP status; 499: the caller hung up before the response',
     labels: ['operation', 'status'],
   },
   gateway_upstream_attempts_total: {

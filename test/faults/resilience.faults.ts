@@ -191,9 +191,13 @@ describe('a platform that is down', () => {
 });
 
 describe('a caller that hangs up', () => {
-  function hungUp({ method, path, body }: OperationCase): { call: Promise<unknown>; hangUp: () => void } {
+  function hungUp(
+    { method, path, body }: OperationCase,
+    more: Record<string, string> = {},
+  ): { call: Promise<unknown>; hangUp: () => void } {
     const caller = new AbortController();
-    const headers = { 'x-api-key': gateway.key, ...(body && { 'content-type': 'application/json' }) };
+    const type = body && { 'content-type': 'application/json' };
+    const headers = { 'x-api-key': gateway.key, ...type, ...more };
     const { signal } = caller;
     const call = fetch(gateway.url + path, { method, headers, signal, body: body && JSON.stringify(body) });
     return { call, hangUp: () => caller.abort() };
@@ -208,6 +212,47 @@ describe('a caller that hangs up', () => {
     hangUp();
     await expect(call).rejects.toThrow();
     await until('its connection is closed', () => proxy.open === 0);
+  });
+
+  const linesOf = (requestId: string) =>
+    gateway.logLines
+      .filter((line) => line.includes(`"requestId":"${requestId}"`) && line.includes('"event":"request"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  it('K22 before its response has one line in the log, and counts once, with 499', async () => {
+    const count = `gateway_requests_total{operation="${read.id}",status="499"}`;
+    const durations = `gateway_request_duration_seconds_count{operation="${read.id}"}`;
+    const [before, observed] = [await metric(gateway, count), await metric(gateway, durations)];
+    await sandbox.fault({ operation: read.upstream, action: { hang: true } });
+    const { call, hangUp } = hungUp(read, { 'x-request-id': 'hung-up' });
+    await until('the call is at the platform', async () => (await sent(read)) === 1);
+    hangUp();
+    await expect(call).rejects.toThrow();
+    await until('it has its line', () => linesOf('hung-up').length > 0);
+    expect(linesOf('hung-up')).toMatchObject([
+      {
+        ...{ event: 'request', operation: read.id, status: 499, caller: 'tester' },
+        durationMs: expect.any(Number),
+      },
+    ]);
+    expect([await metric(gateway, count), await metric(gateway, durations)]).toEqual([
+      before + 1,
+      observed + 1,
+    ]);
+    await sandbox.reset();
+    await served(read);
+    await gateway.log();
+    expect(linesOf('hung-up')).toHaveLength(1);
+  });
+
+  it('K22 during a stream has its line in the log with the status that was sent', async () => {
+    const headers = { 'x-api-key': gateway.key, 'x-request-id': 'hung-up-later' };
+    const caller = new AbortController();
+    const stream = await fetch(`${gateway.url}/v1/events/stream`, { headers, signal: caller.signal });
+    expect(stream.status).toBe(200);
+    caller.abort();
+    await until('it has its line', () => linesOf('hung-up-later').length > 0);
+    expect(linesOf('hung-up-later')).toMatchObject([{ operation: 'watchEvents', status: 200 }]);
   });
 
   it('G16 after two seconds tells as much of a platform that hangs as a timeout of the gateway', async () => {
