@@ -191,8 +191,8 @@ export function unsupportedType(request: FastifyRequest): RequestFault {
   };
 }
 
-function jsonTypesOf({ method }: FastifyRequest): readonly string[] {
-  return method === 'PATCH' ? PATCH_TYPES : [JSON_TYPE];
+function jsonTypesOf({ routeOptions }: FastifyRequest): readonly string[] {
+  return routeOptions.config?.takesPatch === true ? PATCH_TYPES : [JSON_TYPE];
 }
 
 function isCoded({ headers }: FastifyRequest): boolean {

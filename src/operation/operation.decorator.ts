@@ -1,6 +1,9 @@
-import { applyDecorators, HttpCode, SetMetadata, type Type } from '@nestjs/common';
+import { applyDecorators, HttpCode, RequestMethod, SetMetadata, type Type } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { RouteConfig } from '@nestjs/platform-fastify';
+import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants.js';
 import { ApiOperation } from '@nestjs/swagger';
+import type { FastifyContextConfig } from 'fastify';
 import { OPERATION_POLICY, type OperationPolicy } from '../request/operation-policy.ts';
 import type { Scope } from '../request/scopes.ts';
 import type { ProblemSlug } from '../problem/catalogue.ts';
@@ -45,19 +48,22 @@ export interface OperationSpec extends Policies, OperationDescription {
  */
 export function Operation(spec: OperationSpec): MethodDecorator {
   return (controller, method, descriptor) => {
+    const handler = descriptor.value as (...parts: unknown[]) => unknown;
+    const takesPatch = Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.PATCH;
     if (spec.dryRun) {
       const shared = spec.dryRun === true ? undefined : spec.dryRun;
-      const handler = descriptor.value as (...parts: unknown[]) => unknown;
       const route = addDryRunRoute(controller, String(method), handler, shared);
-      operation(dryRunSpec(spec), { isDryRun: true })(controller, route.method, route.descriptor);
+      operation(dryRunSpec(spec), { isDryRun: true }, takesPatch)(controller, route.method, route.descriptor);
+      if (shared && takesPatch) alsoTakesPatch(controller, dryRunOf(shared.with));
     }
-    operation(spec, { hasDryRun: spec.dryRun !== undefined })(controller, method, descriptor);
+    operation(spec, { hasDryRun: spec.dryRun !== undefined }, takesPatch)(controller, method, descriptor);
   };
 }
 
 function operation(
   spec: OperationSpec,
   kind: Pick<OperationPolicy, 'hasDryRun' | 'isDryRun'>,
+  takesPatch: boolean,
 ): MethodDecorator {
   return (controller, method, descriptor) => {
     const objects = objectsOf(controller.constructor as Type, String(method));
@@ -69,11 +75,19 @@ function operation(
       RouteConfig({
         isCached: policy.isCached,
         takesFile: policy.takesFile,
+        takesPatch,
         deprecation: spec.deprecated && deprecationHeaders(spec.deprecated),
       }),
       ...described(spec, policy),
     )(controller, method, descriptor);
   };
+}
+
+/** The dry run of another write, on whose path a PATCH has its dry run too, takes the body of that PATCH. */
+function alsoTakesPatch(controller: object, dryRun: string): void {
+  const handler = (controller as Record<string, object>)[dryRun] as object;
+  const config = Reflect.getMetadata(FASTIFY_ROUTE_CONFIG_METADATA, handler) as FastifyContextConfig;
+  config.takesPatch = true;
 }
 
 function dryRunSpec({ id, summary, idempotency, locationOf, ...spec }: OperationSpec): OperationSpec {

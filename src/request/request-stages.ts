@@ -109,6 +109,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     isCached?: boolean;
     takesFile?: boolean;
+    /** True for a PATCH and its dry run: the body may be of the type of merge patches. */
+    takesPatch?: boolean;
     deprecation?: DeprecationHeaders;
   }
 }

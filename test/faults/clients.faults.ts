@@ -421,6 +421,17 @@ describe('HTTP', () => {
     expect(other.body['errors']).toEqual([
       { parameter: 'Content-Type', detail: expect.stringMatching(detail) },
     ]);
+    // The dry run of a PATCH takes what the PATCH takes, also on the path that it shares with another write.
+    const change = JSON.stringify({ assign: ['8000001009'] });
+    const runs = [
+      [`${path}/dry-run`, JSON.stringify({ account: 'anna', name: 'Anna Dell' })],
+      [`${path}/asset-nums/dry-run`, change],
+      [`${path}/asset-nums/dry-run/patch`, change],
+    ] as const;
+    for (const [run, body] of runs)
+      expect([run, (await gateway.post(run, body, { headers: merge })).status]).toEqual([run, 200]);
+    const locks = await gateway.post(`${LOCKS}/dry-run`, '{"assetNums":["8000001003"]}', { headers: merge });
+    expect(locks.status).toBe(415);
     const posted = await gateway.post(ASSET_NUMS, '{"size":1}', { headers: merge });
     expect([posted.status, posted.headers.get('accept-patch')]).toEqual([415, null]);
   });

@@ -121,10 +121,15 @@ function addExamples(document: OpenAPIObject, examples: ResponseExamples): void 
   }
 }
 
-/** Adds the type of merge patches (RFC 7396). Each PATCH has a body with the changes, so clients may call it a merge patch. */
+/**
+ * Adds the type of merge patches (RFC 7396). Each PATCH has a body with the changes, so clients may call it a merge patch, also in its dry
+ * run.
+ */
 function takeMergePatches(document: OpenAPIObject): void {
-  for (const { patch } of Object.values(document.paths)) {
-    const { content } = (patch?.requestBody ?? {}) as { content?: Record<string, object> };
+  for (const [path, { patch, post }] of Object.entries(document.paths)) {
+    const [write = '', run] = path.split('/dry-run');
+    const operation = patch ?? (run !== undefined && document.paths[write]?.patch ? post : undefined);
+    const { content } = (operation?.requestBody ?? {}) as { content?: Record<string, object> };
     const json = content?.[JSON_TYPE];
     if (json) for (const type of PATCH_TYPES) content[type] = json;
   }
