@@ -95,6 +95,7 @@ function dryRunSpec({ id, summary, idempotency, locationOf, ...spec }: Operation
     ...spec,
     id: dryRunOf(id),
     examplesOf: id,
+    ofOrder: idempotency === 'order',
     summary: `Dry run: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}`,
     description: `Checks a request of \`${id}\` as that operation does, and says what it would send and change. Nothing is sent but reads, and nothing is recorded.`,
     success: [{ status: 200, description: 'What it would do', type: DryRunDto }],

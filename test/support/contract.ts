@@ -123,6 +123,12 @@ export function responseFor({ responses }: OpenApiOperation, status: number): Re
   return responses[String(status)] ?? responses['default'];
 }
 
+/** Headers that an operation declares wherever it sends them. */
+const DECLARED_HEADERS = [
+  ...['age', 'etag', 'idempotent-replayed', 'link', 'location', 'server-timing', 'sunset'],
+  'x-estate-incomplete',
+];
+
 /**
  * Throws for a response that the document does not declare: status or common problem (any, for codes that the platform does not document
  * for the operation), media type, and schema of the body.
@@ -135,6 +141,14 @@ export function assertDeclared(method: string, path: string, answer: Answer, any
     throw new Error(`${operationId} ${answer.status}: only the responses of deprecated operations say so`);
   const response = responseFor(route.operation, answer.status);
   const isCommon = responses[String(answer.status)] === undefined;
+  // The operations share the common problems, which cannot have the headers of one of them.
+  const headers = { ...responses['default']?.headers, ...response?.headers };
+  const declared = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const undeclared = (isCommon ? [] : DECLARED_HEADERS).filter(
+    (name) => answer.headers.has(name) && !declared.has(name),
+  );
+  if (undeclared.length > 0)
+    throw new Error(`${operationId} ${answer.status} does not declare ${undeclared.join(', ')}`);
   if (!response || (isCommon && !anyProblem && !isCommonProblem(answer)))
     throw new Error(`${operationId} does not declare ${answer.status}: ${answer.text}`);
   const type = answer.headers.get('content-type')?.split(';')[0];

@@ -3,7 +3,7 @@
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 /** Headers that every response may have. */
-const OF_ANY_RESPONSE = new Set(['RateLimit-Policy', 'RateLimit']);
+const OF_ANY_RESPONSE = new Set(['RateLimit-Policy', 'RateLimit', 'Server-Timing']);
 
 /** The value of a required parameter until another operation supplies it. */
 export const fromOperation = (operationId) => `taken from ${operationId}`;

@@ -22,6 +22,11 @@ const headers = {
     description: 'Seconds until the same request may succeed, where it may and the time is known',
     schema: { type: 'integer', minimum: 1 },
   },
+  ServerTiming: {
+    description:
+      'Milliseconds since the headers of the request arrived (`total`), and of them at the platform (`upstream`), where it was called. On errors, too',
+    schema: { ...text, examples: ['upstream;dur=41.7, total;dur=45.2'] },
+  },
   AcceptPatch: {
     description: 'Of 415 to a PATCH: the types that its body may have (RFC 5789)',
     schema: text,
@@ -32,9 +37,12 @@ const headers = {
 const ref = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
 const LIMITS = { 'RateLimit-Policy': ref('RateLimitPolicy'), RateLimit: ref('RateLimit') };
 const ID = { 'X-Request-Id': ref('RequestId') };
+/** Problems have it too. The document says so once, at the response `default`. */
+const TIMING = { 'Server-Timing': ref('ServerTiming') };
 const OF_REFUSALS = { ...ID, ...LIMITS, 'Retry-After': ref('RetryAfter') };
 const OF_PROBLEMS = {
   ...OF_REFUSALS,
+  ...TIMING,
   'Accept-Patch': ref('AcceptPatch'),
   'WWW-Authenticate': ref('WwwAuthenticate'),
 };
@@ -72,7 +80,7 @@ export function addCallerHeaders(document: OpenAPIObject): void {
     if (security.length === 0) continue;
     for (const [status, response] of Object.entries(responses)) {
       if (deprecated && !response.$ref) add(response, DEPRECATION);
-      if (status.startsWith('2')) add(response, { ...ID, ...LIMITS });
+      if (status.startsWith('2')) add(response, { ...ID, ...LIMITS, ...TIMING });
       else if (!response.$ref) add(response, OF_REFUSALS);
       if (status === '401') add(response, { 'WWW-Authenticate': ref('WwwAuthenticate') });
     }

@@ -304,6 +304,32 @@ describe('the document', () => {
     }
   });
 
+  it('has the headers that problems and unchanged content have besides the usual ones', () => {
+    const rows = [
+      ...[['cancelOrder', '409', 'Location'] as const, ['settleOrder', '409', 'Location'] as const],
+      ...(['importMembers', 'retryJob', 'createWebhook'] as const).map(
+        (id) => [id, '502', 'Location'] as const,
+      ),
+      ...(['placeOrder', 'dryRunPlaceOrder'] as const).map((id) => [id, '422', 'Location'] as const),
+      ['listEstate', '304', 'X-Estate-Incomplete'] as const,
+    ];
+    const declared = (id: string, status: string) =>
+      Object.keys(
+        areas.find(({ operation }) => operation.operationId === id)?.operation.responses[status]?.headers ??
+          {},
+      );
+    for (const [id, status, header] of rows)
+      expect([id, status, declared(id, status)]).toEqual([id, status, expect.arrayContaining([header])]);
+    for (const { operation } of areas)
+      for (const [status, { headers = {} }] of Object.entries(operation.responses))
+        if (/^(2|default)/.test(status))
+          expect([operation.operationId, status, Object.keys(headers)]).toEqual([
+            operation.operationId,
+            status,
+            expect.arrayContaining(['Server-Timing']),
+          ]);
+  });
+
   it('knows the tags of its operations', () => {
     const known = document.tags.map(({ name }) => name);
     for (const { operationId, tags = [] } of operations)

@@ -18,21 +18,33 @@ const REPLAYED: ResponseHeaders = {
 const LOCATION: ResponseHeaders = {
   Location: { description: 'The record of the order', schema: { type: 'string' } },
 };
-const RUNNING: ResponseHeaders = {
-  Location: { description: 'The job that runs, of `import-in-progress`', schema: { type: 'string' } },
+/** The `Location` of problems, by the problem. An operation declares `outcome-unknown` itself only if it makes something whose URL is known. */
+const LOCATIONS: Partial<Record<ProblemSlug, string>> = {
+  'import-in-progress': 'The job that runs, of `import-in-progress`',
+  'order-not-cancellable': 'The record of the order',
+  'order-not-settleable': 'The record of the order',
+  'outcome-unknown': 'What the request may have made, of `outcome-unknown`',
 };
-/** The statuses of problems that tell the effect of a write. Only these problems are replayed. */
+/** The statuses of problems that tell the effect of a keyed write. Only these problems are replayed. */
 const OF_OUTCOMES = new Set([409, 422, 502, 504]);
 
 export function idempotencyHeaders(
   idempotency: Idempotency | undefined,
   status: number,
-  problems: readonly ProblemSlug[] = [],
 ): ResponseHeaders | undefined {
-  if (idempotency === undefined || (status >= 400 && !OF_OUTCOMES.has(status))) return undefined;
+  if (idempotency === undefined) return undefined;
+  // A scheduled order may have ended with any problem, and its repeat gets that problem.
   if (idempotency === 'order') return { ...REPLAYED, ...LOCATION };
-  if (problems.includes('import-in-progress')) return { ...REPLAYED, ...RUNNING };
-  return problems.includes('order-not-settleable') ? { ...REPLAYED, ...LOCATION } : REPLAYED;
+  return status < 400 || OF_OUTCOMES.has(status) ? REPLAYED : undefined;
+}
+
+/** Returns the `Location` of those problems of a status that the operation declares itself. */
+export function locationHeader(
+  problems: readonly ProblemSlug[],
+  own: readonly ProblemSlug[] = [],
+): ResponseHeaders {
+  const [description] = problems.flatMap((slug) => (own.includes(slug) && LOCATIONS[slug]) || []);
+  return description === undefined ? {} : { Location: { description, schema: { type: 'string' } } };
 }
 
 export function idempotencyParameter(

@@ -23,6 +23,7 @@ import {
   idempotencyHeaders,
   idempotencyParameter,
   idempotencyProblems,
+  locationHeader,
   type ResponseHeaders,
 } from './idempotency-responses.ts';
 import { problemResponses, problemsOf } from './problem-responses.ts';
@@ -107,6 +108,8 @@ export interface OperationDescription {
   readonly file?: FileDoc;
   readonly deprecated?: Deprecated;
   readonly body?: Type;
+  /** True for the dry run of an order. It has the problems of the order, also those of a repeat. */
+  readonly ofOrder?: boolean;
   /** The operation whose examples of requests are used. The default is the operation itself. */
   readonly examplesOf?: string;
 }
@@ -119,6 +122,7 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
   const shown = spec.later ? operations[spec.later] : upstream;
   const { description = '', deprecated, examplesOf = operationId } = spec;
   const about = deprecated ? `${deprecationText(deprecated)}\n\n${description}` : description;
+  const repeats = spec.ofOrder ? 'order' : idempotency;
   const text = `${about}\n\nScope: ${scope === 'none' ? 'none' : `\`${scope}\``}`.trim();
   return [
     ApiOperation({
@@ -142,8 +146,11 @@ export function described(spec: OperationDescription, policy: OperationPolicy): 
       : []),
     ...successResponses(spec, policy),
     ...problemResponses(
-      [...problemsOf(spec.upstream), ...(idempotency ? idempotencyProblems : []), ...(spec.problems ?? [])],
-      (status, problems) => idempotencyHeaders(idempotency, status, problems),
+      [...problemsOf(spec.upstream), ...(repeats ? idempotencyProblems : []), ...(spec.problems ?? [])],
+      (status, problems) => ({
+        ...idempotencyHeaders(repeats, status),
+        ...locationHeader(problems, policy.isDryRun ? [] : spec.problems),
+      }),
     ),
   ];
 }
@@ -183,7 +190,11 @@ function readResponses(
       ? [ApiHeader({ name: 'Cache-Control', required: false, description: '`no-cache` bypasses the cache' })]
       : []),
     ...successes.map((success) => ApiResponse(readResponse(operationId, success, headers))),
-    ApiResponse({ status: 304, description: 'The content still has the `ETag` in `If-None-Match`', headers }),
+    ApiResponse({
+      status: 304,
+      description: 'The content still has the `ETag` in `If-None-Match`',
+      headers: { ...headers, ...successes[0]?.headers },
+    }),
   ];
 }
 
