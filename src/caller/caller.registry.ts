@@ -82,7 +82,12 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
    * the callers file after that time, and found no rights in it.
    */
   hasLost(work: OnBehalf, madeAt: number): boolean {
-    return madeAt < this.#readAt && !this.standingOf(work);
+    return this.hasReadSince(madeAt) && !this.standingOf(work);
+  }
+
+  /** True if this replica has read the callers file after this time, in ms since the epoch. */
+  hasReadSince(time: number): boolean {
+    return time < this.#readAt;
   }
 
   #take(callers: readonly Caller[]): number {

@@ -1,3 +1,4 @@
+import { ProblemException } from '../problem/problem.exception.ts';
 import type { Grants } from '../request/call-context.ts';
 import type { Caller } from '../request/caller.ts';
 import type { Scope } from '../request/scopes.ts';
@@ -29,6 +30,18 @@ export interface Standing {
  */
 export function grantsWith(scope: Scope, caller: Caller | undefined, byToken = false): Grants | undefined {
   return caller && (byToken || caller.scopes.has(scope)) ? caller.grants : undefined;
+}
+
+/**
+ * Returns the problem of work that goes on after its request, and lacks a right on this replica. `hasRead`: whether the replica has read the
+ * file with the rights since the work was accepted. If it has not, the replica that accepted the work may have read the file earlier, so the
+ * right may still arrive, and the work is tried again.
+ */
+export function missingRight(detail: string, hasRead: boolean): ProblemException {
+  if (hasRead) return new ProblemException('forbidden', { detail });
+  return new ProblemException('overloaded', {
+    detail: `This replica has not read its callers and users files again since the work was accepted. By the files that it has read: ${detail}`,
+  });
 }
 
 export function hasSameRights(one: Caller | undefined, other: Caller | undefined): boolean {

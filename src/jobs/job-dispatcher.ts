@@ -63,7 +63,7 @@ export class JobDispatcher implements OnApplicationBootstrap, BeforeApplicationS
       const { isCancelled } = taken.job;
       const over = isCancelled ? hold.over : AbortSignal.any([hold.over, this.maintenance.pause]);
       const held = new HeldJob(this.store, { ...hold, over }, taken.job);
-      const calls = new ImportCalls(this.imports, taken.job.definition);
+      const calls = new ImportCalls(this.imports, taken.job);
       const state = await new ImportRun(held, calls, taken.calls).run();
       this.metrics.count('gateway_jobs_ended_total', { state });
       this.log.info({ event: 'job-ended', job: jobId, state }, `Import ${state}`);

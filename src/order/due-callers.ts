@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../caller/caller.registry.ts';
+import { missingRight } from '../caller/standing.ts';
 import { newTrace } from '../observability/tracing.ts';
 import type { LedgerRecord, ScheduledOrder } from '../order-ledger/ledger-record.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
@@ -19,55 +20,54 @@ export class DueCallers {
     private readonly tenancy: TenancyGuard,
   ) {}
 
-  /** Throws a problem where the caller may no longer place the order. */
+  /** Throws a problem where the caller may no longer place the order, or where this replica may not have read yet that it may. */
   async callOf(record: LedgerRecord, order: PlaceOrderDto, scheduled: ScheduledOrder): Promise<CallContext> {
-    const { caller } = record.details;
-    this.#assertScopes(record, order, scheduled);
-    const entry = this.callers.byName(caller);
-    if (!entry) throw lost();
+    const { details, submittedAt } = record;
+    const hasRead = this.callers.hasReadSince(submittedAt);
+    const entry = this.callers.byName(details.caller);
+    if (!entry || !this.#hasScopes(details.caller, order, scheduled)) throw missingRight(LOST, hasRead);
     const { name, grants, appKey, budgets } = entry;
-    const { call, lookUp } = this.tenancy.reach(
-      {
-        requestId: `scheduled-${randomUUID()}`,
-        trace: newTrace(),
-        caller: { name, grants, ...(appKey !== undefined && { appKey }), ...(budgets && { budgets }) },
-        user: this.#userOf(scheduled.user, grants.users),
-        progress: new Progress(),
-      },
-      { actsAsUser: false, answersRepeats: false },
-      { parameters: [], body: order },
-    );
+    const context: CallContext = {
+      requestId: `scheduled-${randomUUID()}`,
+      trace: newTrace(),
+      caller: { name, grants, ...(appKey !== undefined && { appKey }), ...(budgets && { budgets }) },
+      user: this.#userOf(scheduled.user, grants.users, submittedAt),
+      progress: new Progress(),
+    };
+    const { call, lookUp } = this.#reach(context, order, hasRead);
     await lookUp?.();
     return call;
   }
 
-  #assertScopes(
-    { details, submittedAt }: LedgerRecord,
-    order: PlaceOrderDto,
-    scheduled: ScheduledOrder,
-  ): void {
-    for (const scope of orderScopes(order)) {
-      const onBehalf = { caller: details.caller, scope, byToken: scheduled.byToken.includes(scope) };
-      if (this.callers.standingOf(onBehalf)) continue;
-      if (this.callers.hasLost(onBehalf, submittedAt)) throw lost();
-      throw new ProblemException('overloaded', {
-        detail: 'This replica has not read the callers file since the order was accepted.',
-      });
+  #hasScopes(caller: string, order: PlaceOrderDto, { byToken }: ScheduledOrder): boolean {
+    return orderScopes(order).every((scope) =>
+      this.callers.standingOf({ caller, scope, byToken: byToken.includes(scope) }),
+    );
+  }
+
+  #reach(context: CallContext, order: PlaceOrderDto, hasRead: boolean) {
+    try {
+      return this.tenancy.reach(
+        context,
+        { actsAsUser: false, answersRepeats: false },
+        { parameters: [], body: order },
+      );
+    } catch (error) {
+      // What the caller may not name by this replica's callers file, it could name where the order was accepted.
+      if (!hasRead && error instanceof ProblemException && error.slug === 'forbidden')
+        throw missingRight(error.body.detail ?? '', hasRead);
+      throw error;
     }
   }
 
-  #userOf(alias: string | undefined, granted: ReadonlySet<string>) {
+  #userOf(alias: string | undefined, granted: ReadonlySet<string>, submittedAt: number) {
     if (alias === undefined) return undefined;
-    const user = isGranted(granted, alias) ? this.users.find(alias) : undefined;
-    if (user) return user;
-    throw new ProblemException('forbidden', {
-      detail: 'The user that the order named is not there any more, or not granted to the caller.',
-    });
+    const detail = 'The user that the order named is not there any more, or not granted to the caller.';
+    if (!isGranted(granted, alias)) throw missingRight(detail, this.callers.hasReadSince(submittedAt));
+    const user = this.users.find(alias);
+    if (!user) throw missingRight(detail, this.users.hasReadSince(submittedAt));
+    return user;
   }
 }
 
-function lost(): ProblemException {
-  return new ProblemException('forbidden', {
-    detail: 'The caller is not there any more, or has lost the scopes that the order needs.',
-  });
-}
+const LOST = 'The caller is not there any more, or has lost the scopes that the order needs.';

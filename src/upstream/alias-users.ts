@@ -32,6 +32,8 @@ interface ConfiguredUser extends UserPrincipal {
 @Injectable()
 export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
   #users: ReadonlyMap<string, ConfiguredUser> = new Map();
+  /** When the users were read, or found not to be configured, in ms since the epoch. */
+  #readAt = Date.now();
   #unfollow: (() => void) | undefined;
 
   constructor(
@@ -68,6 +70,11 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
+  /** True if this replica has read the users file after this time, in ms since the epoch. */
+  hasReadSince(time: number): boolean {
+    return time < this.#readAt;
+  }
+
   /** Returns the user for the gateway's own reads of this enterprise: see {@link userFor}. */
   forEnterprise(enterpriseGlobalId: string, preferred?: string): ActingUser | undefined {
     const user = userFor(this.#users, enterpriseGlobalId, preferred);
@@ -80,6 +87,7 @@ export class AliasUsers implements OnModuleInit, OnApplicationShutdown {
 
   #take(users: ReadonlyMap<string, ConfiguredUser>): number {
     this.#users = users;
+    this.#readAt = Date.now();
     this.tokens.usersChanged();
     const served = new Map<string, string>();
     for (const { alias, enterprises = [] } of users.values())

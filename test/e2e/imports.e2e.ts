@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -978,6 +980,62 @@ it('J6 processes die with an import that they took, one after the other: the nex
   });
   expect(job).toMatchObject({ state: 'succeeded', total: 600, succeeded: 600 });
   expect(await sandbox.journal('addMembers')).toHaveLength(6);
+});
+
+it('J20 a replica takes imports before it has read that their caller, enterprise and user were added: they wait, and go on once it has', async () => {
+  await sandbox.reset();
+  await sandbox.control('PATCH', '/state/enterprises/ent-meridian', { trialMemberLimit: null });
+  const users = {
+    default: { username: 'admin@harbour', password: sandbox.seedPassword },
+    meridian: { username: 'admin@meridian', password: sandbox.seedPassword },
+  };
+  const grown = { name: 'grown', scopes };
+  const fleet = stopped(await Fleet.start(sandbox, 1, { users, callers: [{ name: 'new', scopes }, grown] }));
+  const files = { CALLERS_FILE: 'callers-there.json', UPSTREAM_USERS_FILE: 'users-there.json' };
+  const written = (variable: keyof typeof files, content: object) => {
+    const path = join(fleet.folder, files[variable]);
+    writeFileSync(path, JSON.stringify(content));
+    return path;
+  };
+  const before = fleet.callers.flatMap((entry) => {
+    if (entry.name === 'new') return [];
+    return [entry.name === 'grown' ? { ...entry, enterprises: ['ent-harbour'] } : entry];
+  });
+  await fleet.launch({
+    CALLERS_FILE: written('CALLERS_FILE', { callers: before }),
+    UPSTREAM_USERS_FILE: written('UPSTREAM_USERS_FILE', { default: users.default }),
+  });
+  // Both imports wait for the replica that has not read the new content.
+  const until1h = new Date(Date.now() + HOUR_MS).toISOString();
+  const maintenance = { stops: 'writes', until: until1h, reason: 'a test' };
+  expect((await fleet.request('PUT', 0, '/v1/maintenance', maintenance)).status).toBe(200);
+  const importBy = async (caller: string, enterprise: string, user: string) => {
+    const headers = { ...CSV, 'x-api-key': String(fleet.keys[caller]), 'x-acting-user': user };
+    const url = fleet.gateways[0]?.url + IMPORTS.replace('ent-harbour', enterprise);
+    const answer = await fetch(url, { method: 'POST', headers, body: file(newRows(caller, 2)) });
+    expect(answer.status).toBe(202);
+    const path = `/v1/jobs/${((await answer.json()) as { jobId: string }).jobId}`;
+    return async () => (await fleet.get(1, path)).body['state'];
+  };
+  const ofNew = await importBy('new', 'ent-harbour', 'default');
+  const ofGrown = await importBy('grown', 'ent-meridian', 'meridian');
+  const [dead] = fleet.gateways;
+  dead?.child.kill('SIGKILL');
+  await dead?.ended;
+  expect((await fleet.request('DELETE', 1, '/v1/maintenance')).status).toBe(204);
+  const waits = `SELECT FROM tasks JOIN jobs ON job_id = name
+    WHERE kind = 'import' AND attempt = '' AND state = 'running'`;
+  await until('both were tried', async () => {
+    const states = [await ofNew(), await ofGrown()];
+    const waiting = await askDatabase(String(fleet.environment['DATABASE_URL']), waits);
+    return waiting.length + states.filter((state) => ENDED.has(String(state))).length === 2;
+  });
+  expect([await ofNew(), await ofGrown()]).toEqual(['running', 'running']);
+  written('CALLERS_FILE', { callers: fleet.callers });
+  await until('the import of the new caller has succeeded', async () => (await ofNew()) === 'succeeded');
+  expect(await ofGrown()).toBe('running');
+  written('UPSTREAM_USERS_FILE', users);
+  await until('the import of the new user has succeeded', async () => (await ofGrown()) === 'succeeded');
 });
 
 describe('on two replicas', () => {

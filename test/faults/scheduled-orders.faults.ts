@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SteppedClock } from '../support/clock-shim.ts';
 import { databaseInit } from '../support/database.ts';
@@ -214,4 +216,66 @@ it('D50 the lease of a due order ends before its refusal arrives: the order is n
   await sandbox.heal(rules);
   await until('it is placed anew', async () => (await fleet.post(0, ORDERS, orderOf(of))).status === 201);
   expect(await sandbox.commits()).toHaveLength(1);
+});
+
+it('D53 an order is due on a replica that has not read yet that its caller, its enterprise or its user was added: it waits, and is sent once the replica has read that', async () => {
+  const user = { username: 'admin@harbour', password: sandbox.seedPassword };
+  const added = ['caller', 'enterprise', 'user'] as const;
+  const own = await Fleet.start(sandbox, 1, {
+    databaseUrl: await server.newUrl(),
+    users: { default: user, added: user },
+    callers: added.map((name) => ({
+      ...{ name, scopes: ['orders:read', 'orders:write'], enterprises: ['ent-harbour'] },
+    })),
+  });
+  try {
+    const written = (name: string, content: object) => {
+      const path = join(own.folder, name);
+      writeFileSync(path, JSON.stringify(content));
+      return path;
+    };
+    const before = own.callers
+      .filter(({ name }) => name !== 'caller')
+      .map((each) => (each.name === 'enterprise' ? { ...each, enterprises: ['ent-meridian'] } : each));
+    await own.launch({
+      CALLERS_FILE: written('callers-before.json', { callers: before }),
+      UPSTREAM_USERS_FILE: written('users-before.json', { default: user }),
+    });
+    const notBefore = Date.now() + aheadMs + HOUR_MS;
+    const [item] = orderOf('x').items;
+    const customer = { customerId: 'cus-harbour-default', enterpriseGlobalId: 'ent-harbour' };
+    for (const name of added) {
+      const time = new Date(notBefore).toISOString();
+      const response = await fetch(`${own.gateways[0]?.url}${ORDERS}`, {
+        method: 'POST',
+        headers: {
+          ...{ 'content-type': 'application/json', 'x-api-key': String(own.keys[name]) },
+          ...(name === 'user' && { 'x-acting-user': 'added' }),
+        },
+        body: JSON.stringify(orderOf(`SO-${name}`, { notBefore: time, items: [{ ...item, customer }] })),
+      });
+      expect(response.status).toBe(202);
+    }
+    // From here the replica is alone that has not read the new content.
+    own.gateways[0]?.child.kill('SIGKILL');
+    await own.gateways[0]?.ended;
+    stepDatabase(aheadMs + HOUR_MS);
+    const states = () =>
+      Promise.all(added.map(async (name) => (await own.get(1, `${ORDERS}/crm/SO-${name}`)).body['state']));
+    const url = String(own.environment['DATABASE_URL']);
+    const tried = "SELECT FROM tasks WHERE kind = 'schedule' AND attempt = '' AND due_at > $1";
+    await until('each was tried', async () => {
+      const ended = (await states()).filter((state) => state !== 'scheduled');
+      return (await askDatabase(url, tried, notBefore)).length + ended.length === added.length;
+    });
+    expect(await states()).toEqual(['scheduled', 'scheduled', 'scheduled']);
+    written('callers-before.json', { callers: own.callers });
+    await until('two are sent', async () => (await sends()).length === 2);
+    expect((await states())[2]).toBe('scheduled');
+    written('users-before.json', { default: user, added: user });
+    await until('all are sent', async () => (await states()).every((state) => state === 'succeeded'));
+    expect((await sends()).toSorted()).toEqual(['SO-caller', 'SO-enterprise', 'SO-user']);
+  } finally {
+    await own.stop();
+  }
 });

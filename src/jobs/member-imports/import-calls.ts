@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { CallerRegistry } from '../../caller/caller.registry.ts';
+import { missingRight } from '../../caller/standing.ts';
 import { type AddedRows, AddMembersService } from '../../member/add-members.service.ts';
 import { MemberService } from '../../member/member.service.ts';
 import { newTrace } from '../../observability/tracing.ts';
-import { ProblemException } from '../../problem/problem.exception.ts';
 import { Generations } from '../../read-cache/read-keys.ts';
 import { AliasUsers } from '../../upstream/alias-users.ts';
 import { SessionService } from '../../session/session.service.ts';
@@ -14,7 +14,7 @@ import {
   isGranted,
   Progress,
 } from '../../request/call-context.ts';
-import type { JobDefinition, JobUser, WaitingMember } from '../store/job-record.ts';
+import type { JobRecord, JobUser, WaitingMember } from '../store/job-record.ts';
 import type { KnownMembers } from './known-members.ts';
 import { MemberDirectory } from './member-directory.ts';
 import { callProblem } from './row-outcomes.ts';
@@ -22,6 +22,9 @@ import { callProblem } from './row-outcomes.ts';
 /** The scope that an import needs for as long as it runs. */
 const SCOPE = 'members:write';
 const NOTHING: ReadonlySet<string> = new Set();
+/** A job, and when it was accepted. */
+type AcceptedJob = Pick<JobRecord, 'definition' | 'createdAt'>;
+
 /** Finds the user and the rights with which a job acts, long after its request. */
 @Injectable()
 export class JobUsers {
@@ -54,16 +57,20 @@ export class JobUsers {
    * rights, or if the session has ended.
    */
   async contextOf(
-    { jobId, caller, enterpriseGlobalId, user, isScoped }: JobDefinition,
+    { definition, createdAt }: AcceptedJob,
     authorisedIds: AuthorisedIds,
   ): Promise<CallContext> {
+    const { jobId, caller, enterpriseGlobalId, user, isScoped } = definition;
     const { grants } = this.callers.standingOf({ caller, scope: SCOPE, byToken: !isScoped }) ?? {};
     const isAllowed =
       grants !== undefined &&
       isGranted(grants.enterprises, enterpriseGlobalId) &&
       ('sessionId' in user || isGranted(grants.users, user.alias));
     if (!isAllowed)
-      throw new ProblemException('forbidden', { detail: 'The caller has lost the rights for this import.' });
+      throw missingRight(
+        'The caller has lost the rights for this import.',
+        this.callers.hasReadSince(createdAt),
+      );
     return {
       requestId: `job-${jobId}`,
       trace: newTrace(),
@@ -71,20 +78,21 @@ export class JobUsers {
         name: caller,
         grants: { enterprises: new Set([enterpriseGlobalId]), channels: NOTHING, users: NOTHING },
       },
-      user: await this.#actingUser(user, caller),
+      user: await this.#actingUser(user, caller, createdAt),
       authorisedIds,
       progress: new Progress(),
     };
   }
 
-  async #actingUser(user: JobUser, caller: string): Promise<ActingUser> {
+  async #actingUser(user: JobUser, caller: string, createdAt: number): Promise<ActingUser> {
     if ('sessionId' in user) return this.sessions.actingUser(user.sessionId, caller);
     const found = this.aliases.find(user.alias);
     // An alias that now has another account is a different user.
     if (!found || found.name !== `${user.alias}=${user.username}`)
-      throw new ProblemException('forbidden', {
-        detail: 'The acting user of this import is not configured any more.',
-      });
+      throw missingRight(
+        'The acting user of this import is not configured any more.',
+        this.aliases.hasReadSince(createdAt),
+      );
     return found;
   }
 }
@@ -108,7 +116,7 @@ export class ImportCalls {
 
   constructor(
     private readonly services: ImportCallServices,
-    private readonly definition: JobDefinition,
+    private readonly job: AcceptedJob,
   ) {}
 
   /** Authorises ids that come from the enterprise's list. No other ids are sent. */
@@ -158,11 +166,11 @@ export class ImportCalls {
   }
 
   get #enterprise(): string {
-    return this.definition.enterpriseGlobalId;
+    return this.job.definition.enterpriseGlobalId;
   }
 
   #context(): Promise<CallContext> {
-    return this.services.users.contextOf(this.definition, this.#authorisedIds);
+    return this.services.users.contextOf(this.job, this.#authorisedIds);
   }
 
   #authorised(found: KnownMembers): KnownMembers {
