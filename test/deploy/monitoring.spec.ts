@@ -261,9 +261,17 @@ const cases: readonly Case[] = [
   },
   {
     alert: 'IssuerKeysMissing',
-    fires: { 'gateway_issuer_keys_missed_total{reason="unavailable"}': '0x4 1x60' },
-    silent: { 'gateway_issuer_keys_missed_total{reason="unavailable"}': '1x60' },
-    at: '10m',
+    // The gateway asks once a minute while it gets no answer.
+    fires: {
+      'gateway_issuer_keys_missed_total{reason="unavailable",instance="a"}': '0+0.25x60',
+      'gateway_issuer_keys_missed_total{reason="unavailable",instance="b"}': '0x60',
+    },
+    // The issuer was away for a moment: some requests of each replica failed, and the next ones succeeded.
+    silent: {
+      'gateway_issuer_keys_missed_total{reason="unavailable",instance="a"}': '0x20 1 4x60',
+      'gateway_issuer_keys_missed_total{reason="unavailable",instance="b"}': '0x20 1 4x60',
+    },
+    at: '12m',
     labels: { reason: 'unavailable' },
     summary: 'The public keys of the JWT issuer cannot be read (unavailable)',
   },
