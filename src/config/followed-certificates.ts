@@ -29,27 +29,33 @@ export class FollowedCertificates {
 
   /**
    * Calls `take` now and with each change, until the returned function is called. Files that are half written, or do not fit each other,
-   * change nothing: that is reported, and the next change of a file is another attempt.
+   * change nothing: that is reported, and they are read again until they are whole.
    */
   follow(take: (now: Certificates) => void, reports: FileReports): () => void {
     const paths = Object.values(this.files).map(({ path }) => path);
     const names = Object.values(this.files)
       .map(({ variable }) => variable)
       .join(', ');
-    const again = () => {
+    const again = (told?: string) => {
       const faults: string[] = [];
       const read = readCertificates(this.files, this.variables, faults);
       if (faults.length > 0) {
-        const fields = { event: 'certificates-rejected', files: names, reason: faults.join('; ') };
+        const reason = faults.join('; ');
+        const fields = { event: 'certificates-rejected', files: names, reason };
         const message = 'The files of certificates are invalid; the last valid ones stay in use';
-        return reports.refused(this.variables.cert, fields, message);
+        if (reason !== told) reports.refused(this.variables.cert, fields, message);
+        return reason;
       }
-      if (isSame(read, this.#current)) return reports.unchanged(this.variables.cert);
+      if (isSame(read, this.#current)) {
+        reports.unchanged(this.variables.cert);
+        return undefined;
+      }
       take(read);
       this.#current = read;
       if (read.key && read.key !== this.keys[0]) this.keys.splice(0, 2, read.key, ...this.keys.slice(0, 1));
       const fields = { event: 'certificates-reloaded', files: names };
       reports.taken(this.variables.cert, fields, 'Certificates re-read');
+      return undefined;
     };
     take(this.#current);
     // The files may have changed since the start.

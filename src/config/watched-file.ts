@@ -34,36 +34,49 @@ export function followSettings<T>(
   take: (content: T) => number,
   reports: FileReports,
 ): () => void {
-  const again = () => {
+  const again = (told?: string) => {
     try {
       const title = name.replace(/^./, (letter) => letter.toUpperCase());
       const fields = { event: `${name}-reloaded`, [name]: take(read(path)) };
       reports.taken(variable, fields, `${title} file re-read`);
+      return undefined;
     } catch (error) {
       const reason = error instanceof SettingsFileError ? error.message : 'could not be read';
       const message = `The ${name} file is invalid; the last valid content stays in use`;
-      reports.refused(variable, { event: `${name}-rejected`, reason }, message);
+      if (reason !== told) reports.refused(variable, { event: `${name}-rejected`, reason }, message);
+      return reason;
     }
   };
+  const first = () => {
+    take(read(path));
+    return undefined;
+  };
   try {
-    return followFiles([path], () => take(read(path)), again);
+    return followFiles([path], first, again);
   } catch (error) {
     if (error instanceof SettingsFileError) throw new ConfigError([`${variable} ${error.message}`]);
     throw error;
   }
 }
 
-/** Calls `first`, and `again` after each change of a file, until the returned function is called. Throws what `first` throws. */
-export function followFiles(paths: readonly string[], first: () => void, again: () => void): () => void {
+/** Takes the content of files. Returns why it was refused, if it was. `told` is the reason of the last attempt at the same files. */
+type Attempt = (told?: string) => string | undefined;
+
+/**
+ * Calls `first`, and `again` after each change of a file, until the returned function is called. Throws what `first` throws. A refused
+ * content is tried again also without a change, because a read may fail for a reason that passes.
+ */
+export function followFiles(paths: readonly string[], first: Attempt, again: Attempt): () => void {
   const look = () => paths.map(fingerprint).join('\n');
   // The text is taken before the files are read, so that a change in between is noticed. `watchFile` looks later and would miss it.
   let seen = look();
-  first();
+  let refusal = first();
   const lookAgain = () => {
     const now = look();
-    if (now === seen) return;
+    if (now === seen && refusal === undefined) return;
+    const told = now === seen ? refusal : undefined;
     seen = now;
-    again();
+    refusal = again(told);
   };
   return poll('watched file', POLL_MS, lookAgain);
 }

@@ -44,20 +44,26 @@ export class TokenEndpoint implements OnModuleInit, OnApplicationShutdown {
   onModuleInit(): void {
     const { appSecret, appSecretFile: path } = this.config;
     if (path === undefined) return;
-    const take = () => appSecret.rotate(readSecret(path));
+    const take = () => {
+      appSecret.rotate(readSecret(path));
+      return undefined;
+    };
     // The file is also read at once, because it may have changed since the configuration was read.
-    this.#unfollow = followFiles([path], take, () => {
+    this.#unfollow = followFiles([path], take, (told) => {
       try {
         take();
         const message = "The application's secret was re-read";
         this.files.taken(SECRET_FILE, { event: 'secret-reloaded' }, message);
+        return undefined;
       } catch {
         const reason = 'is empty, unreadable or no UTF-8 text of one line';
-        this.files.refused(
-          SECRET_FILE,
-          { event: 'secret-rejected', reason },
-          `${SECRET_FILE} ${reason}; the last secret stays in use`,
-        );
+        if (reason !== told)
+          this.files.refused(
+            SECRET_FILE,
+            { event: 'secret-rejected', reason },
+            `${SECRET_FILE} ${reason}; the last secret stays in use`,
+          );
+        return reason;
       }
     });
   }
