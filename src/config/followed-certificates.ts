@@ -33,9 +33,12 @@ export class FollowedCertificates {
    */
   follow(take: (now: Certificates) => void, reports: FileReports): () => void {
     const paths = Object.values(this.files).map(({ path }) => path);
-    const names = Object.values(this.files)
-      .map(({ variable }) => variable)
-      .join(', ');
+    const variables = Object.values(this.files).map(({ variable }) => variable);
+    const names = variables.join(', ');
+    // The files are taken together, so at most one of them is at fault.
+    const unchanged = (but?: string) => {
+      for (const variable of variables) if (variable !== but) reports.unchanged(variable);
+    };
     const again = (told?: string) => {
       const faults: string[] = [];
       const read = readCertificates(this.files, this.variables, faults);
@@ -43,17 +46,21 @@ export class FollowedCertificates {
         const reason = faults.join('; ');
         const fields = { event: 'certificates-rejected', files: names, reason };
         const message = 'The files of certificates are invalid; the last valid ones stay in use';
-        if (reason !== told) reports.refused(this.variables.cert, fields, message);
+        // A fault begins with the name of the variable.
+        const [atFault = ''] = reason.split(' ');
+        unchanged(atFault);
+        if (reason !== told) reports.refused(atFault, fields, message);
         return reason;
       }
       if (isSame(read, this.#current)) {
-        reports.unchanged(this.variables.cert);
+        unchanged();
         return undefined;
       }
       take(read);
       this.#current = read;
       if (read.key && read.key !== this.keys[0]) this.keys.splice(0, 2, read.key, ...this.keys.slice(0, 1));
       const fields = { event: 'certificates-reloaded', files: names };
+      unchanged();
       reports.taken(this.variables.cert, fields, 'Certificates re-read');
       return undefined;
     };

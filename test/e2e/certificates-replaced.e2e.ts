@@ -108,8 +108,10 @@ describe('O13 a file of a certificate that is wrong', () => {
       await told;
       const line = gateway.logLines.findLast((each) => each.includes('"event":"certificates-rejected"'));
       expect(line).toContain(reason);
-      const refused = 'gateway_followed_file_refused{file="TLS_CERT_FILE"}';
+      const [file] = reason.split(' ');
+      const refused = `gateway_followed_file_refused{file="${file}"}`;
       expect(await metric(gateway, refused)).toBe(1);
+      expect((await gateway.metrics()).match(/gateway_followed_file_refused\{.*\} 1/g)).toHaveLength(1);
       expect(await shown()).toBe(fingerprintOf(current));
       expect((await client().get(gateway.url + ME, { 'x-api-key': gateway.key })).status).toBe(200);
       writeFileSync(ca, clients.pem);
