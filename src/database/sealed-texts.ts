@@ -47,6 +47,11 @@ export class SealedTexts {
     return this.#sealer?.lacksKeyOf(sealed) ?? false;
   }
 
+  /** Whether it was sealed under the key with which this gateway seals. */
+  isUnderFirstKey(sealed: string): boolean {
+    return this.#sealer?.isUnderFirstKey(sealed) ?? true;
+  }
+
   #bound(name: string): string {
     return `${this.platform} ${name}`;
   }

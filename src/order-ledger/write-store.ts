@@ -1,9 +1,8 @@
-import { ConfigError } from '../config/config-error.ts';
 import { DatabaseUnavailable } from '../database/database-unavailable.ts';
 import { Database } from '../database/database.ts';
+import { needKeysOf, sealedUnderLacked } from '../database/lacked-keys.ts';
 import { among, NOW, rows, sql } from '../database/sql.ts';
 import type { Step } from '../database/step.ts';
-import { sealedHead } from '../kit/sealed-store/sealed-store.ts';
 import { beginWrites, mayReplace } from './begin-store.ts';
 import { keptDetails, type LedgerRecord, UNDONE, unsettled, withoutScheduled } from './ledger-record.ts';
 import type { LoggedMove } from '../events/log/move-log.ts';
@@ -40,11 +39,11 @@ const WAITING = sql`
     WHERE writes.platform = :platform AND writes.channel IS NOT NULL AND writes.state = order_counts.state) AS oldest,
     (SELECT min(not_before) FROM writes WHERE writes.platform = :platform AND writes.state = 'scheduled') AS next
   FROM order_counts WHERE platform = :platform AND enterprise_group = '' AND channel = '' AND state IN ('in_doubt', 'incomplete', 'accepted', 'scheduled')`;
-const SEALED = sql`
-  SELECT count(*) AS orders FROM writes, ${rows('heads', { head: 'text' })}
-  WHERE platform = :platform AND channel IS NOT NULL
-    AND ${among(sql`state`, sql`SELECT state FROM ${rows('states', { state: 'text' })}`)}
-    AND substr(details, 1, length(heads.head)) = heads.head`;
+const SEALED = sealedUnderLacked(
+  sql`writes`,
+  sql`details`,
+  sql`channel IS NOT NULL AND ${among(sql`state`, sql`SELECT state FROM ${rows('states', { state: 'text' })}`)}`,
+);
 const MEMBERS = sql`
   SELECT count(*) AS granted, min(members) AS members FROM order_groups
   WHERE platform = :platform AND enterprise_group = (SELECT enterprise_group FROM writes WHERE platform = :platform AND name = :name)
@@ -73,8 +72,11 @@ export class WriteStore {
     private readonly records: WriteRecords,
   ) {
     this.#lists = new OrderListStore(database);
-    database.trust.onLackedKeys((lacked) => this.#assertReadable(lacked));
+    // Nobody could show or settle an order whose key is missing.
+    const states = unsettled.map((state) => ({ state }));
+    needKeysOf(database, 'orders are sealed that are not settled', SEALED, { states });
   }
+
   /** Resolves when the record is durable. The same owner may repeat it when the first response got lost. */
   async begin(write: Begin): Promise<Begun> {
     const { name, details, notBefore } = write;
@@ -201,16 +203,6 @@ export class WriteStore {
   }
 
   /** Fails where the key of an unsettled order is missing, because nobody could show or settle that order. */
-  async #assertReadable(lacked: readonly string[]): Promise<void> {
-    const heads = lacked.map((kid) => ({ head: sealedHead(kid) }));
-    const states = unsettled.map((state) => ({ state }));
-    const [found] = await this.database.read<{ orders: number }>(SEALED.with({ heads, states }));
-    if (found && found.orders > 0)
-      throw new ConfigError([
-        `ENCRYPTION_KEYS lacks a key under which ${found.orders} orders are sealed that are not settled: add it at the end`,
-      ]);
-  }
-
   #assertWhole(): void {
     if (LACKING.has(this.database.trust.trouble.stopped)) throw new DatabaseUnavailable('stopped');
   }

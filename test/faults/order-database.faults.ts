@@ -1,5 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { NOW, sql } from '../../src/database/sql.ts';
@@ -502,7 +503,7 @@ describe('encryption keys', () => {
     await first.stop();
     const removed = { ENCRYPTION_KEYS: newEncryptionKey('k2') };
     await expect(gatewayOn(url, removed)).rejects.toThrow(
-      /ENCRYPTION_KEYS lacks a key under which 1 orders are sealed that are not settled: add it at the end/,
+      /ENCRYPTION_KEYS lacks the key k1, under which 1 orders are sealed that are not settled: add it at the end/,
     );
     const again = await gatewayOn(url);
     const settlement = { as: 'succeeded', reason: 'seen at the platform' };
@@ -543,10 +544,54 @@ describe('encryption keys', () => {
     await proxy.clear();
     await isStopped([gateway], 'settings', 'DatabaseUnfit');
     expect(events(gateway, 'database-stopped')).toMatchObject([
-      { msg: expect.stringContaining('ENCRYPTION_KEYS lacks a key under which 1 orders are sealed') },
+      { msg: expect.stringContaining('ENCRYPTION_KEYS lacks the key k1, under which 1 orders are sealed') },
     ]);
     expectRefused(await place(gateway, newNumber()));
   });
+});
+
+it('O18 The key of webhooks and imports is replaced: a start without it is refused while they need it, and each start seals webhooks under the first key', async () => {
+  const url = await newFile();
+  const next = newEncryptionKey('k2');
+  const hooks = { WEBHOOK_HOSTS: '127.0.0.1' };
+  const first = await gatewayOn(url, hooks);
+  const hook = { url: 'http://127.0.0.1:9/hook', types: ['license-order.succeeded'] };
+  const { status, body: made } = await first.post('/v1/webhooks', hook);
+  expect(status).toBe(201);
+  await first.stop();
+  const alone = { ...hooks, ENCRYPTION_KEYS: next };
+  await expect(gatewayOn(url, alone).then(() => 'started')).rejects.toThrow(
+    'ENCRYPTION_KEYS lacks the key k1, under which 1 webhooks are sealed: add it at the end',
+  );
+  const again = await gatewayOn(url, hooks);
+  const until1h = new Date(Date.now() + 3_600_000).toISOString();
+  const body = { stops: 'writes', until: until1h, reason: 'a test' };
+  expect((await again.request('PUT', '/v1/maintenance', { body })).status).toBe(200);
+  const imported = await again.request('POST', '/v1/enterprises/ent-harbour/member-imports', {
+    body: `account,password,name\nkeeper,${credential()},Keeper\n`,
+    headers: { 'content-type': 'text/csv' },
+  });
+  expect(imported.status).toBe(202);
+  await again.stop();
+  const both = { ENCRYPTION_KEYS: `${next},${ENCRYPTION_KEYS}` };
+  // Webhooks are off in this process.
+  const resealing = await gatewayOn(url, both);
+  const database = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
+  atEnd(() => database.close());
+  const sealed = () => String(database.prepare('SELECT definition FROM webhooks').get()?.['definition']);
+  await until('the webhook is sealed under the new key', () => sealed().startsWith('v1.k2.'));
+  await resealing.stop();
+  await expect(gatewayOn(url, alone).then(() => 'started')).rejects.toThrow(
+    'ENCRYPTION_KEYS lacks the key k1, under which 1 imports are sealed that have not ended: add it at the end',
+  );
+  const working = await gatewayOn(url, { ...hooks, ...both });
+  expect((await working.request('DELETE', '/v1/maintenance')).status).toBe(204);
+  const job = String(imported.headers.get('location'));
+  await until('the import has ended', async () => (await working.get(job)).body['state'] === 'succeeded');
+  await working.stop();
+  const gateway = await gatewayOn(url, alone);
+  const { secret: _, ...shown } = made;
+  expect((await gateway.get(`/v1/webhooks/${String(made['webhookId'])}`)).body).toEqual(shown);
 });
 
 it("O9 The application's key is replaced, the gateway's and a caller's own: an order from before is the same order", async () => {

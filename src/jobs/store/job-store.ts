@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
+import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import type { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, NOW, rows, sql } from '../../database/sql.ts';
 import type { LoggedMove } from '../../events/log/move-log.ts';
@@ -52,6 +53,12 @@ const CHUNK = sql`
   WHERE job_chunks.platform = :platform AND job_chunks.job_id = :jobId AND chunk = :chunk`;
 const CALLS = sql`SELECT chunk, calls FROM job_chunks WHERE platform = :platform AND job_id = :jobId AND calls > 0`;
 
+const SEALED = sealedUnderLacked(
+  sql`jobs`,
+  sql`definition`,
+  sql`finished_at IS NULL AND state <> 'reserved'`,
+);
+
 /**
  * The jobs in the database. Each call is one step by the database's clock. If a call rejects with {@link DatabaseUnavailable}, nothing may
  * be sent. `attempt` is the attempt at the job's task.
@@ -65,6 +72,8 @@ export class JobStore {
     private readonly room: JobRoom,
   ) {
     this.#seal = new JobSeal(texts);
+    // A job whose key is missing would be gone for its caller.
+    needKeysOf(database, 'imports are sealed that have not ended', SEALED);
   }
 
   /**

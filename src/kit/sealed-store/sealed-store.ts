@@ -49,6 +49,11 @@ export class Sealer {
     return format === FORMAT && !this.#keys.has(kid);
   }
 
+  /** True if the value names the key with which this sealer seals. */
+  isUnderFirstKey(value: string): boolean {
+    return value.startsWith(this.#head);
+  }
+
   /** Returns undefined if none of the keys sealed the value for this Redis key, or if the value was changed since. */
   open(value: string, redisKey: string): string | undefined {
     const [format, kid = '', encoded = ''] = value.split('.');

@@ -42,6 +42,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
   }
 
   onApplicationBootstrap(): void {
+    inBackground('webhooks', () => this.#reseal());
     // Events that are recorded while webhooks are off stay in the feed.
     if (this.destinations.isOff) return;
     this.#worker.start();
@@ -53,6 +54,13 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     this.#closing.abort();
     await this.#loop;
     await this.#worker.close();
+  }
+
+  /** While the database is away nothing is sealed again. The next start does that, and is refused without the key. */
+  async #reseal(): Promise<void> {
+    await this.store.reseal().catch((error: unknown) => {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+    });
   }
 
   async #run(hold: TaskHold): Promise<number | undefined> {

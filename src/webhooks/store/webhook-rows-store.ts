@@ -58,6 +58,10 @@ export class WebhookSeal {
     return this.texts.seal(JSON.stringify(webhook), `webhook ${webhook.webhookId}`);
   }
 
+  isUnderFirstKey({ definition }: WebhookRow): boolean {
+    return this.texts.isUnderFirstKey(definition);
+  }
+
   /** Returns undefined if the webhook is sealed under a key that this gateway does not have. */
   open({ webhookId, definition: sealed, ...progress }: WebhookRow): StoredWebhook | undefined {
     const definition = this.texts.open(sealed, `webhook ${webhookId}`);

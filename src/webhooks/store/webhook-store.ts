@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.ts';
+import { needKeysOf, sealedUnderLacked } from '../../database/lacked-keys.ts';
 import { SealedTexts } from '../../database/sealed-texts.ts';
 import { among, NOW, type Query, rows, sql } from '../../database/sql.ts';
 import { add } from '../../tasks/task-store.ts';
@@ -51,6 +52,8 @@ const WAITING = sql`
 const LAST_ERROR = sql`
   SELECT last_error FROM deliveries WHERE ${OF_WEBHOOK} AND last_error IS NOT NULL ORDER BY event_id DESC LIMIT 1`;
 
+const SEALED = sealedUnderLacked(sql`webhooks`, sql`definition`, sql`1 = 1`);
+
 /** The progress of a webhook, whether a process works on it, and a number that grows with every change of its definition. */
 export interface WebhookPlace extends WebhookProgress {
   readonly version: number;
@@ -67,17 +70,19 @@ export class WebhookStore {
     texts: SealedTexts,
   ) {
     this.#seal = new WebhookSeal(texts);
+    // A webhook whose key is missing would be gone for its owner.
+    needKeysOf(database, 'webhooks are sealed', SEALED);
   }
 
   /** Returns the webhooks of all callers, without those sealed under a key that this gateway does not have. */
   async all(): Promise<readonly StoredWebhook[]> {
-    const found: StoredWebhook[] = [];
-    for (let after = ''; ;) {
-      const part = await this.#read<WebhookRow>(ALL.with({ after, most: MAX_READ }));
-      found.push(...part.flatMap((row) => this.#seal.open(row) ?? []));
-      if (part.length < MAX_READ) return found;
-      after = part.at(-1)?.webhookId ?? '';
-    }
+    return (await this.#rows()).flatMap((row) => this.#seal.open(row) ?? []);
+  }
+
+  /** Seals webhooks under the first key that a former first key has sealed: a webhook may be older than any key is kept. */
+  async reseal(): Promise<void> {
+    for (const row of await this.#rows())
+      if (!this.#seal.isUnderFirstKey(row)) await this.change(row.webhookId, (webhook) => webhook);
   }
 
   async ofCaller(caller: string): Promise<readonly StoredWebhook[]> {
@@ -189,6 +194,16 @@ export class WebhookStore {
   async sweep(): Promise<void> {
     const gatewayNow = Date.now();
     while (await this.database.step(steps.sweepDeliveries, { gatewayNow }));
+  }
+
+  async #rows(): Promise<readonly WebhookRow[]> {
+    const found: WebhookRow[] = [];
+    for (let after = ''; ;) {
+      const part = await this.#read<WebhookRow>(ALL.with({ after, most: MAX_READ }));
+      found.push(...part);
+      if (part.length < MAX_READ) return found;
+      after = part.at(-1)?.webhookId ?? '';
+    }
   }
 
   #read<R>(query: Query): Promise<readonly R[]> {
