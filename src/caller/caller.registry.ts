@@ -1,11 +1,11 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash as hashOf, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { CallersConfig } from '../config/app-config.ts';
 import { followSettings } from '../config/watched-file.ts';
 import { FollowedFiles } from '../observability/followed-files.ts';
 import { readCallersFile } from './callers-file.ts';
 import type { Caller } from '../request/caller.ts';
-import { grantsWith, hasSameRights, type OnBehalf, type Standing } from './standing.ts';
+import { grantsWith, hasSameRights, hashOfRights, type OnBehalf, type Standing } from './standing.ts';
 
 interface KnownKey {
   readonly hash: Buffer;
@@ -31,6 +31,8 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
   /** Callers by each name of a certificate. It is a new map after each change of the file. */
   byCertificate: ReadonlyMap<string, Caller> = new Map();
   readonly #former = new Map<string, Former>();
+  /** The hashes of the rights of callers, by name. */
+  readonly #hashes = new Map<string, string>();
   /** When the callers were read, in ms since the epoch. */
   #readAt = 0;
   #unfollow: (() => void) | undefined;
@@ -50,7 +52,7 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
    * reveals nothing about a key. It takes the same time for known and unknown keys, independent of their number.
    */
   byKey(key: string): Caller | undefined {
-    const given = hash('sha256', key, 'buffer');
+    const given = hashOf('sha256', key, 'buffer');
     const known = this.#byHash.get(given.toString('hex')) ?? NOBODY;
     return timingSafeEqual(known.hash, given) ? known.caller : undefined;
   }
@@ -90,11 +92,19 @@ export class CallerRegistry implements OnModuleInit, OnApplicationShutdown {
     return time < this.#readAt;
   }
 
+  /** Returns a hash of the rights of a caller, and when this replica read them, in ms since the epoch. */
+  rightsOf(caller: string): { readonly hash: string; readonly readAt: number } {
+    const hash = this.#hashes.get(caller) ?? hashOfRights(this.#byName.get(caller));
+    this.#hashes.set(caller, hash);
+    return { hash, readAt: this.#readAt };
+  }
+
   #take(callers: readonly Caller[]): number {
     const before = this.#byName;
     this.#readAt = Date.now();
     const keys = callers.flatMap((caller) => caller.keyHashes.map((each) => ({ hash: each, caller })));
     this.#byHash = new Map(keys.map((each) => [each.hash.toString('hex'), each]));
+    this.#hashes.clear();
     this.#byName = new Map(callers.map((caller) => [caller.name, caller]));
     // The loop includes callers that are gone, in case they return. A caller that this process did not know before is new.
     for (const name of new Set([...before.keys(), ...this.#former.keys()])) {

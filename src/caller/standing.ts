@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Grants } from '../request/call-context.ts';
 import type { Caller } from '../request/caller.ts';
@@ -46,6 +47,11 @@ export function missingRight(detail: string, hasRead: boolean): ProblemException
 
 export function hasSameRights(one: Caller | undefined, other: Caller | undefined): boolean {
   return textOf(one) === textOf(other);
+}
+
+/** Returns a hash that differs for different rights. */
+export function hashOfRights(caller: Caller | undefined): string {
+  return hash('sha256', textOf(caller), 'base64url').slice(0, 22);
 }
 
 function textOf(caller: Caller | undefined): string {

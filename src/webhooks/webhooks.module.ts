@@ -5,6 +5,7 @@ import { Destinations } from './delivery/destinations.ts';
 import { DueWebhooks } from './delivery/due-webhooks.ts';
 import { Receivers } from './delivery/receivers.ts';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher.ts';
+import { WebhookRights } from './delivery/webhook-rights.ts';
 import { WebhookTurns } from './delivery/webhook-turns.ts';
 import { WebhookStore } from './store/webhook-store.ts';
 import { WebhooksController } from './webhooks.controller.ts';
@@ -19,6 +20,7 @@ import { WebhooksService } from './webhooks.service.ts';
     DueWebhooks,
     Receivers,
     WebhookDispatcher,
+    WebhookRights,
     WebhooksService,
     WebhookTurns,
     WebhookStore,

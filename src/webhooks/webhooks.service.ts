@@ -67,6 +67,7 @@ export class WebhooksService {
       webhookId: randomBytes(16).toString('base64url').replace(/^-/, '_'),
       ...{ caller: name, byToken: !this.callers.standingOf(onBehalfOf({ caller: name })) },
       ...{ url, types, enterprises, description, offReason: null },
+      rights: { ...this.callers.rightsOf(name), since: now },
       ...{ createdAt: now, enabledAt: now, secret: newWebhookSecret() },
     };
     const cursor = await this.events.newest();

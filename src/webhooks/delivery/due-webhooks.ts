@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { CallerRegistry } from '../../caller/caller.registry.ts';
 import { EventsService } from '../../events/events.service.ts';
 import { Metrics } from '../../observability/metrics.ts';
 import type { Webhook, WebhookState } from '../store/webhook-record.ts';
 import { type WebhookPlace, WebhookStore } from '../store/webhook-store.ts';
-import { isFull, onBehalfOf, stateOf, typesOf, wants } from './delivery-rules.ts';
+import { isFull, stateOf, typesOf, wants } from './delivery-rules.ts';
+import { WebhookRights } from './webhook-rights.ts';
 
 /** How often a cursor is moved past events of no interest, so that another process does not have to read them all again. */
 const MOVE_MS = 5_000;
@@ -13,7 +13,7 @@ const MOVE_MS = 5_000;
 interface Known {
   readonly version: number;
   /** Undefined if the webhook is sealed under a key that this gateway does not have. */
-  readonly webhook: Webhook | undefined;
+  webhook: Webhook | undefined;
   /**
    * The id up to which the feed had nothing for the webhook. It is kept only here, because a task that only moves the cursor costs too
    * much.
@@ -33,7 +33,7 @@ export class DueWebhooks {
   constructor(
     private readonly store: WebhookStore,
     private readonly events: EventsService,
-    private readonly callers: CallerRegistry,
+    private readonly rights: WebhookRights,
     private readonly metrics: Metrics,
   ) {}
 
@@ -58,15 +58,24 @@ export class DueWebhooks {
     };
   }
 
+  /** Records the rights of all owners as soon as this replica has read them, before there is an event that they let an owner see. */
+  async recordRights(): Promise<void> {
+    await Promise.all(
+      this.#known.values().map(async (known) => {
+        if (known.webhook) known.webhook = await this.rights.recorded(known.webhook);
+      }),
+    );
+  }
+
   /** Checks one webhook for new events. A caller without the rights never gets the events of that time: a turn skips them. */
   async #lookAt(id: string, place: WebhookPlace, newest: string, isTimeToMove: boolean): Promise<Found> {
     const known = this.#known.get(id);
-    if (!known?.webhook || place.cursor >= newest) return 'idle';
+    if (!known?.webhook) return 'idle';
+    const webhook = (known.webhook = await this.rights.recorded(known.webhook));
+    if (place.cursor >= newest) return 'idle';
     if (place.isHeld) return 'behind';
-    const { webhook } = known;
-    const standing = this.callers.standingOf(onBehalfOf(webhook));
-    const isToMove =
-      isTimeToMove && (standing || this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt));
+    const standing = this.rights.standingOf(webhook);
+    const isToMove = isTimeToMove && (standing || this.rights.hasLost(webhook));
     if (standing && isFull(place)) return 'idle';
     const from = known.passed > place.cursor ? known.passed : place.cursor;
     if (!standing || from >= newest) return isToMove ? 'due' : 'idle';

@@ -3,6 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap
 import { DatabaseUnavailable } from '../../database/database-unavailable.ts';
 import { Database } from '../../database/database.ts';
 import { FEED } from '../../database/step.ts';
+import { poll } from '../../kit/poll/poll.ts';
 import { inBackground, reportFault } from '../../shared/edge.ts';
 import { type TaskHold, TaskWorker } from '../../tasks/task-worker.ts';
 import { WebhookStore } from '../store/webhook-store.ts';
@@ -28,6 +29,7 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
   readonly #worker: TaskWorker;
   readonly #closing = new AbortController();
   #loop = Promise.resolve();
+  #endPoll: (() => void) | undefined;
   #sweptAt = 0;
 
   constructor(
@@ -48,10 +50,14 @@ export class WebhookDispatcher implements OnApplicationBootstrap, BeforeApplicat
     this.#worker.start();
     this.#loop = this.#lookAgain();
     inBackground('webhooks', () => this.#loop);
+    this.#endPoll = poll('rights of webhooks', LOOK_MS, () =>
+      this.webhooks.recordRights().catch(() => undefined),
+    );
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.#closing.abort();
+    this.#endPoll?.();
     await this.#loop;
     await this.#worker.close();
   }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { CallerRegistry } from '../../caller/caller.registry.ts';
 import type { EventDto } from '../../events/dto/event.dto.ts';
 import { EventsService, type SeenMove } from '../../events/events.service.ts';
 import { Log } from '../../observability/log.ts';
@@ -26,12 +25,12 @@ import {
   lanesOf,
   newDelivery,
   nextAttemptIn,
-  onBehalfOf,
   progressAfter,
   typesOf,
   wants,
 } from './delivery-rules.ts';
 import { OFF_AFTER_MS } from './schedule.ts';
+import { WebhookRights } from './webhook-rights.ts';
 
 /** The longest time of a turn. If more deliveries are due, the next turn begins at once, and other webhooks have their turns in between. */
 const TURN_MS = 10_000;
@@ -75,7 +74,7 @@ export class WebhookTurns {
   constructor(
     private readonly store: WebhookStore,
     private readonly events: EventsService,
-    private readonly callers: CallerRegistry,
+    private readonly rights: WebhookRights,
     private readonly receivers: Receivers,
     private readonly log: Log,
     private readonly metrics: Metrics,
@@ -110,7 +109,7 @@ export class WebhookTurns {
   #nextIn({ webhook, deliveries }: Turn): number | undefined {
     const nextAt = nextAttemptIn(deliveries);
     if (nextAt === null || webhook.offReason !== null) return undefined;
-    const isAllowed = this.callers.standingOf(onBehalfOf(webhook)) !== undefined;
+    const isAllowed = this.rights.standingOf(webhook) !== undefined;
     return Math.max(nextAt - Date.now(), isAllowed ? 0 : WITHOUT_RIGHTS_MS);
   }
 
@@ -130,9 +129,9 @@ export class WebhookTurns {
   /** Resolves to true if there were moves that the webhook has not had. Moves of no interest are skipped. */
   async #collect(turn: Turn): Promise<boolean> {
     const { webhook, progress } = turn;
-    const standing = this.callers.standingOf(onBehalfOf(webhook));
+    const standing = this.rights.standingOf(webhook);
     if (!standing) {
-      if (!this.callers.hasLost(onBehalfOf(webhook), webhook.createdAt)) return false;
+      if (!this.rights.hasLost(webhook)) return false;
       // Events that happen while the caller lacks the rights are not sent later.
       await this.#keep(turn, { ...turn.progress, cursor: await this.events.newest() });
       return false;
@@ -163,7 +162,7 @@ export class WebhookTurns {
   /** Starts the due deliveries of the lanes that have none in progress. */
   #send(turn: Turn): void {
     const { webhook, deliveries, sending, limit, progress } = turn;
-    if (webhook.offReason !== null || !this.callers.standingOf(onBehalfOf(webhook))) return;
+    if (webhook.offReason !== null || !this.rights.standingOf(webhook)) return;
     // A receiver that fails gets one lane after the other, so that other receivers can use its places.
     limit.concurrency = progress.failingSince === null ? MAX_TO_ONE : 1;
     const now = Date.now();
@@ -185,7 +184,7 @@ export class WebhookTurns {
   async #sendLane(turn: Turn, lane: readonly string[]): Promise<void> {
     for (const eventId of lane) {
       const delivery = turn.deliveries.get(eventId);
-      const { grants } = this.callers.standingOf(onBehalfOf(turn.webhook)) ?? {};
+      const { grants } = this.rights.standingOf(turn.webhook) ?? {};
       if (turn.webhook.offReason !== null || isAtEnd(turn)) return;
       if (!delivery || !grants || (delivery.nextAttemptAt ?? 0) > Date.now()) return;
       const { webhook } = turn;

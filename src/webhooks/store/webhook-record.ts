@@ -33,6 +33,15 @@ export interface EarlierWish extends WantedEvents {
   readonly until: string;
 }
 
+/** The rights of the owner by the callers file, as a replica has read them. */
+export interface RightsOfOwner {
+  readonly hash: string;
+  /** When that replica read the file, by its own clock. */
+  readonly readAt: number;
+  /** The same moment by the clock of the database. */
+  readonly since: number;
+}
+
 /** The decisions of the owner, and whether the webhook is on. The store seals it. */
 export interface Webhook extends WantedEvents {
   readonly webhookId: string;
@@ -40,6 +49,8 @@ export interface Webhook extends WantedEvents {
   readonly caller: string;
   /** True if the owner's entry lacked the scope when the webhook was made, and a JWT granted it. */
   readonly byToken?: boolean;
+  /** Absent until a replica has recorded them. */
+  readonly rights?: RightsOfOwner | undefined;
   readonly url: string;
   /** The events that the webhook wanted before its last changes, the oldest first. */
   readonly before?: readonly EarlierWish[] | undefined;

@@ -73,7 +73,7 @@ export interface WebhookChange {
   readonly webhookId: string;
   readonly seal: WebhookSeal;
   /** May be called more than once. */
-  readonly changed: (webhook: Webhook, progress: WebhookProgress) => Webhook;
+  readonly changed: (webhook: Webhook, progress: WebhookProgress, now: number) => Webhook;
 }
 
 /**
@@ -89,7 +89,7 @@ export const changeWebhook: Step<WebhookChange, StoredWebhook | undefined> = {
       const row = webhookRowIn(found, webhookId);
       const before = row && seal.open(row);
       if (!before) return undefined;
-      const webhook = changed(before.webhook, before.progress);
+      const webhook = changed(before.webhook, before.progress, now);
       const isSwitchedOn = before.webhook.offReason !== null && webhook.offReason === null;
       const writes = [
         ...(isSwitchedOn ? [ALL_AGAIN.with({ webhookId, now })] : []),
