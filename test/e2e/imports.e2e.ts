@@ -982,7 +982,7 @@ it('J6 processes die with an import that they took, one after the other: the nex
   expect(await sandbox.journal('addMembers')).toHaveLength(6);
 });
 
-it('J20 a replica takes imports before it has read that their caller, enterprise and user were added: they wait, and go on once it has', async () => {
+it('J21 a replica takes imports before it has read that their caller, enterprise and user were added: they wait, and go on once it has', async () => {
   await sandbox.reset();
   await sandbox.control('PATCH', '/state/enterprises/ent-meridian', { trialMemberLimit: null });
   const users = {
