@@ -301,9 +301,16 @@ describe('G12 orders in doubt', () => {
 });
 
 it('G12 gaps are a table to copy, new ones need attention, and no section has a secret', async () => {
-  await sandbox.fault({ operation: 'listMembers', times: 1, action: { patch: { data: { surprise: 1 } } } });
-  expect((await fleet.get(0, '/v1/enterprises/ent-harbour/members')).status).toBe(200);
-  await attention("1 new gap in the platform's answers").waitFor();
+  const action = { patch: { data: { surprise: 1 } } };
+  for (const [operation, path] of [
+    ['listMembers', 'members'],
+    ['listAssetProducts', 'assets/ast-1001/products'],
+  ] as const) {
+    await sandbox.fault({ operation, times: 1, action });
+    expect((await fleet.get(0, `/v1/enterprises/ent-harbour/${path}`)).status).toBe(200);
+  }
+  // A search for an order of another test may find a further one.
+  await attention(/^[2-9] new gaps in the platform's answers/).waitFor();
   await page.getByRole('link', { name: 'Show gaps' }).click();
   await page
     .getByRole('row', { name: /listMembers data\.surprise a field that the interface does not have 1/ })
