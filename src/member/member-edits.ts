@@ -10,7 +10,7 @@ import type { CallContext } from '../request/call-context.ts';
 import type { EnterpriseMemberPath } from './dto/member.dto.ts';
 
 /** The longest wait for another edit of the same member. */
-const WAIT_MS = 5_000;
+const WAIT_MS = 8_000;
 /** The life of a lease. Other edits of the member wait for it if the process ends during an edit. */
 const LEASE_MS = 30_000;
 const POLL_MS = 30;

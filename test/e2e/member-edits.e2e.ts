@@ -316,7 +316,7 @@ describe.each([
   });
 });
 
-it('an edit waits 5 s at most for another one of the same member', async () => {
+it('an edit waits 8 s at most for another one of the same member', async () => {
   await know({ memberEdit: 'clears' }, { memberEdit: 'clears' });
   await sandbox.fault({ operation: 'editMember', times: 1, action: { hang: true } });
   const body = { ...EDIT, ...KEPT };
