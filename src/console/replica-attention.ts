@@ -13,7 +13,7 @@ const CERTIFICATE_MS = 14 * 86_400_000;
 const TLS_MS = 600_000;
 const ISSUER_KEYS_MS = 900_000;
 const NOT_RECORDED_MS = 900_000;
-/** The time for which the console shows a refused body or connection. Each of them is refused alone, so the process is in no state of refusing. */
+/** The time for which the console shows a refused body or connection. Each of them is refused alone, so no state of the process shows it. */
 const REFUSED_MS = 60_000;
 const REFUSED_SINGLY = new Set(['bodies', 'connections']);
 

@@ -47,7 +47,7 @@ export class SealedTexts {
     return this.#sealer?.lacksKeyOf(sealed) ?? false;
   }
 
-  /** Whether it was sealed under the key with which this gateway seals. */
+  /** True if the text was sealed under the first key. */
   isUnderFirstKey(sealed: string): boolean {
     return this.#sealer?.isUnderFirstKey(sealed) ?? true;
   }

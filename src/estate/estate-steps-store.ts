@@ -162,7 +162,7 @@ const OF_SOME = sql`${OF_ENTERPRISE} AND ${among(
   sql`SELECT asset_id FROM estate_assets WHERE ${OF_ENTERPRISE} ORDER BY asset_id LIMIT :most`,
 )}`;
 const IS_EMPTY = sql`${OF_ENTERPRISE} AND NOT EXISTS (SELECT 1 FROM estate_assets WHERE ${OF_ENTERPRISE})`;
-/** The assets come after what is found by them. */
+/** The rows of the assets go last, because the other rows are found by them. */
 const FORGET_SOME = [
   sql`DELETE FROM estate_rows WHERE ${OF_SOME}`,
   sql`DELETE FROM estate_keys WHERE ${OF_SOME}`,

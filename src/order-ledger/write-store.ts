@@ -202,7 +202,6 @@ export class WriteStore {
     return row !== undefined && row.granted > 0 && row.granted === row.members;
   }
 
-  /** Fails where the key of an unsettled order is missing, because nobody could show or settle that order. */
   #assertWhole(): void {
     if (LACKING.has(this.database.trust.trouble.stopped)) throw new DatabaseUnavailable('stopped');
   }

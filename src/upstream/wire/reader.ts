@@ -264,7 +264,7 @@ export class Reader<Name extends string> implements Location {
   }
 }
 
-/** Returns how an item of a list departs from the interface that cannot be read. */
+/** Returns the kind of gap of an item of a list that cannot be read. */
 export function kindOf(item: unknown): GapKind {
   if (item === '') return 'empty';
   return item === null ? 'null' : 'wrong-type';
