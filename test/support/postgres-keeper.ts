@@ -29,6 +29,7 @@ function tell(socket: Socket): void {
 }
 
 function endSoon(): void {
+  clearTimeout(ending);
   if (users.size > 0) return;
   ending = setTimeout(() => {
     // First, so that whoever comes now starts another one.
