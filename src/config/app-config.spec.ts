@@ -100,7 +100,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('takes every variable', () => {
+  it('takes variables into their parts', () => {
     const secondKey = key();
     const config = load({
       ...{ HOST: '::', PORT: '8080', MANAGEMENT_HOST: '0.0.0.0', MANAGEMENT_PORT: '0', DOCS: 'off' },
