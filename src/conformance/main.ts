@@ -7,7 +7,7 @@ import { runConformance } from './run.ts';
  */
 
 const over = new AbortController();
-// The listeners stay, because npm sends a signal again that the terminal has sent already, and nobody may cut off the removal.
+// The listeners stay, because npm sends a signal again that the terminal has sent already, and a second signal must not cut off the removal.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => over.abort());
 process.exitCode = await runConformance(process.argv.slice(2), {
   ...{ environment: process.env, input: process.stdin, output: process.stdout, errors: process.stderr },

@@ -37,7 +37,7 @@ interface Options {
   readonly isConfirmed: boolean;
   /** The operator says that writes are missing, although nothing may show it. */
   readonly isRestored: boolean;
-  /** Nobody looks at the output: a loss is not confirmed. */
+  /** No operator reads the output, so a loss is not confirmed. */
   readonly isUpdate: boolean;
 }
 

@@ -25,7 +25,7 @@ const BUSY = 'Another edit of this member has not ended in time. Nothing was sen
 export class MemberEdits {
   readonly #prefix: string;
   readonly #running = new Set<string>();
-  /** This process, which runs one edit of a member at a time. */
+  /** The owner of all leases of this process, which runs one edit of a member at a time. */
   readonly #owner = randomUUID();
 
   constructor(
