@@ -5,13 +5,16 @@ import { ConfigError } from './config/config-error.ts';
 import { createLog, logLibraryOutput } from './observability/log.ts';
 import { Redactor } from './observability/redactor.ts';
 import { endInOrder } from './http/shutdown.ts';
-import { mapStacks } from './shared/mapped-stacks.ts';
+import { mappedStack } from './shared/mapped-stack.ts';
 import { IncompleteInstallation } from './shared/shipped-file.ts';
 
-mapStacks();
 const redactor = new Redactor();
+run().catch((error: NodeJS.ErrnoException) => {
+  process.stderr.write(`${redactor.redact(explain(error))}\n`);
+  process.exit(1);
+});
 
-try {
+async function run(): Promise<void> {
   const config = loadConfig(process.env);
   redactor.add(...secretsOf(config));
   const log = createLog(config.logLevel);
@@ -23,12 +26,9 @@ try {
   const app = await buildApp(config, { log });
   endInOrder(app, async () => tracing?.stop());
   await listen(app, config);
-} catch (error) {
-  process.stderr.write(`${redactor.redact(explain(error as NodeJS.ErrnoException))}\n`);
-  process.exit(1);
 }
 
 function explain(error: NodeJS.ErrnoException): string {
   if (error instanceof ConfigError || error instanceof IncompleteInstallation) return error.message;
-  return String(error.stack);
+  return mappedStack(String(error.stack));
 }

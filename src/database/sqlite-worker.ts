@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { edge } from '../shared/edge.ts';
-import { mapStacks } from '../shared/mapped-stacks.ts';
 import { DatabaseFault, type Rows } from './engine.ts';
 import { type SqliteCall, SqliteConnection } from './sqlite-connection.ts';
 
@@ -17,8 +16,6 @@ export interface SqliteAnswer {
   readonly found?: readonly Rows[];
   readonly fault?: { readonly reason: DatabaseFault['reason']; readonly message: string };
 }
-
-mapStacks();
 
 const IDLE_MS = 1_000;
 

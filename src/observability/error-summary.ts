@@ -1,4 +1,5 @@
 import { cleanText } from '../shared/clean-text.ts';
+import { mappedStack } from '../shared/mapped-stack.ts';
 import { MASK } from '../shared/secret-fields.ts';
 
 /** The form of names of classes. A name that was made of data does not match. */
@@ -28,7 +29,7 @@ export function errorSummary(error: unknown): { error: string; message: string; 
   return {
     error: KIND.test(name) ? name : 'Error',
     message: masked(message),
-    stack: frames.join('\n'),
+    stack: mappedStack(frames.join('\n')),
   };
 }
 
