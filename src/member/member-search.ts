@@ -21,7 +21,6 @@ import {
 } from './dto/member.dto.ts';
 import { type ListedMember, stillHidden, toListedPage, toMemberPage } from './member.mapper.ts';
 
-const MAX_REMEMBERED = 50_000;
 const MAX_REMEMBERED_BYTES = 16 * 1024 * 1024;
 
 /** The member, or the number of listed members without an id, any of whom may be the one. */
@@ -42,9 +41,8 @@ type MemberFilter = Pick<ListMembersQuery, 'departmentId' | 'keyword'>;
 export class MemberSearch {
   /** The first position of the page that last showed each member. */
   readonly #positions = new LRUCache<string, number>({
-    max: MAX_REMEMBERED,
     maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: (_, key) => 8 + 2 * key.length,
+    sizeCalculation: (_, key) => 64 + 2 * key.length,
   });
 
   readonly #refreshes = new SingleFlight<Refreshed>();

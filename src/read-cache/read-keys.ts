@@ -14,7 +14,6 @@ import type { AskedGeneration, CallContext, Grants } from '../request/call-conte
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /** A tag that is used unchanged. Tags with a colon, and the few short ones, cannot be mistaken for a hash. */
 const PLAIN_TAG = /^([a-z]+:[\w-]{1,64}|[a-z]{1,8})$/;
-const LOCAL_ENTRIES = 10_000;
 const LOCAL_BYTES = 4 * 1024 * 1024;
 
 /** A write through this process. */
@@ -35,7 +34,6 @@ interface WatchedWrite {
 @Injectable()
 export class Generations implements OnModuleInit {
   readonly #local = new LRUCache<string, string>({
-    max: LOCAL_ENTRIES,
     maxSize: LOCAL_BYTES,
     sizeCalculation: (_, key) => 100 + 2 * key.length,
   });

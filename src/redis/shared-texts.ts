@@ -17,7 +17,12 @@ interface OwnText {
  * cache.
  */
 export function sharedTexts(redis: SharedRedis): Keyv {
-  const own = new LRUCache<string, OwnText>({ max: MAX_TEXTS, ttlResolution: 0 });
+  // With `max` it would allocate room for all of them at the start.
+  const own = new LRUCache<string, OwnText>({
+    maxSize: MAX_TEXTS,
+    sizeCalculation: () => 1,
+    ttlResolution: 0,
+  });
   const store = {
     async get(key: string): Promise<string | undefined> {
       const held = own.get(key);

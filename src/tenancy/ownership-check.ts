@@ -10,7 +10,6 @@ const REMEMBERED_KINDS: ReadonlySet<IdKind> = new Set(['member', 'asset', 'asset
 /** The time for which the gateway remembers that an id belongs to an enterprise. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /** The most ids that are remembered, about 16 MB. Only ids that callers named are remembered. */
-const REMEMBERED = 100_000;
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
 /** The assets of one enterprise that are read at a time. They leave the platform able to serve other requests. */
 const ASSETS_AT_A_TIME = 4;
@@ -39,7 +38,6 @@ export interface OwnershipLookup {
 @Injectable()
 export class OwnershipCheck {
   readonly #own = new LRUCache<string, true>({
-    max: REMEMBERED,
     maxSize: REMEMBERED_BYTES,
     sizeCalculation: (_, key) => 64 + 2 * key.length,
     ttl: REMEMBERED_MS,
