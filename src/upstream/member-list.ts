@@ -66,7 +66,10 @@ export class MemberList {
     });
   }
 
-  /** Returns one page in the caller's size. `total` is null if the platform sends none and the end of the list was not seen. */
+  /**
+   * Returns one page in the caller's size. `total` is null if the platform sends none and the end of the list was not seen. A page that ends
+   * before its members were shown is read once more. It then fails, unless the list ends there and only its total is too high.
+   */
   async page<T extends Listed>(
     ask: AskPage<T>,
     { page, pageSize }: { readonly page: number; readonly pageSize: number },
@@ -76,17 +79,31 @@ export class MemberList {
     let total: number | null = null;
     for (const again of (await this.limit.listsDeleted()) ? [] : [false, true]) {
       items = [];
+      let nameless = 0;
       const span = { from, to: from + pageSize, again, pagesAtATime: 1 };
       const parts = this.#pass(ask, span, new Map());
       let part = await parts.next();
       for (; !part.done; part = await parts.next()) {
         items.push(...part.value.items);
+        nameless += part.value.nameless;
         total = part.value.total;
       }
-      if (part.value !== 'changed') break;
+      if (part.value === 'whole') break;
+      if (again && part.value === 'short' && !(await this.limit.listsDeleted()))
+        total = await this.#endAfter(ask, span, items.length + nameless);
     }
     // If the list has a deleted employee, the positions of the members can only be counted.
     return (await this.limit.listsDeleted()) ? this.#counted(ask, from, from + pageSize) : { items, total };
+  }
+
+  /** Returns where the list ends if this span shows its last members. Throws if the span shows none, or if the list goes on after it. */
+  async #endAfter<T extends Listed>(ask: AskPage<T>, span: Span, shown: number): Promise<number> {
+    const next = { ...span, from: span.to, to: 2 * span.to - span.from };
+    const part = await this.#pass(ask, next, new Map()).next();
+    const goesOn = !part.done && part.value.items.length + part.value.nameless > 0;
+    if (shown === 0 || goesOn)
+      throw violation('The platform counts members on this page that it does not show.');
+    return span.from + shown;
   }
 
   async count(ask: AskPage<Listed>): Promise<number> {

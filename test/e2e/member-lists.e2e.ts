@@ -377,11 +377,34 @@ describe('a platform that gives pages as asked', () => {
     await sandbox.fault({ operation: 'listMembers', action: { patch: { data: { total: EMPLOYEES + 50 } } } });
     const page = await fleet.get(0, `${HARBOUR}/members?page=2&pageSize=200`);
     expect([page.status, (page.body['items'] as unknown[]).length]).toEqual([200, EMPLOYEES - 200]);
+    expect([page.body['total'], page.headers.get('link')]).toEqual([
+      EMPLOYEES,
+      expect.not.stringContaining('"next"'),
+    ]);
     const file = await exported();
     expect([file.status, file.isWhole]).toEqual([200, false]);
     expect(file.text.trim().split('\n').at(-1)).toContain('The platform counts more members than it shows.');
     expect(await gaps()).toContain('listMembers data.total limit');
     expect((await asked()).length).toBeLessThan(40);
+  });
+
+  it('C31 leaves a page in the middle of the list empty: it is read once more, and is then an error', async () => {
+    const path = `${HARBOUR}/members?page=2&pageSize=50`;
+    const empty = { operation: 'listMembers', action: { patch: { data: { list: [] } } } };
+    await sandbox.fault({ ...empty, times: 1 });
+    const { status, body } = await fleet.get(0, path);
+    const ids = (body['items'] as { memberGlobalId: string }[]).map(({ memberGlobalId }) => memberGlobalId);
+    expect([status, ids]).toEqual([200, idsOf(all.slice(50, 100))]);
+    await sandbox.fault(empty);
+    const missing = await fleet.get(0, path);
+    expect([missing.status, missing.body]).toMatchObject([
+      502,
+      {
+        code: 'upstream-contract-violation',
+        outcome: 'not_processed',
+        upstream: { operation: 'listMembers', status: 200 },
+      },
+    ]);
   });
 
   it('C31 fails before the first member: the export is a problem', async () => {
