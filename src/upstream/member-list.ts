@@ -63,6 +63,7 @@ export class MemberList {
     if (first === 'changed' && isSame) return this.limit.note('data.total');
     throw new ProblemException('upstream-unavailable', {
       detail: 'The list of members changed each time that it was read.',
+      retryAfter: 1,
     });
   }
 
