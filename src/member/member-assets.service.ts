@@ -99,7 +99,8 @@ export class MemberAssetsService {
       fields = ['cloudAccountGlobalId'],
     }: { readonly fresh?: boolean; readonly fields?: readonly NumberField[] } = {},
   ): Promise<WholeList<AssetNumDto>> {
-    return wholeOf(await this.#assetNums(call, enterpriseGlobalId, fresh), ['assetNum', ...fields]);
+    const list = await this.#assetNums(call, enterpriseGlobalId, fresh);
+    return wholeOf('listAssetNums', list, ['assetNum', ...fields]);
   }
 
   /** Returns all lent locks of an enterprise, for a decision by their numbers and `fields`. */
@@ -108,7 +109,8 @@ export class MemberAssetsService {
     enterpriseGlobalId: string,
     fields: readonly LockField[] = [],
   ): Promise<WholeList<LentLockDto>> {
-    return wholeOf(await this.#lentLocks(call, enterpriseGlobalId), ['assetNum', ...fields]);
+    const list = await this.#lentLocks(call, enterpriseGlobalId);
+    return wholeOf('listLentLocks', list, ['assetNum', ...fields]);
   }
 
   /** Fetches the asset numbers once for all filters, pages and decisions. */

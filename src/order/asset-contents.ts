@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { UpstreamConfig } from '../config/app-config.ts';
-import { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException, type UpstreamResponse } from '../problem/problem.exception.ts';
 import { ReadCache, type Source } from '../read-cache/read-cache.ts';
 import { PlatformReadings } from '../upstream/platform-readings.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
@@ -16,6 +16,11 @@ const READ_MS = 20_000;
 /** Two refusals of the platform to show an asset that it has listed. They do not prove that nothing is on the asset. */
 const REFUSALS: ReadonlySet<string> = new Set(['asset-not-found', 'asset-of-other-customer']);
 const NOT_SHOWN: AssetContent = { instances: [], isShown: false, isWhole: false };
+
+/** What is on an asset. `refusal` is the response of a platform that refuses to show it. */
+interface ReadContent extends AssetContent {
+  readonly refusal?: UpstreamResponse | undefined;
+}
 
 /** Reads the products and packages on assets (member #7), each with its order. */
 @Injectable()
@@ -32,7 +37,7 @@ export class AssetContents {
     enterpriseGlobalId: string,
     assets: readonly AssetDto[],
     fresh?: boolean,
-  ): Promise<readonly AssetContent[]> {
+  ): Promise<readonly ReadContent[]> {
     const ids = assets.map(({ assetId }) => assetId);
     call.authorisedIds?.add('asset', ids);
     const until = performance.now() + READ_MS;
@@ -50,7 +55,7 @@ export class AssetContents {
     enterpriseGlobalId: string,
     assetId: string,
     fresh: boolean | undefined,
-  ): Promise<AssetContent> {
+  ): Promise<ReadContent> {
     const source: Source<AssetContent> = {
       operation: 'listAssetProducts',
       ids: { assetId },
@@ -63,7 +68,8 @@ export class AssetContents {
       return await this.cache.read(source, call, fresh);
     } catch (error) {
       const problem = asProblem(error);
-      if (problem instanceof ProblemException && REFUSALS.has(problem.slug)) return NOT_SHOWN;
+      if (problem instanceof ProblemException && REFUSALS.has(problem.slug))
+        return { ...NOT_SHOWN, refusal: problem.body.upstream };
       throw error;
     }
   }

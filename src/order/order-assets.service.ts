@@ -40,11 +40,11 @@ export class OrderAssetsService {
     );
   }
 
-  /** Returns undefined where the platform does not show what is on an asset of its list. A list of the cache may have an asset that is gone. */
+  /** `hidden` is what came where the platform does not show what is on an asset of its list. A list of the cache may have an asset that is gone. */
   async #shown(call: CallContext, enterpriseGlobalId: string, fresh?: boolean) {
     const assets = await this.orders.allAssets(call, enterpriseGlobalId, fresh);
     const contents = await this.contents.read(call, enterpriseGlobalId, assets);
-    return contents.every(({ isShown }) => isShown) ? { assets, contents } : undefined;
+    return { assets, contents, hidden: contents.find(({ isShown }) => !isShown) };
   }
 
   async #assetsIn(
@@ -59,12 +59,13 @@ export class OrderAssetsService {
     const here = new Set(items.map(({ sequence }) => sequence));
     const open = [...here.difference(placed)];
     const onlyOpen = open.length === 1 ? open[0] : undefined;
-    const shown =
-      (await this.#shown(call, enterpriseGlobalId)) ?? (await this.#shown(call, enterpriseGlobalId, true));
-    if (!shown)
+    let shown = await this.#shown(call, enterpriseGlobalId);
+    if (shown.hidden) shown = await this.#shown(call, enterpriseGlobalId, true);
+    if (shown.hidden)
       throw new ProblemException('upstream-contract-violation', {
         outcome: 'not_processed',
         detail: NOT_SHOWN,
+        upstream: shown.hidden.refusal ?? { operation: 'listAssetProducts', status: 200 },
       });
     const { assets, contents } = shown;
     return assets.flatMap(({ assetId, assetNum }, index) => {

@@ -99,7 +99,7 @@ export class OrderService {
       decode: (data, notes) =>
         toCameAssets(data, this.config.timestampUnit, this.readings.nullIsEmpty, notes),
     };
-    return wholeOf(await this.cache.read(source, call, true), fields);
+    return wholeOf('listAssets', await this.cache.read(source, call, true), fields);
   }
 
   async listAssets(

@@ -6,6 +6,7 @@ import { type Cached, ReadCache } from '../read-cache/read-cache.ts';
 import { type CallContext, type IdKind, isFresh } from '../request/call-context.ts';
 import { MemberList } from '../upstream/member-list.ts';
 import type { AskPage } from '../upstream/member-pages.ts';
+import type { OperationName } from '../upstream/operations.ts';
 import { asProblem } from '../upstream/problems/as-problem.ts';
 import type { ContractNotes } from '../upstream/gaps.ts';
 import { type Decode, UpstreamClient } from '../upstream/upstream.client.ts';
@@ -17,7 +18,16 @@ import { toAssetContent } from '../upstream/wire/instances.ts';
 import type { Shape } from '../upstream/wire/shape.ts';
 import { isWholeFor, readDeciding } from '../upstream/wire/whole-list.ts';
 
-type ListName = 'assets' | 'assetNums' | 'lentLocks' | 'members' | 'customers' | 'orders';
+/** The operation of the platform that shows each list. */
+export const operationOf = {
+  assets: 'listAssets',
+  assetNums: 'listAssetNums',
+  lentLocks: 'listLentLocks',
+  members: 'listMembers',
+  customers: 'queryCustomers',
+  orders: 'listAssetProducts',
+} as const satisfies Record<string, OperationName>;
+type ListName = keyof typeof operationOf;
 
 export interface IdListRequest {
   readonly list: ListName;

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import { ProblemException } from '../problem/problem.exception.ts';
+import { ProblemException, type UpstreamResponse } from '../problem/problem.exception.ts';
 import type { CallContext, IdKind } from '../request/call-context.ts';
-import { type IdList, type IdListRequest, IdLists } from './id-lists.ts';
+import type { OperationName } from '../upstream/operations.ts';
+import { type IdList, type IdListRequest, IdLists, operationOf } from './id-lists.ts';
 
 /** The kinds of ids that are remembered (decision 17). */
 const REMEMBERED_KINDS: ReadonlySet<IdKind> = new Set(['member', 'asset', 'assetNum']);
@@ -64,7 +65,7 @@ export class OwnershipCheck {
   async #listed(lookup: OwnershipLookup, wanted: ReadonlySet<string>, call: CallContext): Promise<string[]> {
     const { kind } = lookup;
     const found = new Set<string>();
-    let areWhole = true;
+    let notWhole: IdListRequest | undefined;
     for (const request of listsFor(lookup, call)) {
       const left = [...wanted].filter((id) => !found.has(id));
       if (left.length === 0) break;
@@ -73,9 +74,9 @@ export class OwnershipCheck {
       if (left.every((id) => found.has(id))) continue;
       const now = first.fresh ? first.list : await this.lists.refreshed(request, call);
       for (const id of left) if (now.has(kind, id)) found.add(id);
-      areWhole &&= now.isWhole(kind);
+      if (!now.isWhole(kind)) notWhole ??= request;
     }
-    if (found.size < wanted.size && !areWhole) throw notWhole();
+    if (found.size < wanted.size && notWhole) throw incomplete(answered(operationOf[notWhole.list]));
     return [...found];
   }
 
@@ -92,7 +93,7 @@ export class OwnershipCheck {
       call,
       found: new Set(),
       seen: new Set(),
-      unread: new Set(),
+      unread: new Map(),
       until: performance.now() + SEARCH_MS,
     };
     const assets = await this.lists.read(request, call);
@@ -100,8 +101,8 @@ export class OwnershipCheck {
     if (search.found.size < wanted.size) {
       const now = assets.fresh ? assets.list : await this.lists.refreshed(request, call);
       await this.#search(now, search, true);
-      const isKnown = now.isWhole('asset') && search.unread.size === 0;
-      if (search.found.size < wanted.size && !isKnown) throw notWhole();
+      const [unread] = now.isWhole('asset') ? search.unread.values() : [answered(operationOf.assets)];
+      if (search.found.size < wanted.size && unread) throw incomplete(unread);
     }
     return [...search.found];
   }
@@ -130,12 +131,13 @@ export class OwnershipCheck {
         ? { list: await this.lists.refreshed(request, call), fresh }
         : await this.lists.read(request, call);
       if (read.fresh) seen.add(assetId);
-      if (read.fresh && !read.list.isWhole('order')) unread.add(assetId);
+      if (read.fresh && !read.list.isWhole('order')) unread.set(assetId, answered(operationOf.orders));
       for (const id of wanted) if (read.list.has('order', id)) found.add(id);
     } catch (error) {
       if (!(error instanceof ProblemException && OF_ONE_ASSET.has(error.slug))) throw error;
       seen.add(assetId);
-      if (error.slug !== 'asset-not-found') unread.add(assetId);
+      if (error.slug !== 'asset-not-found')
+        unread.set(assetId, error.body.upstream ?? answered(operationOf.orders));
     }
   }
 }
@@ -147,16 +149,19 @@ interface Search {
   readonly found: Set<string>;
   /** Assets that were read after the request arrived. */
   readonly seen: Set<string>;
-  /** Assets whose lists could not be read completely. Any of them may have an id that is not found. */
-  readonly unread: Set<string>;
+  /** The responses for assets whose lists could not be read completely. Any of these assets may have an id that is not found. */
+  readonly unread: Map<string, UpstreamResponse>;
   readonly until: number;
 }
 
+const answered = (operation: OperationName): UpstreamResponse => ({ operation, status: 200 });
+
 /** Returns the problem for an incomplete list, because an id that is not found may be in the missing part. */
-function notWhole(): ProblemException {
+function incomplete(upstream: UpstreamResponse): ProblemException {
   return new ProblemException('upstream-contract-violation', {
     outcome: 'not_processed',
     detail: 'A list of the platform did not come whole, so the gateway cannot tell whether this id exists.',
+    upstream,
   });
 }
 

@@ -1,4 +1,5 @@
 import { ProblemException } from '../problem/problem.exception.ts';
+import { operations } from './operations.ts';
 import type { FirstPage, PageLimit } from './page-limit.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
@@ -222,6 +223,11 @@ function mayMeanTheSize(error: unknown): boolean {
   return error.kind === 'refused' && (known === undefined || isOfParameters);
 }
 
+/** Returns the problem of a list of members that arrived and cannot be used. */
 export function violation(detail?: string): ProblemException {
-  return new ProblemException('upstream-contract-violation', { outcome: 'not_processed', detail });
+  return new ProblemException('upstream-contract-violation', {
+    outcome: 'not_processed',
+    detail,
+    upstream: { operation: operations.listMembers.name, status: 200 },
+  });
 }

@@ -35,6 +35,7 @@ const HARBOUR = '/v1/enterprises/ent-harbour';
 const ANNA = `${HARBOUR}/members/mem-harbour-anna`;
 const NUMS = `${ANNA}/asset-nums`;
 const VIOLATION = { code: 'upstream-contract-violation', outcome: 'not_processed' };
+const ofList = (operation: string) => ({ ...VIOLATION, upstream: { operation, status: 200 } });
 
 /** Responses of a list that are no whole list, by what is wrong. */
 const NOT_WHOLE: readonly (readonly [string, object])[] = [
@@ -56,7 +57,7 @@ describe('the asset numbers of a member', () => {
       ['PATCH', { assign: [], withdraw: ['8000001001'] }],
     ] as const) {
       const { status, body: problem } = await gateway.request(method, NUMS, { body });
-      expect([status, problem]).toMatchObject([502, VIOLATION]);
+      expect([status, problem]).toMatchObject([502, ofList('listAssetNums')]);
     }
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
@@ -389,12 +390,13 @@ describe('the assets of an order', () => {
     for (const data of [{}, { productInstanceList: [7], children: [] }, { productInstanceList: 'none' }]) {
       await lists('listAssetProducts', data);
       const { status, body } = await assets();
-      expect([data, status, body]).toMatchObject([data, 502, VIOLATION]);
+      expect([data, status, body]).toMatchObject([data, 502, ofList('listAssetProducts')]);
       await sandbox.control('DELETE', '/faults');
     }
     for (const code of ['60024', '60025']) {
       await answer('listAssetProducts', { code });
-      expect([code, await assets()]).toMatchObject([code, { status: 502, body: VIOLATION }]);
+      const upstream = { operation: 'listAssetProducts', code, status: 299 };
+      expect([code, await assets()]).toMatchObject([code, { status: 502, body: { ...VIOLATION, upstream } }]);
       await sandbox.control('DELETE', '/faults');
     }
   });

@@ -1,6 +1,7 @@
 import { ProblemException } from '../../problem/problem.exception.ts';
 import type { ContractNotes } from '../gaps.ts';
 import type { Deciding } from '../platform-readings.ts';
+import type { OperationName } from '../operations.ts';
 import { ContractViolation } from '../upstream-failure.ts';
 import { type Reader, readList } from './reader.ts';
 import type { Shape } from './shape.ts';
@@ -49,8 +50,9 @@ export function isWholeFor<Field extends string>(
   return came && fields.every((name) => !lacking.includes(name));
 }
 
-/** Throws a problem if the list must not decide by these fields. */
+/** Throws a problem if the list of this operation must not decide by these fields. */
 export function wholeOf<T, Field extends string>(
+  operation: OperationName,
   list: CameList<T, Field>,
   fields: readonly NoInfer<Field>[],
 ): WholeList<T> {
@@ -58,6 +60,7 @@ export function wholeOf<T, Field extends string>(
     throw new ProblemException('upstream-contract-violation', {
       outcome: 'not_processed',
       detail: 'A list of the platform did not come whole, so the gateway does not decide by what it lacks.',
+      upstream: { operation, status: 200 },
     });
   return list.items as WholeList<T>;
 }
