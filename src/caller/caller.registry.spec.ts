@@ -30,7 +30,8 @@ function faultOf(content: string): string {
   try {
     readCallersFile(file(content));
   } catch (error) {
-    if (error instanceof SettingsFileError) return error.message.replace(/^names "[^"]*"[:,] /, '');
+    if (error instanceof SettingsFileError)
+      return error.message.replace('must be the path of a usable file: ', '');
     throw error;
   }
   throw new Error('was accepted');

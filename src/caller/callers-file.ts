@@ -41,9 +41,9 @@ const schema = z.strictObject({
 
 export function readCallersFile(path: string): readonly Caller[] {
   const { callers } = readSettingsFile(path, schema, nameOfEntry);
-  assertUnique(path, callers, 'name', ({ name }) => [name]);
-  assertUnique(path, callers, 'key', ({ keys }) => keys);
-  assertUnique(path, callers, 'certificate', ({ certificates }) => certificates);
+  assertUnique(callers, 'name', ({ name }) => [name]);
+  assertUnique(callers, 'key', ({ keys }) => keys);
+  assertUnique(callers, 'certificate', ({ certificates }) => certificates);
   return callers.map((entry) => ({
     name: entry.name,
     keyHashes: entry.keys.map((hex) => Buffer.from(hex, 'hex')),
@@ -70,7 +70,6 @@ function nameOfEntry(content: unknown, [list, index]: readonly PropertyKey[]): s
 }
 
 function assertUnique(
-  path: string,
   callers: readonly Entry[],
   what: string,
   of: (entry: Entry) => readonly string[],
@@ -81,7 +80,7 @@ function assertUnique(
       const before = users.get(value);
       if (before !== undefined) {
         const fault = `callers[${index}] of "${entry.name}" has the ${what} of callers[${before}]`;
-        throw new SettingsFileError(path, `${fault}: every ${what} must be used once`);
+        throw new SettingsFileError(`${fault}: every ${what} must be used once`);
       }
       users.set(value, index);
     }

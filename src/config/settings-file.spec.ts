@@ -33,27 +33,47 @@ describe('G1 a settings file', () => {
     ],
     ['a missing end', '{"é€😀": 1', 'where it ends (line 1, column 10) there must be `,` or `}`'],
   ])('with %s is told by its path, line and column', (_, content, fault) => {
-    expect(faultOf(content)).toBe(`names "${path}": the file is no JSON: ${fault}`);
+    expect(faultOf(content)).toBe(`must be the path of a usable file: the file is no JSON: ${fault}`);
   });
 
   it('with a repeated key, another encoding or too many levels is told by its path', () => {
-    expect(faultOf('{"a":[{"b":1,"b":2}]}')).toBe(`names "${path}": /a/0/b is there twice`);
-    expect(faultOf(Buffer.from([0x22, 0xff, 0x22]))).toBe(`names "${path}": the file is not UTF-8 text`);
-    expect(faultOf('['.repeat(100))).toBe(`names "${path}": values are nested deeper than 16 levels`);
+    expect(faultOf('{"a":[{"b":1,"b":2}]}')).toBe(`must be the path of a usable file: /a/0/b is there twice`);
+    expect(faultOf(Buffer.from([0x22, 0xff, 0x22]))).toBe(
+      `must be the path of a usable file: the file is not UTF-8 text`,
+    );
+    expect(faultOf('['.repeat(100))).toBe(
+      `must be the path of a usable file: values are nested deeper than 16 levels`,
+    );
   });
 
   it('that is missing, a folder or closed to this process is told as that', () => {
     const read = (of: string) => () => readSettingsFile(of, z.any());
     expect(read(join(folder, 'none'))).toThrow(
-      `names "${join(folder, 'none')}": there is no such file (the working directory is ${process.cwd()})`,
+      `must be the path of a usable file: there is no such file (the working directory is ${process.cwd()})`,
     );
-    expect(read(folder)).toThrow(`names "${folder}": this is a folder, not a file`);
+    expect(read(folder)).toThrow(`must be the path of a usable file: this is a folder, not a file`);
     writeFileSync(path, '{}');
     chmodSync(path, 0);
     // Root may read everything.
     if (process.getuid?.() !== 0)
-      expect(read(path)).toThrow(`names "${path}": this process may not read the file`);
+      expect(read(path)).toThrow(`must be the path of a usable file: this process may not read the file`);
     chmodSync(path, 0o600);
+  });
+
+  it('whose content stands in place of its path is told as that, and none of it is shown', () => {
+    const secret = randomBytes(12).toString('hex');
+    for (const content of [`{"default":{"username":"u","password":"${secret}"}}`, `\n[ "${secret}" ]`]) {
+      const read = () => readSettingsFile(content, z.any());
+      expect(read).toThrow(
+        'must be the path of a usable file: the value is the content of a file, not its path',
+      );
+      expect(read).not.toThrow(secret);
+    }
+  });
+
+  it('is told without its path, which may hold a password by mistake', () => {
+    const secret = randomBytes(12).toString('hex');
+    expect(() => readSettingsFile(join(folder, secret), z.any())).not.toThrow(secret);
   });
 
   it('that breaks a rule is told by the field, and by the name of its entry', () => {
@@ -61,9 +81,9 @@ describe('G1 a settings file', () => {
     writeFileSync(path, '{"items":[{"name":"a","size":1},{"name":"b","size":"x"}]}');
     const read = () => readSettingsFile(path, schema, () => 'b');
     expect(read).toThrow(
-      `names "${path}": items[1].size of "b": Invalid input: expected number, received string`,
+      `must be the path of a usable file: items[1].size of "b": Invalid input: expected number, received string`,
     );
-    expect(faultOf('[]', schema)).toContain('": the whole file: ');
+    expect(faultOf('[]', schema)).toContain(': the whole file: ');
   });
 
   it('is read as JSON.parse does, also behind a byte order mark', () => {

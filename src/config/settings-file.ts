@@ -6,14 +6,14 @@ import { syntaxFault } from '../shared/json-syntax.ts';
 const MAX_DEPTH = 16;
 
 /**
- * A settings file cannot be used. The message names the file, the location in it and the rule, never a value. It is printed after
- * the variable's name.
+ * A settings file cannot be used. The message names the location in the file and the rule, never a value. It is printed after the variable's
+ * name. It does not name the path, because an operator may have put the content of the file in its place.
  */
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
 
-  constructor(path: string, fault: string) {
-    super(`names "${path}": ${fault}`);
+  constructor(fault: string) {
+    super(`must be the path of a usable file: ${fault}`);
   }
 }
 
@@ -33,7 +33,7 @@ export function readSettingsFile<T>(
     const name = nameOf(content, issue.path);
     return `${placeOf(issue.path)}${name === undefined ? '' : ` of "${name}"`}: ${issue.message}`;
   });
-  throw new SettingsFileError(path, faults.join('; '));
+  throw new SettingsFileError(faults.join('; '));
 }
 
 /** The path in JavaScript's notation: `callers[1].scopes[0]`. */
@@ -51,15 +51,16 @@ function parsed(path: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    if (error.kind === 'duplicate-key') throw new SettingsFileError(path, `${error.pointer} is there twice`);
-    if (error.kind === 'encoding') throw new SettingsFileError(path, 'the file is not UTF-8 text');
+    if (error.kind === 'duplicate-key') throw new SettingsFileError(`${error.pointer} is there twice`);
+    if (error.kind === 'encoding') throw new SettingsFileError('the file is not UTF-8 text');
     if (error.kind !== 'syntax')
-      throw new SettingsFileError(path, `values are nested deeper than ${MAX_DEPTH} levels`);
-    throw new SettingsFileError(path, `the file is no JSON: ${syntaxFault(text)}`);
+      throw new SettingsFileError(`values are nested deeper than ${MAX_DEPTH} levels`);
+    throw new SettingsFileError(`the file is no JSON: ${syntaxFault(text)}`);
   }
 }
 
 function read(path: string): Buffer {
+  if (/^\s*[[{]/.test(path)) throw new SettingsFileError('the value is the content of a file, not its path');
   try {
     return readFileSync(path);
   } catch (error) {
@@ -69,6 +70,6 @@ function read(path: string): Buffer {
       EISDIR: 'this is a folder, not a file',
       EACCES: 'this process may not read the file',
     };
-    throw new SettingsFileError(path, reasons[code] ?? `the file cannot be read (${code})`);
+    throw new SettingsFileError(reasons[code] ?? `the file cannot be read (${code})`);
   }
 }

@@ -14,7 +14,7 @@ it('A changed file is read until a read succeeds, and the log says once why the 
   const recorded = new RecordedLog();
   let failures = 0;
   const read = () => {
-    if (failures-- > 0) throw new SettingsFileError(path, 'the file cannot be read (EIO)');
+    if (failures-- > 0) throw new SettingsFileError('the file cannot be read (EIO)');
     return readFileSync(path, 'utf8');
   };
   writeFileSync(path, 'first');

@@ -169,7 +169,7 @@ function profileBefore(path: string): KnownPlatform {
   try {
     return existsSync(path) ? readPlatformProfile(path) : NOTHING_KNOWN;
   } catch (error) {
-    throw error instanceof SettingsFileError ? new CannotAsk(`--profile ${error.message}`) : error;
+    throw error instanceof SettingsFileError ? new CannotAsk(`--profile (${path}) ${error.message}`) : error;
   }
 }
 

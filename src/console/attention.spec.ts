@@ -143,10 +143,12 @@ const cases: readonly [string, ReturnType<typeof of>, string, RegExp][] = [
   [
     'a callers file that is refused',
     of({
-      refusedFiles: [{ file: 'CALLERS_FILE', reason: 'names "/etc/callers.json": callers[0].scopes: no' }],
+      refusedFiles: [
+        { file: 'CALLERS_FILE', reason: 'must be the path of a usable file: callers[0].scopes: no' },
+      ],
     }),
     'FileRefused',
-    /^The new content of CALLERS_FILE is refused: CALLERS_FILE names "\/etc\/callers.json": callers\[0\]/,
+    /^The new content of CALLERS_FILE is refused: CALLERS_FILE must be the path of a usable file: callers\[0\]/,
   ],
   [
     'a certificate that is refused',

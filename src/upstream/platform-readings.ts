@@ -80,7 +80,7 @@ export class PlatformReadings implements OnModuleInit, OnApplicationShutdown {
   #readIn(path: string): KnownPlatform {
     const known = readPlatformProfile(path);
     if ((known.readings.timestampUnit ?? this.config.timestampUnit) !== this.config.timestampUnit)
-      throw new SettingsFileError(path, 'readings.timestampUnit: a change needs a restart');
+      throw new SettingsFileError('readings.timestampUnit: a change needs a restart');
     return known;
   }
 }

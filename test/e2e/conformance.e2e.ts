@@ -572,7 +572,7 @@ describe('a platform that cannot be asked', () => {
       'an earlier profile of its own that is not valid',
       ofHarbour('--profile', conformance.file('wrong-profile.json', { version: 2, readings: {} })),
       () => ({}),
-      '--profile names "',
+      '--profile (',
     ],
     ['no address', ofHarbour(), () => ({ UPSTREAM_BASE_URL: '' }), 'UPSTREAM_BASE_URL is required'],
     ['a wrong secret', ofHarbour(), () => ({ UPSTREAM_APP_SECRET: credential() }), 'check UPSTREAM_APP_KEY'],

@@ -243,7 +243,12 @@ describe('the file of the profile', () => {
   });
 
   it.each<[string, object, Record<string, string>, string]>([
-    ['is not there', {}, { PLATFORM_PROFILE_FILE: '/nowhere' }, 'PLATFORM_PROFILE_FILE names "/nowhere"'],
+    [
+      'is not there',
+      {},
+      { PLATFORM_PROFILE_FILE: '/nowhere' },
+      'PLATFORM_PROFILE_FILE must be the path of a usable file: ',
+    ],
     ['has a fault', { pages: 3 }, {}, 'readings.pages: is no reading'],
     [
       'contradicts a variable',

@@ -129,7 +129,7 @@ describe('G17 the new content of a file is refused while the gateway runs', () =
       const [row] = await rowsOf('FileRefused');
       expect(row?.title).toBe(`The new content of ${file} is refused`);
       expect(row?.detail).toMatch(why);
-      expect(row?.detail).toContain(`${file} names "${path}": `);
+      expect(row?.detail).toContain(`${file} must be the path of a usable file: `);
       const taken = gateway.logged(event.replace('rejected', 'reloaded'));
       mend();
       await taken;
