@@ -61,7 +61,7 @@ export class AddMembersService {
   ) {}
 
   /**
-   * Adds members. If a whole call fails, its rows report the failure. Throws the problem of the calls if all of them fail in the same way.
+   * Adds members. If a whole call fails, its rows report the failure. Throws the problem of the calls if all of them fail for the same reason.
    */
   async addMembers(
     call: CallContext,
@@ -121,8 +121,29 @@ function chunksOf(members: readonly NewMemberDto[]): NewMemberDto[][] {
   );
 }
 
+/** True if the problem of the first call says all that the others say. `problems` has that of each call, in order. */
 function areAlike(problems: readonly ProblemException[]): boolean {
-  return new Set(problems.map(({ body }) => `${body.code} ${body.outcome}`)).size === 1;
+  const told = problems.map((problem, chunk) => {
+    const { code, outcome, upstream } = problem.body;
+    return JSON.stringify([code, outcome, upstream?.code, messageOf(problem, chunk * ROWS_PER_CALL)]);
+  });
+  return new Set(told).size === 1;
+}
+
+/**
+ * Returns the words of a call's problem for its rows. The platform counts rows from the first of the call, and a caller from the first of the
+ * request. Where the words do not name the row that they are about, its pointer follows.
+ */
+function messageOf(problem: ProblemException, firstIndex: number): string {
+  const moved = (row: string) => String(Number(row) + firstIndex);
+  const words = describe(problem).replaceAll(
+    /\bmembers\[(\d+)\]/g,
+    (_, row: string) => `members[${moved(row)}]`,
+  );
+  const [fault, ...others] = problem.body.errors ?? [];
+  if (!fault || !('pointer' in fault) || others.length > 0) return words;
+  const [, row, field] = /^\/members\/(\d+)(\/.*)?$/.exec(fault.pointer) ?? [];
+  return row === undefined ? words : `${words} (/members/${moved(row)}${field ?? ''})`;
 }
 
 function failedRows(
@@ -131,7 +152,7 @@ function failedRows(
   problem: ProblemException,
 ): FailedMemberDto[] {
   const { code, outcome, retryable } = problem.body;
-  const failure = { code, message: describe(problem), outcome, retryable };
+  const failure = { code, message: messageOf(problem, firstIndex), outcome, retryable };
   return rows.map(({ account }, row) => ({ index: firstIndex + row, account, ...failure }));
 }
 

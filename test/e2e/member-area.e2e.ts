@@ -419,6 +419,30 @@ describe('adding many members', () => {
     expect(codes.filter((each) => each === 'outcome-unknown unknown')).toHaveLength(100);
   });
 
+  it.each([
+    ['codes', { code: '40008', message: 'refused' }, { code: '40001', message: 'refused' }, 'refused'],
+    ['words', { code: '40000', message: 'too long' }, { code: '40000', message: 'too short' }, 'too short'],
+    [
+      'rows',
+      { code: '40000', message: 'userList[3].userName and userList[4].name' },
+      { code: '40000', message: 'userList[3].userName and userList[4].name' },
+      'members[103].account and members[104].name',
+    ],
+    [
+      'places',
+      { code: '40000', message: 'userList[3].userName must not be empty' },
+      { code: '40000', message: 'userList[3].userName must not be empty' },
+      'account must not be empty (/members/103/account)',
+    ],
+  ])('tells the rows of calls apart that were refused with other %s', async (_, first, second, words) => {
+    const call = (userName: string) => ({ body: { userList: [{ userName }] } });
+    await sandbox.fault({ operation: 'addMembers', match: call('new0'), action: first });
+    await sandbox.fault({ operation: 'addMembers', match: call('new100'), action: second });
+    const { answer, failed } = await add(rows(200));
+    expect([answer.status, failed.length]).toEqual([207, 200]);
+    expect(failed[199]).toMatchObject({ index: 199, code: 'upstream-rejected', message: words });
+  });
+
   it('responds with the problem itself when every call failed in the same way', async () => {
     await sandbox.fault({ operation: 'addMembers', action: { code: '80001' } });
     const open = await add(rows(200));
