@@ -166,11 +166,13 @@ export class LicenseOrdersController {
   }
 }
 
-/** Runs before the body is validated, so `body` may be any value. */
+const DELETIONS: ReadonlySet<unknown> = new Set(['delete_asset', 'delete_product']);
+
+/** Runs before the body is validated, so `body` may be any value. The validation refuses every other kind of item. */
 function deletionScopes(body: unknown): readonly Scope[] {
   const items = (body as { items?: unknown } | null | undefined)?.items;
   const deletes =
     Array.isArray(items) &&
-    items.some((item: unknown) => (item as { orderType?: unknown } | null)?.orderType !== 'new_buy');
+    items.some((item: unknown) => DELETIONS.has((item as { orderType?: unknown } | null)?.orderType));
   return deletes ? ['orders:revoke'] : [];
 }

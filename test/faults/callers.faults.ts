@@ -149,6 +149,21 @@ describe('a valid key', () => {
     expect(await sandbox.calls()).toEqual([]);
   });
 
+  it('that may order, but not revoke, is told a kind of order that does not exist, and sends nothing', async () => {
+    const [item] = orderOf('SO-1').items;
+    const key = gateway.keys['buyer'] as string;
+    for (const path of ['/v1/license-orders', '/v1/license-orders/dry-run'])
+      for (const orderType of ['new_bye', undefined, 7, ['delete_asset']]) {
+        const body = orderOf('SO-1', { items: [{ ...item, orderType }] });
+        const answer = await gateway.post(path, body, { key });
+        expect([path, orderType, answer.status, answer.body['errors']]).toMatchObject([
+          ...[path, orderType, 400],
+          [{ pointer: '/items/0/orderType' }],
+        ]);
+      }
+    expect(await sandbox.calls()).toEqual([]);
+  });
+
   // Every field of every operation: test/security/tenancy.e2e.ts.
   it('K30 is refused an enterprise that is not its own', async () => {
     const answer = await ask('harbour', '/v1/enterprises/ent-meridian/assets');
