@@ -230,8 +230,7 @@ export const readings = {
   extendCode: {
     question: 'What does `extendCode` leave out of the list of assets?',
     values: ['assets', 'properties', 'nothing'],
-    gateway:
-      'takes the list as it comes, or leaves out assets without the property where the platform does not',
+    gateway: 'leaves out assets without the property itself, unless the platform is known to do it',
     asked: 'reads',
   },
   orderIds: {

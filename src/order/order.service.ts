@@ -112,8 +112,8 @@ export class OrderService {
     const all = await this.cache
       .read(source, call)
       .catch(nothingIfUnknown(this.upstream, call, enterpriseGlobalId));
-    // The platform is known to list assets without the property too.
-    const isUnfiltered = ['properties', 'nothing'].includes(this.readings.of('extendCode') ?? '');
+    // Unless the platform is known to leave out assets without the property, it may list them too.
+    const isUnfiltered = this.readings.of('extendCode') !== 'assets';
     const hasCode = ({ extensions }: AssetDto) => extensions.some(({ code }) => code === extendCode);
     const assets = extendCode !== undefined && isUnfiltered ? all.filter(hasCode) : all;
     return pageOf(
