@@ -24,6 +24,11 @@ export const NOTHING_KNOWN: KnownPlatform = { readings: {}, codes: {} };
 export class PlatformProfile {
   constructor(private known = NOTHING_KNOWN) {}
 
+  /** The whole content: a new object each time the file was read. */
+  get content(): KnownPlatform {
+    return this.known;
+  }
+
   /** Returns the value of a reading; undefined while it is not known. */
   of<Name extends ReadingName>(name: Name): KnownReadings[Name] {
     return this.known.readings[name];

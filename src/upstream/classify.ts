@@ -1,15 +1,17 @@
 import { hash } from 'node:crypto';
 import { decodeUtf8, isJsonText, parseJson } from '../shared/json.ts';
 import { cleanText } from '../shared/clean-text.ts';
+import type { KnownPlatform } from '../config/platform-profile.ts';
 import type { CodeWord } from '../config/taught-codes.ts';
 import { retryAfterSeconds } from '../transport/retry-after.ts';
 import { isOwnRefusal } from './problems/upstream-codes.ts';
 import type { FailureDetails, FailureKind } from './upstream-failure.ts';
 import type { ContractNotes } from './gaps.ts';
 
-/** The text of a success, the result that was made of it, and the departures from the interface in it. */
+/** The text of a success, the result that was made of it with a profile, and the departures from the interface in it. */
 export interface KnownResponse {
   readonly text: string;
+  readonly profile: KnownPlatform;
   readonly result: unknown;
   readonly notes: ContractNotes;
 }

@@ -176,8 +176,9 @@ export class UpstreamClient {
       const notes = new ContractNotes();
       const decoded = this.#decoded(operation, result.data, decode, notes);
       this.#noteServed(attempt, result.data);
-      if (request.last && result.kind === 'success' && result.text !== undefined)
-        request.last.known = { text: result.text, result: decoded, notes };
+      const { text, profile } = result;
+      if (request.last && result.kind === 'success' && text !== undefined && profile)
+        request.last.known = { text, profile, result: decoded, notes };
       return decoded;
     }
     this.unknownCodes.met(operation, result.details);

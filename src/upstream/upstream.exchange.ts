@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { AxiosResponse } from 'axios';
 import { firstValueFrom } from 'rxjs';
 import { UpstreamConfig } from '../config/app-config.ts';
+import type { KnownPlatform, PlatformProfile } from '../config/platform-profile.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
@@ -76,9 +77,10 @@ export type Result = Classified & {
   readonly sent: boolean;
   /** The later result of a {@link SendOnce} after its deadline. Does not reject. */
   readonly late?: Promise<Result>;
-  /** The text of a success. */
+  /** The text of a success, and the profile by which it is read. */
   readonly text?: string | undefined;
-  /** Set for a success with the same text as the last one. `data` was not read then. */
+  readonly profile?: KnownPlatform;
+  /** Set for a success with the same text as the last one, under the same profile. `data` was not read then. */
   readonly known?: KnownResponse;
 };
 
@@ -155,7 +157,7 @@ export class UpstreamExchange {
       confirm: sendOnce && (() => sendOnce.confirm()),
     });
     const taught = (code: string) => profile.taught(operation.module, code);
-    const result = await resultOf(firstValueFrom(response), { redact, taught }, last?.known, seen);
+    const result = await resultOf(firstValueFrom(response), { redact, taught }, profile, last?.known, seen);
     this.metrics.upstreamAttempt(operation.name, result.kind, (performance.now() - started) / 1000);
     return result;
   }
@@ -203,6 +205,7 @@ function describe(span: Span, { name, method, path }: UpstreamOperation, result:
 async function resultOf(
   response: Promise<AxiosResponse<Buffer>>,
   terms: ResponseTerms,
+  platform: PlatformProfile,
   known?: KnownResponse,
   seen?: UpstreamRequest['seen'],
 ): Promise<Result> {
@@ -212,13 +215,15 @@ async function resultOf(
     seen?.(whole);
     // Responses with another status are no success, and most of their bodies are not read.
     const text = status === 200 ? textOf(whole) : undefined;
-    if (known && known.text === text) return { kind: 'success', data: undefined, sent: true, known };
-    return { ...classify(whole, terms, text), sent: true, text };
+    const profile = platform.content;
+    if (known && known.text === text && known.profile === profile)
+      return { kind: 'success', data: undefined, sent: true, known };
+    return { ...classify(whole, terms, text), sent: true, text, profile };
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { sent, cause, late } = error;
     const kind = error.kind === 'malformed' || error.kind === 'too-large' ? 'unreadable' : error.kind;
-    return { kind, details: { cause }, sent, late: late && resultOf(late, terms) };
+    return { kind, details: { cause }, sent, late: late && resultOf(late, terms, platform) };
   }
 }
 

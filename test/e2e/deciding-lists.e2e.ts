@@ -3,6 +3,7 @@ import { newSecret } from '../support/canary.ts';
 import { orderOf } from '../support/order-body.ts';
 import { ProfileFile } from '../support/profile-file.ts';
 import { until } from '../support/redis.ts';
+import { TestGateway } from '../support/gateway.ts';
 import { useStack } from '../support/stack.ts';
 
 /** A list that did not come is not an empty one: where the gateway decides by what a list lacks, the list has to have come whole. */
@@ -82,6 +83,19 @@ describe('the asset numbers of a member', () => {
     await lists('listAssetNums', null);
     const { status, body } = await put(NUMS, { assetNums: [] });
     expect([status, body]).toEqual([200, { assigned: [], withdrawn: [], kept: [] }]);
+    await know({});
+  });
+
+  it('are set with a kept response as soon as null is known to be an empty list', async () => {
+    const environment = { PLATFORM_PROFILE_FILE: profile.path, CACHE_TTL_MS: '60000' };
+    const cached = await TestGateway.start(sandbox, environment);
+    await lists('listAssetNums', null);
+    const set = async () => (await cached.request('PUT', NUMS, { body: { assetNums: [] } })).status;
+    expect((await cached.get(`${HARBOUR}/asset-nums`)).status).toBe(200);
+    expect(await set()).toBe(502);
+    await profile.tell(gateway, { readings: { emptyLists: 'null' } }, cached);
+    expect(await set()).toBe(200);
+    await cached.stop();
     await know({});
   });
 
