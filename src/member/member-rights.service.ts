@@ -3,6 +3,7 @@ import { ProblemException } from '../problem/problem.exception.ts';
 import { isNamed, tagOf } from '../operation/response.ts';
 import type { CallContext } from '../request/call-context.ts';
 import type { DryRun } from '../request/dry-run.ts';
+import { asProblem } from '../upstream/problems/as-problem.ts';
 import { UpstreamClient } from '../upstream/upstream.client.ts';
 import { nothing } from '../upstream/wire/reader.ts';
 import type { WholeList } from '../upstream/wire/whole-list.ts';
@@ -104,9 +105,33 @@ export class MemberRightsService {
     if (assigned.length + withdrawn.length > 0) {
       const { memberGlobalId } = ids;
       const body: WirePrivileges = { deleteAssets: withdrawn, addAssets: assigned };
-      await this.upstream.call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing);
+      await this.upstream
+        .call('changePrivileges', call, { ids: { memberGlobalId }, body }, nothing)
+        .catch(async (error: unknown) => {
+          throw await this.#withConflicts(error, call, ids, assigned);
+        });
     }
     return { assigned, withdrawn, kept };
+  }
+
+  /** Adds to the platform's refusal who has the numbers by now. There is nobody in it if that cannot be read. */
+  async #withConflicts(
+    error: unknown,
+    call: CallContext,
+    { enterpriseGlobalId, memberGlobalId }: EnterpriseMemberPath,
+    assigned: readonly string[],
+  ): Promise<unknown> {
+    const problem = asProblem(error);
+    if (!(problem instanceof ProblemException) || problem.slug !== 'asset-assigned-twice') return error;
+    const all = await this.assets
+      .wholeAssetNums(call, enterpriseGlobalId, { fresh: true })
+      .catch(() => undefined);
+    const conflicts = all ? conflictsOf(assigned, all) : [];
+    return new ProblemException('asset-assigned-twice', {
+      conflicts: conflicts.filter((each) => each.memberGlobalId !== memberGlobalId),
+      upstream: problem.body.upstream,
+      cause: error,
+    });
   }
 }
 

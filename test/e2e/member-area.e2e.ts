@@ -209,6 +209,34 @@ describe('the asset numbers of a member', () => {
     expect(await sandbox.journal('changePrivileges')).toEqual([]);
   });
 
+  it('of another member, which the platform gave away meanwhile, are named in a conflict', async () => {
+    await sandbox.fault({ operation: 'changePrivileges', action: { code: '60028', message: 'twice' } });
+    await sandbox.fault({
+      operation: 'listAssetNums',
+      times: 1,
+      skip: 1,
+      action: {
+        patch: {
+          data: [{ assetNum: '8000001009', assetId: 'ast-1009', cloudAccountGlobalId: 'mem-harbour-bo' }],
+        },
+      },
+    });
+    const conflict = { status: 409, code: 'asset-assigned-twice', outcome: 'not_processed' };
+    const upstream = { operation: 'changePrivileges', code: '60028', status: 299 };
+    const given = await change({ assign: ['8000001009'] });
+    expect(given.body).toMatchObject({
+      ...conflict,
+      upstream,
+      conflicts: [{ assetNum: '8000001009', memberGlobalId: 'mem-harbour-bo' }],
+    });
+    await sandbox.fault({ operation: 'listAssetNums', skip: 1, action: { httpStatus: 503 } });
+    expect((await change({ assign: ['8000001009'] })).body).toMatchObject({
+      ...conflict,
+      upstream,
+      conflicts: [],
+    });
+  });
+
   it('are only compared by a dry run, whose body tells which of the two writes it is of', async () => {
     const effects = async (path: string, body: object) => {
       const { status, body: shown } = await gateway.post(`${ANNA}/dry-run${path}`, body);
