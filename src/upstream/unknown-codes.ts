@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { UpstreamConfig } from '../config/app-config.ts';
 import type { CodeModule } from '../config/taught-codes.ts';
 import type { SealedStore } from '../kit/sealed-store/sealed-store.ts';
+import { Log } from '../observability/log.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { environmentName } from '../redis/key-names.ts';
 import { SharedRedis } from '../redis/shared-redis.ts';
@@ -11,7 +12,7 @@ import { operationList, type UpstreamOperation } from './operations.ts';
 import { meaningOf } from './problems/upstream-codes.ts';
 import type { FailureDetails } from './upstream-failure.ts';
 
-/** The most codes whose words are kept. */
+/** The most codes that are logged, and whose words are kept. */
 const MAX_CODES = 100;
 const KEPT_MS = 30 * 24 * 3_600_000;
 
@@ -34,12 +35,15 @@ export class UnknownCodes {
   readonly #sealed: SealedStore | undefined;
   /** The first words that this process got, by operation and code. */
   readonly #words = new Map<string, string>();
+  /** The codes that this process has logged, by operation. */
+  readonly #logged = new Set<string>();
 
   constructor(
     config: UpstreamConfig,
     private readonly redis: SharedRedis,
     private readonly gaps: UpstreamGaps,
     private readonly metrics: Metrics,
+    private readonly log: Log,
   ) {
     this.#key = `${environmentName(config.baseUrl)}:code-words`;
     this.#sealed = redis.sealed('words');
@@ -56,9 +60,22 @@ export class UnknownCodes {
     notes.addCode(code);
     this.gaps.add(operation, notes);
     const name = `${operation.operationId} ${code}`;
+    this.#logNew(name, operation, notes);
     if (!message || this.#words.has(name) || this.#words.size >= MAX_CODES) return;
     this.#words.set(name, message);
     inBackground('words of a code', () => this.#share(name, message));
+  }
+
+  /** Logs the first sight of a code. The number of codes is bounded, because a platform may make up many. */
+  #logNew(name: string, { name: upstreamOperation }: UpstreamOperation, notes: ContractNotes): void {
+    if (this.#logged.has(name) || this.#logged.size >= MAX_CODES) return;
+    this.#logged.add(name);
+    const [note] = notes;
+    const upstreamCode = note && codeOf(note.path);
+    this.log.warn(
+      { event: 'unknown-code', upstreamOperation, upstreamCode },
+      'The platform sent a code that neither its interface nor its profile has',
+    );
   }
 
   /** Returns the codes that all replicas have met, without those that the profile teaches by now. */

@@ -212,6 +212,15 @@ describe('a code that was met and is not taught', () => {
       expect(
         (await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001')).body,
       ).toMatchObject({ code: 'upstream-unmapped-error' });
+    const isNew = (line: string) => line.includes('"event":"unknown-code"') && line.includes('"13050"');
+    const log = await gateway.log();
+    const news = log.filter(isNew);
+    expect(news).toHaveLength(1);
+    expect(JSON.parse(news[0] as string)).toMatchObject({
+      upstreamOperation: 'queryCustomers',
+      upstreamCode: '13050',
+    });
+    expect(news[0]).not.toContain('Ada');
     expect(await gapsOf()).toContain('code=13050');
     const gaps = await gateway.get('/v1/gaps?pageSize=1000');
     expect(gaps.text).not.toContain('Ada');
@@ -231,6 +240,8 @@ describe('a code that was met and is not taught', () => {
     await refuse('queryCustomers', 'ada@vendor.example');
     await gateway.get('/v1/customers?channelCode=crm&channelCustomerId=CH-1001');
     expect(await gapsOf()).toContain('code');
+    const news = (await gateway.log()).filter((line) => line.includes('"event":"unknown-code"'));
+    expect(news.at(-1)).not.toContain('ada@');
     expect((await gateway.get('/v1/gaps?pageSize=1000')).text).not.toContain('ada@');
     const { items } = (await (await fetch(`${gateway.managementUrl}/console/gaps`)).json()) as {
       items: object[];
