@@ -295,6 +295,13 @@ it('the catalogue has every code of the platform, and what the gateway makes of 
   expect(codes).toContainEqual(
     expect.objectContaining({ code: '60027', status: 207, problem: null, operations: ['addMembers'] }),
   );
+  const operationsOf = (code: string) => codes.find((each) => each.code === code)?.operations.toSorted();
+  expect(operationsOf('80001')).toEqual(
+    ['addMembers', 'updateMember', 'resetMemberPassword', 'deleteMember', 'listMembers'].sort(),
+  );
+  expect(operationsOf('60005')).toEqual(expect.arrayContaining(['lendAssets', 'listAssetNums']));
+  expect(operationsOf('60005')).not.toContain('placeOrder');
+  expect(operationsOf('500')).toEqual([]);
   const accept = 'text/html';
   const list = (await gateway.get('/problems', { key: null, headers: { accept } })).text;
   for (const { code } of codes) expect(list).toContain(`<tr id="${code}">`);

@@ -1,6 +1,11 @@
 import type { ProblemSlug } from '../../problem/catalogue.ts';
 import type { CodeWord } from '../../config/taught-codes.ts';
-import { type OperationName, operationList, type UpstreamOperation } from '../operations.ts';
+import {
+  type OperationName,
+  operationList,
+  type UpstreamModule,
+  type UpstreamOperation,
+} from '../operations.ts';
 import type { FailureDetails } from '../upstream-failure.ts';
 
 /** The meaning of a business code of the platform to a caller: by its interface (section 7), or by its profile. */
@@ -21,7 +26,14 @@ export interface UpstreamCode {
   readonly of: readonly OperationName[];
 }
 
-const ORDER = operationList.filter(({ module }) => module === 'order').map(({ name }) => name);
+const operationsOf = (wanted: UpstreamModule) =>
+  operationList.filter(({ module }) => module === wanted).map(({ name }) => name);
+const ORDER = operationsOf('order');
+const MEMBER = operationsOf('member');
+/** The operations on employees, which the platform keeps in its user center. */
+const USER_CENTER = [
+  ...['addMembers', 'editMember', 'resetPassword', 'deleteMember', 'listMembers'],
+] as const satisfies OperationName[];
 
 const rejected = (of: readonly OperationName[], field?: string): UpstreamCode => ({
   slug: 'upstream-rejected',
@@ -62,9 +74,9 @@ export const upstreamCodes: ReadonlyMap<string, UpstreamCode> = new Map([
   ['33018', state('lent-to-other-member', 'borrowAssets')],
   ['33009', state('outcome-unknown', 'borrowAssets')],
   ['500', { slug: 'upstream-unavailable', transient: true, of: [] }],
-  ['80001', { slug: 'upstream-unavailable', transient: true, of: [] }],
+  ['80001', { slug: 'upstream-unavailable', transient: true, of: USER_CENTER }],
   ['60000', { slug: 'upstream-credential-rejected', refuses: 'token', of: [] }],
-  ['60005', { slug: 'upstream-credential-rejected', refuses: 'userToken', of: [] }],
+  ['60005', { slug: 'upstream-credential-rejected', refuses: 'userToken', of: MEMBER }],
   ['70001', { slug: 'upstream-credential-rejected', refuses: 'nonce', of: [] }],
 ]);
 
