@@ -107,6 +107,12 @@ describe('an asset', () => {
     expect(toAssets(data('[{"id":"a","licenseType":"lunar"}]'), 'ms', notes)[0]?.licenseType).toBe('lunar');
     expect([...notes]).toContainEqual({ path: 'data[].licenseType', kind: 'unknown-word' });
   });
+
+  it('without a time of update is noted, because the interface allows null only in other shapes', () => {
+    const notes = new ContractNotes();
+    expect(toAssets(data('[{"id":"a","updateTime":null}]'), 'ms', notes)[0]?.updatedAt).toBeNull();
+    expect([...notes]).toContainEqual({ path: 'data[].updateTime', kind: 'null' });
+  });
 });
 
 describe('asset numbers', () => {

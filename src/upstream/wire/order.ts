@@ -123,9 +123,10 @@ export const lockResultShape = responseShape(['assetNum', 'status']);
 export const assetShape = responseShape(
   [
     ...['id', 'licenseType', 'assetNum', 'grantable', 'customerId', 'keyShellNumber', 'locked', 'freezing'],
-    ...['createTime', 'assetExtends', 'borrowedUsbKey'],
+    ...['createTime', 'updateTime', 'assetExtends', 'borrowedUsbKey'],
   ],
-  ['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType', 'updateTime'],
+  // An asset that is no lock has no generation, and one without limits no times.
+  ['limitStartTime', 'limitEndTime', 'assignStatus', 'assetLimits', 'keyChipType'],
 );
 export type AssetField = FieldOf<typeof assetShape>;
 export const assignmentShape = responseShape(
