@@ -727,7 +727,7 @@ interface components {
         /** @description An employee that came with the enterprise */
         readonly EnterpriseMember: {
             /** @description Global id of the member, which operations on a member use */
-            readonly memberGlobalId: string | null;
+            readonly memberGlobalId: string;
             /** @description The employee's identity, as the platform gives it */
             readonly memberIdentity: string | null;
         };

@@ -32,7 +32,7 @@ describe('an enterprise', () => {
 
   it('without an id is none, and is served where the rest is odd', () => {
     expect(() => toEnterprise(data('{"enterpriseGlobalId":null}'))).toThrow(ContractViolation);
-    for (const members of ['{}', '[null]']) {
+    for (const members of ['{}', '[null]', '[{"memberGlobalId":null,"memberIdentity":"admin"}]']) {
       const json = `{"enterpriseGlobalId":"e","members":${members},"defaultType":2}`;
       expect(toEnterprise(data(json))).toEqual({ enterpriseGlobalId: 'e', isDefault: null, members: [] });
     }

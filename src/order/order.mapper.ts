@@ -48,7 +48,7 @@ export function toEnterprise(data: unknown, notes?: ContractNotes): EnterpriseDt
     enterpriseGlobalId: wire.requiredId('enterpriseGlobalId'),
     isDefault: wire.boolean('defaultType'),
     members: wire.list('members', enterpriseMemberShape, (member) => ({
-      memberGlobalId: member.id('memberGlobalId'),
+      memberGlobalId: member.requiredId('memberGlobalId'),
       memberIdentity: member.id('memberIdentity'),
     })),
   }));

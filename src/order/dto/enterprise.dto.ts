@@ -25,7 +25,7 @@ export class CreateEnterpriseDto {
 
 @ApiSchema({ description: 'An employee that came with the enterprise' })
 export class EnterpriseMemberDto {
-  memberGlobalId!: string | null;
+  memberGlobalId!: string;
   memberIdentity!: string | null;
 }
 
