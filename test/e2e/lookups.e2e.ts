@@ -40,6 +40,21 @@ const purchase = (channelOrderId: string) => {
   return { ...order, items: [{ ...item, customer }] };
 };
 
+it('an order names its enterprise by an id that can be in a path of the platform', async () => {
+  const [item] = orderOf('').items;
+  for (const enterpriseGlobalId of ['ent/harbour', '..', 'e'.repeat(129)]) {
+    const customer = { ...item?.customer, enterpriseGlobalId };
+    const { status, body } = await gateway.post(
+      ORDERS,
+      orderOf('SO-PATH', { items: [{ ...item, customer }] }),
+    );
+    expect([enterpriseGlobalId, status, body['errors']]).toMatchObject([
+      ...[enterpriseGlobalId, 400],
+      [{ pointer: '/items/0/customer/enterpriseGlobalId' }],
+    ]);
+  }
+});
+
 describe('a member', () => {
   it('is found by its id on whichever page the list has it, as the list shows it', async () => {
     const { body } = await gateway.get(`${HARBOUR}/members`);

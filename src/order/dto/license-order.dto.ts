@@ -20,6 +20,7 @@ import {
   ObjectRule,
   OneOf,
   Optional,
+  PathId,
   rule,
   Text,
 } from '../../validation/rules.ts';
@@ -55,7 +56,7 @@ class OrderCustomerDto {
 
   /** Global id of the enterprise's main account. Only enterprises granted to the caller; a bound caller must name one. */
   @Optional()
-  @Identifier({ example: 'ent-harbour' })
+  @PathId({ example: 'ent-harbour' })
   @Names('enterprise')
   enterpriseGlobalId?: string;
 
