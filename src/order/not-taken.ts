@@ -3,6 +3,7 @@ import type { PlatformReadings } from '../upstream/platform-readings.ts';
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
 
+const NOBODY = 'must say for whom the purchase is';
 const NO_PACKAGES =
   'the platform is not known to delete packages (reading packagesInDeletion of its profile)';
 /** The last time whose seconds fit into 32 bits. */
@@ -15,7 +16,10 @@ interface Content {
   readonly merchandises?: readonly MerchandiseDto[];
 }
 
-/** Returns the problem of what the platform is not known to accept (src/config/readings.ts); undefined where it accepts the order. */
+/**
+ * Returns the problem of what the platform does not accept, or is not known to accept (src/config/readings.ts); undefined where it accepts the
+ * order. A caller with a limited set of enterprises has been refused an item without a customer before.
+ */
 export function notTaken({ items }: PlaceOrderDto, readings: PlatformReadings): ProblemException | undefined {
   const errors: RequestFault[] = [];
   const most = readings.of('maxOrdersPerBatch') ?? items.length;
@@ -28,6 +32,9 @@ export function notTaken({ items }: PlaceOrderDto, readings: PlatformReadings): 
   const hasSeconds = readings.of('productTrialEnd') === 'seconds';
   for (const [index, item] of items.entries()) {
     const pointer = `/items/${index}/assets`;
+    // Rule 1 of section 4.1.
+    if (item.orderType === 'new_buy' && Object.values(item.customer).every((value) => value === undefined))
+      errors.push({ pointer: `/items/${index}/customer`, detail: NOBODY });
     if (!takesPackages) errors.push(...packagesIn(item, pointer));
     if (hasSeconds)
       for (const [at, asset] of (item.assets as readonly Content[]).entries())

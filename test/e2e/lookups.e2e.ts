@@ -40,6 +40,24 @@ const purchase = (channelOrderId: string) => {
   return { ...order, items: [{ ...item, customer }] };
 };
 
+it('a purchase that names nobody is 403 for a bound caller, with what is missing, and 400 for an unbound one', async () => {
+  const [item] = orderOf('').items;
+  const order = orderOf('SO-NOBODY', { items: [{ ...item, customer: {} }] });
+  for (const path of [ORDERS, `${ORDERS}/dry-run`]) {
+    const refused = await gateway.post(path, order, bound());
+    expect([refused.status, refused.body]).toMatchObject([
+      403,
+      { code: 'forbidden', errors: [{ pointer: '/items/0/customer/enterpriseGlobalId' }] },
+    ]);
+    const wrong = await gateway.post(path, order);
+    expect([wrong.status, wrong.body]).toMatchObject([
+      400,
+      { code: 'validation-failed', errors: [{ pointer: '/items/0/customer' }] },
+    ]);
+  }
+  expect(await sandbox.journal('batchOrder')).toEqual([]);
+});
+
 it('an order names its enterprise by an id that can be in a path of the platform', async () => {
   const [item] = orderOf('').items;
   for (const enterpriseGlobalId of ['ent/harbour', '..', 'e'.repeat(129)]) {

@@ -132,10 +132,6 @@ abstract class OrderItemBase {
   branch?: OrderBranchDto;
 }
 
-@ObjectRule<NewBuyDto>(
-  ({ customer }) => Object.values(customer ?? {}).some((value) => value !== undefined),
-  'must say in customer for whom the purchase is',
-)
 @ApiSchema({ description: 'Item of an order that buys products or packages' })
 export class NewBuyDto extends OrderItemBase {
   @OneOf(['new_buy'])
