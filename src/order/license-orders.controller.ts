@@ -34,9 +34,8 @@ export class LicenseOrdersController {
     id: 'placeOrder',
     summary: 'Place a batch of licence orders: buy, revoke assets, revoke products',
     description:
-      'The gateway makes one call to the platform for each batch, and sends it at most once under its `channelCode` and `channelOrderId`: a repeated ' +
-      'request gets the result of the first. A batch with a deletion needs the scope `orders:revoke` too. ' +
-      'A deletion names the order that it deletes from, or has `allOrders: true`.',
+      'The gateway makes one call to the platform for each batch, at most once under its `channelCode` and `channelOrderId`: a repeat gets the ' +
+      'result of the first. A deletion needs the scope `orders:revoke` too, and names the order that it deletes from or has `allOrders: true`.',
     effect: 'write',
     dryRun: true,
     scope: 'orders:write',
@@ -45,7 +44,14 @@ export class LicenseOrdersController {
     idempotency: 'order',
     answersRepeats: true,
     looksUpAsUser: true,
-    problems: ['customer-not-found', 'asset-not-found', 'order-not-found', 'budget-exhausted'],
+    // `effects-changed` is the answer to a repeat of a scheduled order that was rejected at its time.
+    problems: [
+      'customer-not-found',
+      'asset-not-found',
+      'order-not-found',
+      'budget-exhausted',
+      'effects-changed',
+    ],
     success: [
       { status: 201, description: 'Placed (`syncMode` sync)', type: OrderRecordDto },
       {

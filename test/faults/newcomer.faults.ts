@@ -275,6 +275,7 @@ it('the catalogue lists every problem and explains each, as JSON and as a page',
     });
     for (const id of body['operations'] as string[]) expect(page.text).toContain(`<a href="/docs#${id}">`);
   }
+  expect(operationsWith('effects-changed')).toContain('placeOrder');
   expect((await show('/problems/no-such')).status).toBe(404);
   const { text } = await show('/problems/maintenance', { accept });
   expect(text).toContain('All operations that call the platform.');
