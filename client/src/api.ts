@@ -2650,12 +2650,12 @@ interface components {
             /** @description Kind of the licence */
             readonly licenseType: components["schemas"]["LicenseType"] | (string & Record<never, never>) | null;
             /**
-             * Format: int64
+             * Format: int32
              * @description Amount that may be consumed, counted in units of the product
              */
             readonly limitAmount: number | null;
             /**
-             * Format: int64
+             * Format: int32
              * @description Number of nodes that may use the product at the same time
              */
             readonly limitConcurrent: number | null;

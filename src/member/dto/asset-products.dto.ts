@@ -35,9 +35,9 @@ export class ProductInstanceDto {
   @Time('limitEndTime')
   endsAt!: string | null;
 
-  @ApiProperty({ type: 'integer', format: 'int64' })
+  @ApiProperty({ type: 'integer', format: 'int32' })
   limitAmount!: number | null;
-  @ApiProperty({ type: 'integer', format: 'int64' })
+  @ApiProperty({ type: 'integer', format: 'int32' })
   limitConcurrent!: number | null;
   @Int64()
   limitTimeDuration!: string | null;

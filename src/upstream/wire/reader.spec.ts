@@ -172,6 +172,14 @@ describe('types', () => {
       expect(long(json)).toBeNull();
   });
 
+  it('that are integers are those of 32 bits where callers get them as such', () => {
+    const int32 = (wire: Reader<Wire>) => wire.int32('field');
+    for (const value of [0, -1, 2_147_483_647, -2_147_483_648])
+      expect(readOf(String(value), int32)).toEqual({ value, noted: [] });
+    for (const json of ['2147483648', '-2147483649', '"3"', '1.5', '12345678901234567'])
+      expect(readOf(json, int32)).toEqual({ value: null, noted: WRONG });
+  });
+
   it('that are counts may come as text', () => {
     const count = (wire: Reader<Wire>) => wire.count('field');
     expect(readOf('7', count)).toEqual({ value: 7, noted: [] });

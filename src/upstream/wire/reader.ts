@@ -107,6 +107,12 @@ export class Reader<Name extends string> implements Location {
     return this.#not(name, 'wrong-type');
   }
 
+  /** Reads an integer of 32 bits, which is what the interface means by `integer`: it has `long` too. */
+  int32(name: Name): number | null {
+    const value = this.integer(name);
+    return value === null || value === (value | 0) ? value : this.#not(name, 'wrong-type');
+  }
+
   /** Returns the meaning of a number. Null for a number that the interface does not have. */
   code<T>(name: Name, meanings: ReadonlyMap<number, T>): T | null {
     const value = this.integer(name);
