@@ -2499,7 +2499,7 @@ interface components {
             readonly conflicts?: readonly components["schemas"]["Conflict"][];
             /** @description What happened this time. */
             readonly detail?: string;
-            /** @description One entry for each fault of the request */
+            /** @description One entry for each fault of the request; the first 100 where there are more */
             readonly errors?: readonly components["schemas"]["RequestFault"][];
             /** @description Of `edit-would-lose`: the fields whose values the edit would lose */
             readonly fields?: readonly string[];

@@ -1,5 +1,6 @@
 import { ProblemException, type RequestFault } from '../problem/problem.exception.ts';
 import type { PlatformReadings } from '../upstream/platform-readings.ts';
+import { MAX_FAULTS } from '../validation/compiled-validation.ts';
 import type { OrderItemDto, PlaceOrderDto } from './dto/license-order.dto.ts';
 import type { MerchandiseDto, OrderProductDto } from './dto/order-product.dto.ts';
 
@@ -40,7 +41,9 @@ export function notTaken({ items }: PlaceOrderDto, readings: PlatformReadings): 
       for (const [at, asset] of (item.assets as readonly Content[]).entries())
         errors.push(...lateTrialsIn(asset, `${pointer}/${at}`));
   }
-  return errors.length > 0 ? new ProblemException('validation-failed', { errors }) : undefined;
+  return errors.length > 0
+    ? new ProblemException('validation-failed', { errors: errors.slice(0, MAX_FAULTS) })
+    : undefined;
 }
 
 function packagesIn(item: OrderItemDto, pointer: string): RequestFault[] {

@@ -91,7 +91,7 @@ export class ProblemDto {
   @ApiProperty({
     type: () => [RequestFaultDto],
     required: false,
-    description: 'One entry for each fault of the request',
+    description: 'One entry for each fault of the request; the first 100 where there are more',
   })
   errors?: RequestFaultDto[];
 
