@@ -107,7 +107,7 @@ export const variables = {
     reread: true,
     schema: word.optional(),
     meaning:
-      'JSON file {"<alias>": {"username": "…", "password": "…"}}: users of the platform that callers may act as; re-read when it changes',
+      'JSON file {"<alias>": {"username": "…", "password": "…", "enterprises": ["…"]}}: users of the platform that callers may act as. `enterprises` says for which of them the gateway uses the user when it reads by itself; it may be left out: all. Re-read when it changes',
   },
   HOST: { schema: word.default('127.0.0.1'), meaning: 'address of the public listener' },
   PORT: { schema: port(3000), meaning: 'port of the public listener' },
