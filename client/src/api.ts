@@ -26,7 +26,7 @@ interface components {
         readonly Asset: {
             /** @description Id of the asset */
             readonly assetId: string;
-            /** @description Passed on unchanged: the platform does not document its shape */
+            /** @description Passed on as it comes, because the platform does not document its shape, but for two things: an integer beyond 2^53 is a string of its digits (another number that no double holds is the nearest one), and members named `__proto__`, `constructor` or `prototype` are left out */
             readonly assetLimits: Json;
             /** @description Number of the asset, such as the number of a lock */
             readonly assetNum: string | null;
@@ -1857,7 +1857,7 @@ interface components {
         readonly Member: {
             /** @description Asset numbers assigned to the member. */
             readonly assetNums: readonly string[];
-            /** @description Passed on unchanged: the platform does not document its shape */
+            /** @description Passed on as it comes, because the platform does not document its shape, but for two things: an integer beyond 2^53 is a string of its digits (another number that no double holds is the nearest one), and members named `__proto__`, `constructor` or `prototype` are left out */
             readonly boundUserInfo: Json;
             /**
              * Format: date-time
@@ -2670,7 +2670,7 @@ interface components {
             readonly merchandiseInsId: string | null;
             /** @description Whether the definition of the product has an extension */
             readonly prodDefExtend: boolean | null;
-            /** @description Passed on unchanged: the platform does not document its shape */
+            /** @description Passed on as it comes, because the platform does not document its shape, but for two things: an integer beyond 2^53 is a string of its digits (another number that no double holds is the nearest one), and members named `__proto__`, `constructor` or `prototype` are left out */
             readonly productExtendInstanceList: Json;
             /** @description Name of the product */
             readonly productName: string | null;

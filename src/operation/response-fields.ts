@@ -34,7 +34,7 @@ export function Count(description?: string): PropertyDecorator {
   return ApiProperty({ type: 'integer', minimum: 0, ...(description !== undefined && { description }) });
 }
 
-/** Declares a value whose shape the platform does not document. It is passed on unchanged, and null if it is absent. */
+/** Declares a value whose shape the platform does not document. It is passed on as `plain` returns it, and null if it is absent. */
 export function Opaque(): PropertyDecorator {
   return ApiProperty({
     oneOf: [
@@ -43,6 +43,8 @@ export function Opaque(): PropertyDecorator {
       ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
     ],
     required: true,
-    description: 'Passed on unchanged: the platform does not document its shape',
+    description:
+      'Passed on as it comes, because the platform does not document its shape, but for two things: an integer beyond 2^53 is a string of its ' +
+      'digits (another number that no double holds is the nearest one), and members named `__proto__`, `constructor` or `prototype` are left out',
   });
 }
