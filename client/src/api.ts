@@ -3068,7 +3068,7 @@ interface components {
         readonly RightsChange: {
             /** @description Numbers that were assigned to the member. */
             readonly assigned: readonly string[];
-            /** @description Requested numbers that the member already had. */
+            /** @description Requested numbers that the member already had. `setMemberAssetNums` leaves the member a lent lock that the request does not name, and no list has it then. */
             readonly kept: readonly string[];
             /** @description Numbers that were taken from the member. */
             readonly withdrawn: readonly string[];
