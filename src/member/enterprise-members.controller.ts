@@ -42,7 +42,7 @@ export class EnterpriseMembersController {
     description:
       'The gateway sends the rows to the platform in calls of 100, two at a time, and repeats none of them. Every row is under `succeeded` or `failed` ' +
       '(under both where the platform says both). The failure of one call does not affect the others. Where all calls ' +
-      'fail in the same way, the response is that problem.',
+      'fail for the same reason, the response is that problem.',
     effect: 'write',
     scope: 'members:write',
     upstream: 'addMembers',
