@@ -960,8 +960,8 @@ interface components {
             readonly channelCode: string;
             /**
              * Format: id
-             * @description A customer's number in the channel. The response has all customers of the enterprise to which this number belongs, so also those with
-             *     other numbers.
+             * @description A customer's number in the channel. The platform's interface does not say whether it then lists this customer only, or all customers of the
+             *     enterprise to which the number belongs, so a customer in the response may have another number.
              */
             readonly channelCustomerId?: string;
             /** @description `true`: only the default customer. */
@@ -1197,7 +1197,8 @@ interface components {
             readonly passwordMobile?: string;
             /**
              * Format: text
-             * @description Remark on the member. An empty text removes the current one.
+             * @description Remark on the member. An empty text is sent as it is: the platform's interface does not say whether that removes the current remark, so
+             *     read the member afterwards.
              * @example Second floor
              */
             readonly remark?: string;
@@ -2081,7 +2082,8 @@ interface components {
             readonly passwordMobile?: string;
             /**
              * Format: text
-             * @description Remark on the member. An empty text removes the current one.
+             * @description Remark on the member. An empty text is sent as it is: the platform's interface does not say whether that removes the current remark, so
+             *     read the member afterwards.
              * @example Second floor
              */
             readonly remark?: string;
@@ -3328,7 +3330,8 @@ interface components {
             readonly passwordMobile?: string | null;
             /**
              * Format: text
-             * @description Remark on the member. An empty text removes the current one.
+             * @description Remark on the member. An empty text is sent as it is: the platform's interface does not say whether that removes the current remark, so
+             *     read the member afterwards.
              * @example Second floor
              */
             readonly remark?: string | null;

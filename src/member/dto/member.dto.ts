@@ -42,7 +42,10 @@ abstract class OptionalTerms {
   @Names('label')
   departmentId?: string;
 
-  /** Remark on the member. An empty text removes the current one. */
+  /**
+   * Remark on the member. An empty text is sent as it is: the platform's interface does not say whether that removes the current remark, so
+   * read the member afterwards.
+   */
   @Optional()
   @Text({ example: 'Second floor' }, { min: 0, max: 200 })
   remark?: string;

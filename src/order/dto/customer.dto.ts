@@ -40,8 +40,8 @@ export class FindCustomersQuery extends PageQuery {
   channelCode!: string;
 
   /**
-   * A customer's number in the channel. The response has all customers of the enterprise to which this number belongs, so also those with
-   * other numbers.
+   * A customer's number in the channel. The platform's interface does not say whether it then lists this customer only, or all customers of the
+   * enterprise to which the number belongs, so a customer in the response may have another number.
    */
   @Optional()
   @Identifier({ example: 'CH-1001' })
