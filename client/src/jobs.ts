@@ -269,7 +269,7 @@ async function* events(
       data = [];
       continue;
     }
-    const [, field, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    const [, field, value = ''] = /^(\w+): ?(.*)$/s.exec(line) ?? [];
     if (field === 'id') id = value;
     if (field === 'data') data.push(value);
   }

@@ -18,7 +18,7 @@ import { ScriptedGateway } from './support/scripted-gateway.ts';
 
 /** Events by the client and the command, in front of the shipped gateway. */
 
-const { gateway } = useStack();
+const { sandbox, gateway } = useStack();
 const { atEnd } = endings();
 
 let numbers = 0;
@@ -70,6 +70,32 @@ it('without a cursor the events are those from now on, of the types that one wan
   await events.return();
   expect(later).toContain(value?.subject);
   expect(value).toMatchObject({ type: 'license-order.succeeded', data: { state: 'succeeded' } });
+});
+
+it('an event comes whatever lines the reason of a settlement has', async () => {
+  const reason = 'seen in\u2028the list\u2029of the\nplatform';
+  const action = { reset: 'before-headers' };
+  await sandbox.fault({ operation: 'batchOrder', times: 1, action });
+  const licensing = new Licensing({ baseUrl: gateway.url, apiKey: gateway.key });
+  const after = await newest(licensing);
+  const order = orderOf('watched-reason') as never;
+  await expect(licensing.orders.place(order)).rejects.toThrow('outcome-unknown');
+  const key = { channelCode: 'crm', channelOrderId: 'watched-reason' };
+  await licensing.orders.settle({ ...key, as: 'succeeded', reason });
+  await licensing.orders.place(orderOf('watched-next') as never);
+  const events = licensing.events.each({ after, types: ['license-order.succeeded'] });
+  expect((await events.next()).value).toMatchObject({ subject: 'crm/watched-reason', data: { reason } });
+  await events.return();
+  const response = await fetch(`${gateway.url}/v1/events/stream`, {
+    headers: { 'x-api-key': gateway.key, 'last-event-id': after },
+  });
+  // Many readers take these characters for the end of a line.
+  let seen = '';
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    seen += chunk;
+    if (/succeeded\ndata: [^\n]+\n\n/.test(seen)) break;
+  }
+  expect(seen).toContain(String.raw`seen in\u2028the list\u2029of the\nplatform`);
 });
 
 it('licensing events tail prints them as they come', async () => {

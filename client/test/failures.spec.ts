@@ -357,6 +357,16 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     await expect(licensing.jobs.follow('job').rows().next()).rejects.toThrow('A line of more than');
   });
 
+  it('an event whose text has the line separators of Unicode comes like any other', async () => {
+    const event = { id: '7', data: { reason: 'seen\u2028there\u2029' } };
+    // Older gateways do not escape them.
+    server.play({ status: 200, text: `id: 7\ndata:${JSON.stringify(event)}\n\n` });
+    const onRetry = (why: Error) => {
+      throw why;
+    };
+    expect(await licensing.events.each({}, { onRetry }).next()).toEqual({ done: false, value: event });
+  });
+
   it('rows that break off reject with the problem of their last line, or as a lost connection', async () => {
     const row = { row: 1, account: 'a', status: 'failed' };
     const { body } = problem(503, 'dependency-unavailable', { retryable: true, requestId: undefined }) as {

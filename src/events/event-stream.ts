@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type Look, Watchers } from '../operation/watchers.ts';
+import { eventText, type Look, Watchers } from '../operation/watchers.ts';
 import { ProblemException } from '../problem/problem.exception.ts';
 import type { Grants } from '../request/call-context.ts';
-import type { EventDto, WatchEventsQuery } from './dto/event.dto.ts';
+import type { WatchEventsQuery } from './dto/event.dto.ts';
 import { EventsService } from './events.service.ts';
 
 const LOOK_MS = 250;
@@ -42,7 +42,7 @@ export class EventStream {
       if (page === 'dropped') return { next: 'end' };
       if (!page) return {};
       next = page.next;
-      return { texts: page.items.map(textOf), next: 'again' };
+      return { texts: page.items.map((event) => eventText(event.id, event.type, event)), next: 'again' };
     };
     const comment = () => `: no event\n${placeOf(next)}`;
     yield* this.watchers.follow(look, { pauseMs: LOOK_MS, quietMs: COMMENT_MS, comment });
@@ -67,8 +67,4 @@ export class EventStream {
 /** An id without data is no event: it tells the reader the cursor from which to go on. */
 function placeOf(cursor: string): string {
   return `id: ${cursor}\n\n`;
-}
-
-function textOf(event: EventDto): string {
-  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Watchers } from '../operation/watchers.ts';
+import { eventText, Watchers } from '../operation/watchers.ts';
 import { toJob } from './dto/job.dto.ts';
 import { isEnded, type JobRecord } from './store/job-record.ts';
 import { JobStore } from './store/job-store.ts';
@@ -36,5 +36,5 @@ export class JobWatch {
 }
 
 function eventOf(name: 'progress' | 'done', job: JobRecord): string {
-  return `id: ${job.version}\nevent: ${name}\ndata: ${JSON.stringify(toJob(job))}\n\n`;
+  return eventText(job.version, name, toJob(job));
 }

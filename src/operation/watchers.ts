@@ -77,6 +77,14 @@ export class Watchers implements BeforeApplicationShutdown {
   }
 }
 
+/** Returns one event. The line separators of Unicode are escaped in its JSON, because many readers take them for the end of a line. */
+export function eventText(id: string | number, name: string, data: object): string {
+  const json = JSON.stringify(data)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`);
+  return `id: ${id}\nevent: ${name}\ndata: ${json}\n\n`;
+}
+
 /** Sends a comment first, so that the head and the first bytes arrive at once, even if no event follows for long. */
 async function* opened(events: AsyncGenerator<string>): AsyncGenerator<string> {
   yield ': open\n\n';
