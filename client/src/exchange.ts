@@ -233,8 +233,9 @@ export class Exchange {
         sent: true,
         status,
       });
-    // An attempt without an effect does not settle the attempt before it. A refusal by the platform concerns the order itself.
-    const isOpen = inDoubt && problem.outcome === 'not_processed' && problem.code !== 'upstream-rejected';
+    // An attempt without an effect does not settle the attempt before it. Only an order is refused by the platform once for all attempts.
+    const isSettled = operation.guarded && problem.code === 'upstream-rejected';
+    const isOpen = inDoubt && problem.outcome === 'not_processed' && !isSettled;
     return new Problem(isOpen ? { ...problem, outcome: 'unknown' } : problem, call, {
       retryAfterMs: retryAfterOf(received.get('retry-after')),
       order,

@@ -1,5 +1,6 @@
 import { context, createContextKey, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { newSecret } from '../../test/support/canary.ts';
 import { orderOf } from '../../test/support/order-body.ts';
 import { freePort, until } from '../../test/support/redis.ts';
 import {
@@ -474,6 +475,18 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     // Of a read there is nothing that could have happened.
     server.play(problem(503, 'x', { ...RETRYABLE, outcome: 'unknown' }), refusal, refusal);
     expect(await failure(licensing.assets.list(HARBOUR))).toMatchObject({ outcome: 'not_processed' });
+
+    // The platform's refusal settles an order, which the gateway places once. It does not settle the attempt before it of another write.
+    const rejected = problem(422, 'upstream-rejected');
+    server.play('cut', rejected);
+    expect(await failure(licensing.orders.place(newOrder()))).toMatchObject({ outcome: 'not_processed' });
+    server.play(problem(502, 'outcome-unknown', { outcome: 'unknown', retryable: true }), rejected);
+    const reset = licensing.members.resetPassword({
+      ...HARBOUR,
+      memberGlobalId: 'm',
+      password: newSecret('m'),
+    });
+    expect(await failure(reset)).toMatchObject({ code: 'upstream-rejected', outcome: 'unknown' });
   });
 
   it('a lost answer stays sent, also where no later attempt was', async () => {
