@@ -2,7 +2,7 @@ import type { CallOptions, Operation } from './call-options.ts';
 import { contentOf, Etags } from './etags.ts';
 import { isObject } from './is-object.ts';
 import { codeOf, provesNotSent } from './not-sent.ts';
-import { paused } from './paused.ts';
+import { MAX_TIMER_MS, paused } from './paused.ts';
 import { type Acting, assertSendable, type Payload, prepare, type Prepared } from './prepare.ts';
 import { GatewayUnreachable, Problem, problemBodyOf } from './problem.ts';
 import { streamOf } from './stream-body.ts';
@@ -46,8 +46,6 @@ export interface ResponseFacts {
 type Failure = Problem | GatewayUnreachable;
 
 const DEADLINE_MS = 60_000;
-/** The longest time of a timer. A longer one would end at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 const MAX_ATTEMPTS = 3;
 const KEPT_CHARACTERS = 4_000_000;
 /** The longest first wait, which doubles with each attempt. Each wait is drawn between 0 and this (full jitter). */

@@ -10,7 +10,7 @@ import type {
 } from './api.ts';
 import type { CallOptions, EventsOptions, Walk } from './call-options.ts';
 import { type Exchange, responseOf } from './exchange.ts';
-import { paused } from './paused.ts';
+import { MAX_TIMER_MS, paused } from './paused.ts';
 import type { Acting, Payload } from './prepare.ts';
 import { isGatewayUnreachable, isProblem, Problem, type ProblemBody } from './problem.ts';
 import { streams } from './operations.ts';
@@ -35,6 +35,8 @@ const WAIT_MS = 2_000;
  * back.
  */
 const QUIET_MS = 30_000;
+/** The silence after which a stream of events counts as lost. The gateway sends a comment at least every 15 s. */
+const SILENT_MS = 60_000;
 /** The longest line, which is far more than the gateway writes: a row has its account and a message, an event one job. */
 const MAX_LINE = 1_000_000;
 const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
@@ -226,15 +228,23 @@ function isForNow(error: unknown): error is Error {
   return isProblem(error) ? error.retryable : isGatewayUnreachable(error);
 }
 
-/** Yields the lines of a text, each of at most {@link MAX_LINE} characters. It searches only the new part with each chunk. */
-async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
+/**
+ * Yields the lines of a text, each of at most {@link MAX_LINE} characters. It searches only the new part with each chunk. A silence of
+ * `silentMs` ends the text.
+ */
+async function* lines(
+  body: ReadableStream<Uint8Array>,
+  silentMs = MAX_TIMER_MS,
+): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
+  const end = () => reader.cancel().catch(() => undefined);
   const decoder = new TextDecoder();
   let begun: string[] = [];
   let length = 0;
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const timer = setTimeout(() => void end(), silentMs);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
       const parts = (done ? decoder.decode() : decoder.decode(value, { stream: true })).split('\n');
       const rest = parts.pop() ?? '';
       for (const part of parts) {
@@ -253,7 +263,7 @@ async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, 
     }
   } finally {
     // The request ends if the caller stopped reading.
-    await reader.cancel().catch(() => undefined);
+    await end();
   }
 }
 
@@ -263,7 +273,7 @@ async function* events(
 ): AsyncGenerator<{ id: string | undefined; data: string | undefined }, void, undefined> {
   let id: string | undefined;
   let data: string[] = [];
-  for await (const line of lines(body)) {
+  for await (const line of lines(body, SILENT_MS)) {
     if (line === '') {
       yield { id, data: data.length > 0 ? data.join('\n') : undefined };
       data = [];

@@ -4,6 +4,7 @@ import { newSecret } from '../../test/support/canary.ts';
 import { orderOf } from '../../test/support/order-body.ts';
 import { freePort, until } from '../../test/support/redis.ts';
 import {
+  type EventsOptions,
   GatewayUnreachable,
   isGatewayUnreachable,
   isProblem,
@@ -32,6 +33,17 @@ function recordOf({ channelCode, channelOrderId, items }: PlaceOrderInput, over:
 let last = 0;
 function newOrder(): PlaceOrderInput & { channelCode: string; channelOrderId: string } {
   return orderOf(`failures-${++last}`) as never;
+}
+
+/** Runs a test whose timeouts pass by `jest.advanceTimersByTime`. All other time is real, because the requests are. */
+async function withTimersByHand(test: () => Promise<void>): Promise<void> {
+  const doNotFake = ['Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask'] as const;
+  jest.useFakeTimers({ doNotFake: [...doNotFake, 'setImmediate', 'setInterval'] });
+  try {
+    await test();
+  } finally {
+    jest.useRealTimers();
+  }
 }
 
 describe('in front of nothing', () => {
@@ -564,19 +576,7 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     const { setTimeout: real } = globalThis;
     const end = new AbortController();
     const options = { signal: end.signal };
-    try {
-      // All other time is real: the requests are.
-      jest.useFakeTimers({
-        doNotFake: [
-          'Date',
-          'hrtime',
-          'nextTick',
-          'performance',
-          'queueMicrotask',
-          'setImmediate',
-          'setInterval',
-        ],
-      });
+    await withTimersByHand(async () => {
       const all: Promise<unknown>[] = [];
       const asked = async (onRetry?: () => void) => {
         server.play('silence');
@@ -598,11 +598,31 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       ]);
       end.abort(new Error('enough'));
       for (const ended of await Promise.all(all)) expect(ended).toMatchObject({ message: 'enough' });
-    } finally {
-      jest.useRealTimers();
-      warned.mockRestore();
-    }
+    }).finally(() => warned.mockRestore());
     expect(globalThis.setTimeout).toBe(real);
+  });
+
+  it('K72 a stream that is silent for a minute is opened again after the last event', async () => {
+    const stream = (text: string) => ({ status: 200, text, end: 'never' as const });
+    const ended = JSON.stringify({ jobId: 'job', state: 'succeeded' });
+    for (const watch of [
+      (options: EventsOptions) => licensing.events.each({}, options).next(),
+      (options: EventsOptions) => licensing.jobs.follow('job', options).done(),
+    ])
+      await withTimersByHand(async () => {
+        const answered = stream(`id: next\ndata: ${ended}\n\n`);
+        server.play(stream('id: a-cursor\n\n: nothing\n\n'), ...Array.from({ length: 20 }, () => answered));
+        const opened = Promise.withResolvers<void>();
+        const watching = watch({ onOpen: opened.resolve, onRetry: () => undefined });
+        await opened.promise;
+        await until('it is opened again', () => {
+          jest.advanceTimersByTime(5_000);
+          return server.requests.length > 1;
+        });
+        expect(server.requests.at(-1)?.headers['last-event-id']).toBe('a-cursor');
+        const found = await watching;
+        expect('value' in found ? found.value : found).toEqual(JSON.parse(ended));
+      });
   });
 
   it('a watch ends with a mistake of its caller, and does not repeat it', async () => {
