@@ -84,8 +84,8 @@ export class ImportJob implements AsyncIterable<Job> {
       const row = JSON.parse(line) as JobRow | { problem: ProblemBody };
       // Incomplete rows end with this line, and the connection breaks off after it.
       if ('problem' in row) {
-        const call = { operation: 'getJobRows', requestId: '', attempts: 1, ...responseOf(stream) };
-        throw new Problem({ ...row.problem, requestId: call.requestId }, call);
+        const { requestId = '', attempts = 1 } = responseOf(stream) ?? {};
+        throw new Problem({ ...row.problem, requestId }, { operation: 'getJobRows', requestId, attempts });
       }
       yield row;
     }
@@ -96,9 +96,8 @@ export class ImportJob implements AsyncIterable<Job> {
   }
 
   /** Starts a new job of the failed rows. The gateway no longer has their passwords, so you pass the rows again. */
-  async retry(rows: Rows, { format = 'csv', ...options }: ImportOptions = {}): Promise<ImportJob> {
-    const payload = { body: rows, type: TYPES[format] };
-    const job = (await this.#calls.send('retryJob', { jobId: this.jobId }, payload, options)) as Job;
+  async retry(rows: Rows, options?: ImportOptions): Promise<ImportJob> {
+    const job = (await this.#calls.send('retryJob', { jobId: this.jobId }, rows, options)) as Job;
     return new ImportJob(job.jobId, this.#calls);
   }
 }
@@ -113,27 +112,13 @@ export class StreamCalls {
     this.#acting = acting;
   }
 
-  async import(
-    input: ImportMembersInput,
-    rows: Rows,
-    { format = 'csv', ...options }: ImportOptions = {},
-  ): Promise<ImportJob> {
-    const job = (await this.send(
-      'importMembers',
-      input,
-      { body: rows, type: TYPES[format] },
-      options,
-    )) as Job;
+  async import(input: ImportMembersInput, rows: Rows, options?: ImportOptions): Promise<ImportJob> {
+    const job = (await this.send('importMembers', input, rows, options)) as Job;
     return new ImportJob(job.jobId, this);
   }
 
-  async previewImport(
-    input: ImportMembersInput,
-    rows: Rows,
-    { format = 'csv', ...options }: ImportOptions = {},
-  ): Promise<DryRun> {
-    const payload = { body: rows, type: TYPES[format] };
-    return (await this.send('importMembers', input, payload, options, true)) as DryRun;
+  async previewImport(input: ImportMembersInput, rows: Rows, options?: ImportOptions): Promise<DryRun> {
+    return (await this.send('importMembers', input, rows, options, true)) as DryRun;
   }
 
   async export(
@@ -166,10 +151,12 @@ export class StreamCalls {
     try {
       for (;;) {
         if (!onRetry) quiet ??= warnWhenQuiet(id, () => why);
+        let wait = Math.random() * WAIT_MS;
         const opened = await this.open(id, input, { ...options, lastEventId }).catch((error: unknown) => {
           if (!isForNow(error)) throw error;
           onRetry?.(error);
           why = error.message;
+          wait += (error as Problem).retryAfterMs ?? 0;
         });
         if (opened) {
           clearTimeout(quiet);
@@ -185,7 +172,7 @@ export class StreamCalls {
           }
         }
         options.signal?.throwIfAborted();
-        await paused(Math.random() * WAIT_MS, options.signal);
+        await paused(wait, options.signal);
       }
     } finally {
       clearTimeout(quiet);
@@ -195,10 +182,11 @@ export class StreamCalls {
   send(
     id: keyof typeof streams,
     input: object,
-    payload: Payload,
-    options: CallOptions = {},
+    body: Rows,
+    { format = 'csv', ...options }: ImportOptions = {},
     dry = false,
   ): Promise<unknown> {
+    const payload = { body, type: TYPES[format] };
     return this.#exchange.call(id, { ...streams[id], dry }, { ...input }, options, this.#acting, payload);
   }
 

@@ -64,6 +64,8 @@ export async function placeAndWait(
   // True if the order may be placed, so that a refusal of another call does not settle it.
   let mayBePlaced = false;
   while (left() > 0) {
+    // The gateway may want a longer wait.
+    let least = 0;
     try {
       const call = { timeoutMs: left(), ...(signal && { signal }) };
       const record: OrderRecord = isTaken ? await orders.get(key, call) : await orders.place(order, call);
@@ -76,6 +78,7 @@ export async function placeAndWait(
       if (error instanceof OrderNotSettled) throw error;
       signal?.throwIfAborted();
       last = error;
+      if (isProblem(error)) least = error.retryAfterMs ?? 0;
       if (isProblem(error, 'outcome-unknown', 'request-in-progress')) isTaken = true;
       else if (isGatewayUnreachable(error)) mayBePlaced ||= error.sent;
       else if (isProblem(error) && error.retryable) mayBePlaced ||= error.outcome !== 'not_processed';
@@ -83,8 +86,9 @@ export async function placeAndWait(
       else if (isTaken || (mayBePlaced && !isProblem(error, 'upstream-rejected')))
         throw new OrderNotSettled(key, seen, error);
       else throw error;
+      if (least > left()) throw isTaken || mayBePlaced ? new OrderNotSettled(key, seen, error) : error;
     }
-    await paused(Math.min(wait, Math.max(0, left())), signal);
+    await paused(Math.min(Math.max(wait, least), Math.max(0, left())), signal);
     wait = pollMs ?? Math.min(wait * 2, LAST_POLL_MS);
   }
   throw new OrderNotSettled(key, seen, last);

@@ -298,6 +298,21 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     );
   });
 
+  it('the wait for an order ends at once where the gateway wants a longer one', async () => {
+    const order = newOrder();
+    const wait = () => failure(licensing.orders.placeAndWait(order, { timeoutMs: 5_000 }));
+    const later = problem(503, 'maintenance', RETRYABLE, { 'retry-after': '3600' });
+    server.play(later);
+    expect(await wait()).toMatchObject({ code: 'maintenance', retryAfterMs: 3_600_000 });
+    expect(server.requests).toHaveLength(1);
+    // The order may be placed already.
+    server.play(problem(502, 'outcome-unknown', { outcome: 'unknown' }), later);
+    const ended = await wait();
+    expect(ended).toBeInstanceOf(OrderNotSettled);
+    expect(ended).toMatchObject({ cause: { code: 'maintenance' } });
+    expect(server.requests).toHaveLength(2);
+  });
+
   it('a token that does not come ends with the call, and hides no lost answer', async () => {
     const none = new Promise<string>(() => undefined);
     const waiting = new Licensing({ baseUrl: server.url, token: () => none });
@@ -569,6 +584,35 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     expect(date).toBeLessThanOrEqual(3_600_000);
     const once = new Licensing({ baseUrl: server.url, apiKey: 'k', attempts: 1 });
     expect(await told('soon', once)).toBeUndefined();
+  });
+
+  it('a stream that the gateway refuses for a time is opened again after Retry-After', async () => {
+    await withTimersByHand(async () => {
+      let requests = 0;
+      const { body } = problem(503, 'overloaded', RETRYABLE) as { body: object };
+      const headers = { 'content-type': 'application/problem+json', 'retry-after': '600' };
+      const refusing = new Licensing({
+        baseUrl: 'http://gateway',
+        apiKey: 'k',
+        fetch: () => {
+          requests++;
+          return Promise.resolve(new Response(JSON.stringify(body), { status: 503, headers }));
+        },
+      });
+      const end = new AbortController();
+      const refused = Promise.withResolvers<Error>();
+      const options = { signal: end.signal, onRetry: refused.resolve };
+      const watching = failure(refusing.events.each({}, options).next());
+      expect(isProblem(await refused.promise, 'overloaded')).toBe(true);
+      await jest.advanceTimersByTimeAsync(599_000);
+      expect(requests).toBe(1);
+      await until('it is opened again', async () => {
+        await jest.advanceTimersByTimeAsync(1_000);
+        return requests > 1;
+      });
+      end.abort(new Error('enough'));
+      expect(await watching).toMatchObject({ message: 'enough' });
+    });
   });
 
   it('K70 a stream that has no answer for 30 s is told once on the console, unless onRetry is there', async () => {
