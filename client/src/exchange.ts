@@ -161,11 +161,12 @@ export class Exchange {
   ): Promise<unknown> {
     const { id, operation, url, body, isStream, isRaw, requestId, order, callerSignal } = prepared;
     const headers = { ...prepared.headers };
-    const call = { operation: id, requestId, attempts: attempt };
+    const idempotencyKey = headers['idempotency-key'];
+    const call = { operation: id, requestId, attempts: attempt, idempotencyKey, order };
     const unreachable = (
       why: string,
       more: { sent: boolean; timedOut?: boolean; status?: number; cause?: unknown },
-    ) => new GatewayUnreachable(why, call, { ...more, sent: more.sent || inDoubt, order });
+    ) => new GatewayUnreachable(why, call, { ...more, sent: more.sent || inDoubt });
     const lostBy = (cause: unknown) => {
       const sent = !provesNotSent(cause);
       const why = sent
@@ -236,7 +237,7 @@ export class Exchange {
     const isOpen = inDoubt && problem.outcome === 'not_processed' && !isSettled;
     return new Problem(isOpen ? { ...problem, outcome: 'unknown' } : problem, call, {
       retryAfterMs: retryAfterOf(received.get('retry-after')),
-      order,
+      location: received.get('location') ?? undefined,
     });
   }
 

@@ -23,6 +23,7 @@ export interface ProblemBody {
   readonly conflicts?: readonly Conflict[];
   readonly fields?: readonly string[];
   readonly oldest?: string;
+  readonly resetsAt?: string;
   readonly upstream?: UpstreamAnswer;
   readonly upstreamCode?: string;
 }
@@ -34,6 +35,8 @@ export interface CallFacts {
   readonly requestId: string;
   /** The number of requests that were made. */
   readonly attempts: number;
+  readonly idempotencyKey?: string | undefined;
+  readonly order?: OrderKey | undefined;
 }
 
 /** The number of the order that an error concerns. */
@@ -45,7 +48,7 @@ export interface OrderKey {
 /** The members of the body that a problem has unchanged. One list is smaller than an assignment for each of them. */
 const COPIED = [
   ...(['code', 'status', 'title', 'detail', 'outcome', 'retryable', 'requestId'] as const),
-  ...(['oldest', 'upstream', 'upstreamCode'] as const),
+  ...(['oldest', 'resetsAt', 'upstream', 'upstreamCode'] as const),
 ];
 
 /** The gateway refused the call, or could not carry it out, and says what that means. */
@@ -71,34 +74,40 @@ export class Problem extends Error {
   readonly fields: readonly string[];
   /** The cursor to continue from, in `events-expired`. */
   declare readonly oldest: string | undefined;
+  /** The time at which the budget begins anew, in `budget-exhausted`. */
+  declare readonly resetsAt: string | undefined;
   declare readonly upstream: UpstreamAnswer | undefined;
   /** The platform's code, if the operator of the gateway has taught it the meaning of this code. */
   declare readonly upstreamCode: string | undefined;
   /** The time after which the same call may succeed, if the gateway knows it. */
-  readonly retryAfterMs: number | undefined;
-  readonly operation: string;
-  readonly attempts: number;
+  declare readonly retryAfterMs: number | undefined;
+  /** The path of what the problem is about, such as the job in `import-in-progress`, if the gateway names it. */
+  declare readonly location: string | undefined;
+  declare readonly operation: string;
+  declare readonly attempts: number;
+  /** The `Idempotency-Key` of a POST. The same call with this option is not carried out twice. */
+  declare readonly idempotencyKey: string | undefined;
   /** The order of the call. It finds the record: `orders.get(problem.order)`. */
-  readonly order: OrderKey | undefined;
+  declare readonly order: OrderKey | undefined;
   declare readonly [PROBLEM]: true;
 
   constructor(
     body: ProblemBody,
     facts: CallFacts,
-    more: { retryAfterMs?: number | undefined; order?: OrderKey | undefined } = {},
+    more: {
+      retryAfterMs?: number | undefined;
+      location?: string | undefined;
+      order?: OrderKey | undefined;
+    } = {},
   ) {
     super(
       `${body.code}: ${body.detail ?? body.title}${faultsOf(body)} (${facts.operation}, request ${body.requestId})`,
     );
     this[PROBLEM] = true;
-    Object.assign(this, Object.fromEntries(COPIED.map((name) => [name, body[name]])));
+    Object.assign(this, facts, more, Object.fromEntries(COPIED.map((name) => [name, body[name]])));
     this.errors = body.errors ?? [];
     this.conflicts = body.conflicts ?? [];
     this.fields = body.fields ?? [];
-    this.retryAfterMs = more.retryAfterMs;
-    this.operation = facts.operation;
-    this.attempts = facts.attempts;
-    this.order = more.order;
   }
 }
 
@@ -106,15 +115,17 @@ export class Problem extends Error {
 export class GatewayUnreachable extends Error {
   override readonly name = 'GatewayUnreachable';
   /** False: no byte of any attempt left this process, so nothing happened. True: a write may have been carried out. */
-  readonly sent: boolean;
+  declare readonly sent: boolean;
   /** True if the deadline of the call ran out. */
-  readonly timedOut: boolean;
+  declare readonly timedOut: boolean;
   /** The status of an answer that is not the gateway's, such as 502 of a load balancer. */
-  readonly status: number | undefined;
-  readonly requestId: string;
-  readonly operation: string;
-  readonly attempts: number;
-  readonly order: OrderKey | undefined;
+  declare readonly status: number | undefined;
+  declare readonly requestId: string;
+  declare readonly operation: string;
+  declare readonly attempts: number;
+  /** The `Idempotency-Key` of a POST. The same call with this option is not carried out twice. */
+  declare readonly idempotencyKey: string | undefined;
+  declare readonly order: OrderKey | undefined;
   declare readonly [UNREACHABLE]: true;
 
   constructor(
@@ -130,13 +141,7 @@ export class GatewayUnreachable extends Error {
   ) {
     super(`${why} (${facts.operation}, request ${facts.requestId})`, { cause: more.cause });
     this[UNREACHABLE] = true;
-    this.sent = more.sent;
-    this.timedOut = more.timedOut ?? false;
-    this.status = more.status;
-    this.requestId = facts.requestId;
-    this.operation = facts.operation;
-    this.attempts = facts.attempts;
-    this.order = more.order;
+    Object.assign(this, { timedOut: false }, facts, more);
   }
 }
 

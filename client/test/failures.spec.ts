@@ -213,6 +213,15 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
     }
   });
 
+  it('a problem says when a budget begins anew, and where the thing is that it is about', async () => {
+    const resetsAt = '2027-01-01T00:00:00.000Z';
+    server.play(problem(403, 'budget-exhausted', { resetsAt }));
+    expect(await failure(licensing.orders.place(newOrder()))).toMatchObject({ resetsAt });
+    const location = '/v1/jobs/job-1';
+    server.play(problem(409, 'import-in-progress', {}, { location }));
+    expect(await failure(licensing.members.import(HARBOUR, 'account'))).toMatchObject({ location });
+  });
+
   it('a problem names the faulty parameters in its message, the first three of them', async () => {
     const errors = [
       { parameter: 'pageSize', detail: 'must be at most 1000' },
@@ -451,6 +460,19 @@ describe('in front of gateways of other versions, and of what is no gateway', ()
       'made-by-the-caller',
     ]);
     expect(new Set(server.requests.slice(0, 3).map(({ body }) => body))).toEqual(new Set(['{"size":1}']));
+  });
+
+  it('an error has the Idempotency-Key of its call, with which the same write can be repeated', async () => {
+    server.play('cut');
+    const lost = await failure(licensing.assetNums.reserve({ size: 1 }));
+    const [first] = server.requests;
+    expect(lost).toMatchObject({ sent: true, idempotencyKey: first?.headers['idempotency-key'] });
+    const { idempotencyKey } = lost as GatewayUnreachable;
+    server.play(problem(409, 'request-in-progress', { outcome: 'unknown' }));
+    const refused = await failure(licensing.assetNums.reserve({ size: 1 }, { idempotencyKey }));
+    expect(refused).toMatchObject({ code: 'request-in-progress', idempotencyKey });
+    server.play(problem(404, 'not-found'));
+    expect(await failure(licensing.callers.me())).toMatchObject({ idempotencyKey: undefined });
   });
 
   it('the trace of the caller goes along, where its process has OpenTelemetry', async () => {
