@@ -518,6 +518,32 @@ describe('the command licensing', () => {
     },
   );
 
+  it('refuses failed rows that a spreadsheet has saved in another encoding, and keeps its mark of UTF-8', async () => {
+    const path = join(folder, 'sheet.csv');
+    const failedFile = `${path}.failed.csv`;
+    const [header, row = ''] = rowsOf('anna');
+    // Without this mark, a spreadsheet does not take the file for UTF-8.
+    writeFileSync(path, `\uFEFF${header}\n${row.replace(/anna$/, 'Zoë')}`);
+    expect((await imported(path)).code).toBe(1);
+    const mended = readFileSync(failedFile, 'utf8').replace('anna', 'sheet1');
+    expect(mended.startsWith(`\uFEFF${header}`)).toBe(true);
+    const calls = (await sandbox.journal('addMembers')).length;
+    const asJson = '{"account":"x","name":"Zoë","status":"failed","code":null,"message":null}\n';
+    for (const [to, text] of [
+      [failedFile, mended.slice(1)],
+      [`${path}.ndjson`, asJson],
+    ] as const) {
+      writeFileSync(to, text, 'latin1');
+      const err = `${to} is not in UTF-8, so names and passwords would change. Save it in UTF-8 (in a spreadsheet: "CSV UTF-8")\n`;
+      expect(await imported(to)).toEqual({ code: 2, out: '', err });
+    }
+    expect((await sandbox.journal('addMembers')).length).toBe(calls);
+    writeFileSync(failedFile, mended);
+    expect(await imported(failedFile)).toMatchObject({ code: 0 });
+    const { out } = await licensing('members list ent-harbour --keyword sheet1 --json');
+    expect(JSON.parse(out)).toMatchObject({ name: 'Zoë' });
+  });
+
   describe('K68 what a terminal would obey', () => {
     // The title of the window, a colour by one character of C1, a turn of direction, a backspace, and one beyond 16 bits.
     const EVIL = 'x\u001b]0;owned\u0007\u009b31m\u202e\b\u{e0041}y';

@@ -9,7 +9,10 @@ const REASON = ['status', 'code', 'message'] as const;
 const REASON_FIELDS =
   /\s*,\s*"status"\s*:\s*"[a-z]+"\s*,\s*"code"\s*:\s*(?:null|"[^"]*")\s*,\s*"message"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*\}\s*$/;
 
-/** Returns the failed rows of the input, found by their numbers. */
+/** The mark of UTF-8 without which some spreadsheets take a file for another encoding. */
+const MARK = '\uFEFF';
+
+/** Returns the failed rows of the input, found by their numbers. The file has the mark of UTF-8 if the input has it. */
 export function failedRows(input: string, format: RowFormat, rows: readonly JobRow[]): string {
   const failed = new Map(rows.map((row) => [row.row, row]));
   if (format === 'ndjson')
@@ -24,14 +27,13 @@ export function failedRows(input: string, format: RowFormat, rows: readonly JobR
         return [`${line.trimEnd().slice(0, -1)},${JSON.stringify({ status, code, message }).slice(1)}\n`];
       })
       .join('');
-  const { separator, header, records } = csv(input);
+  const { mark, separator, header, records } = csv(input);
   const lines = records.flatMap(({ text }, index) => {
     const row = failed.get(index + 1);
     return row ? [[text, ...REASON.map((name) => told(row[name], separator))].join(separator)] : [];
   });
-  return [[...header.map((name) => cell(name, separator)), ...REASON].join(separator), ...lines, ''].join(
-    '\r\n',
-  );
+  const names = [...header.map((name) => cell(name, separator)), ...REASON].join(separator);
+  return mark + [names, ...lines, ''].join('\r\n');
 }
 
 /** Returns the rows without further columns, or the unchanged input if it has none. */
@@ -39,7 +41,7 @@ export function withoutReasons(input: string, format: RowFormat): string {
   if (format === 'ndjson') return input.replaceAll(/^.*$/gm, (line) => line.replace(REASON_FIELDS, '}'));
   const firstLine = /^.*/.exec(input)?.[0] ?? '';
   if (!REASON.every((name) => firstLine.includes(name))) return input;
-  const { separator, header, records } = csv(input);
+  const { mark, separator, header, records } = csv(input);
   // Another program may have saved the file with quotes, or with its columns in another order.
   const further = new Set(REASON.map((name) => header.findIndex((each) => each.trim() === name)));
   if (further.has(-1)) return input;
@@ -49,7 +51,7 @@ export function withoutReasons(input: string, format: RowFormat): string {
       .map((text) => cell(text, separator))
       .join(separator),
   );
-  return [...kept, ''].join('\r\n');
+  return mark + [...kept, ''].join('\r\n');
 }
 
 /** Returns the results of rows whose input this command does not have. */
@@ -63,6 +65,7 @@ export function reasonsOnly(rows: readonly JobRow[]): string {
 }
 
 interface Csv {
+  readonly mark: string;
   readonly separator: string;
   readonly header: readonly string[];
   /** The rows below the header, without empty lines, as the gateway counts them: the text of each, and its cells without quotes. */
@@ -70,7 +73,8 @@ interface Csv {
 }
 
 function csv(input: string): Csv {
-  const text = input.replace(/^\uFEFF/, '');
+  const mark = input.startsWith(MARK) ? MARK : '';
+  const text = input.slice(mark.length);
   // The gateway decides the same way: no name of a column has a semicolon.
   const separator = /^[^\r\n]*;/.test(text) ? ';' : ',';
   // The pattern matches a cell with or without quotes, and the separator after it.
@@ -93,7 +97,7 @@ function csv(input: string): Csv {
     start = stop;
   }
   const [first, ...rest] = records;
-  return { separator, header: first?.cells ?? [], records: rest };
+  return { mark, separator, header: first?.cells ?? [], records: rest };
 }
 
 /** Returns a cell of a report. A spreadsheet would run a cell with certain first characters as a formula. */

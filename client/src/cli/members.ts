@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Job, JobRow, Licensing, RowFormat } from '../licensing.ts';
 import { UsageError } from './command.ts';
@@ -61,12 +62,21 @@ interface InputFile {
 /** Reads a file. One that cannot be read is refused here, before a request. The columns of an earlier failure are left out. */
 function fileAt(path: string): InputFile {
   const format = /\.(ndjson|jsonl)$/.test(path) ? 'ndjson' : 'csv';
+  const bytes = bytesAt(path);
+  const text = bytes.toString();
+  const rows = withoutReasons(text, format);
+  // Text that is not UTF-8 is sent unchanged, so that the gateway can name the row.
+  if (rows === text) return { path, format, rows: Uint8Array.from(bytes) };
+  if (!isUtf8(bytes))
+    throw new UsageError(
+      `${path} is not in UTF-8, so names and passwords would change. Save it in UTF-8 (in a spreadsheet: "CSV UTF-8")`,
+    );
+  return { path, format, rows };
+}
+
+function bytesAt(path: string): Buffer {
   try {
-    const bytes = readFileSync(path);
-    const text = bytes.toString();
-    const rows = withoutReasons(text, format);
-    // Text that is not UTF-8 is sent unchanged, so that the gateway can name the row.
-    return { path, format, rows: rows === text ? Uint8Array.from(bytes) : rows };
+    return readFileSync(path);
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
@@ -176,5 +186,5 @@ function barOf({ done, total, failed, state }: Job): string {
 }
 
 function textOf({ rows }: InputFile): string {
-  return typeof rows === 'string' ? rows : new TextDecoder().decode(rows);
+  return typeof rows === 'string' ? rows : new TextDecoder('utf-8', { ignoreBOM: true }).decode(rows);
 }
