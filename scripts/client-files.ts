@@ -385,5 +385,5 @@ function rowOf(id: string, group: string, name: string, call: string, more: obje
 }
 
 function actsFor({ parameters = [] }: Operation): { user?: true } {
-  return parameters.some((one) => one.name === 'X-Session-Id') ? { user: true } : {};
+  return parameters.some(({ name }) => /^X-(Acting-User|Session-Id)$/.test(name)) ? { user: true } : {};
 }

@@ -20,7 +20,7 @@ export const operations = tableOf<string>({
   createEnterprise: 'enterprises create POST + preview',
   listAssets: 'assets list GET ~/+ each',
   getAsset: 'assets get GET ~/+/:',
-  placeOrder: 'orders place POST license-+ preview=preview guarded',
+  placeOrder: 'orders place POST license-+ preview=preview user guarded',
   listOrders: 'orders list GET license-+ each',
   getOrder: 'orders get GET license-+/#',
   cancelOrder: 'orders cancel DELETE license-+/#',

@@ -245,6 +245,16 @@ describe('for whom a member operation acts', () => {
   });
 });
 
+describe('for whom an order looks things up', () => {
+  it('is the alias of a view, for the order and for its dry run', async () => {
+    const { orders } = licensing.as('nobody');
+    for (const call of [orders.place(newOrder()), orders.preview(newOrder())])
+      expect(isProblem(await failure(call), 'forbidden')).toBe(true);
+    expect(await sandbox.journal('batchOrder')).toEqual([]);
+    expect((await licensing.as('anna').orders.preview(newOrder())).wouldSend).toHaveLength(1);
+  });
+});
+
 describe('conditional reads', () => {
   it('of unchanged content are the same object, and still served by the cache of the gateway', async () => {
     const input = { ...HARBOUR, pageSize: 7 };

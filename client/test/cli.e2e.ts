@@ -240,6 +240,15 @@ describe('the command licensing', () => {
       expect(await sandbox.journal('batchOrder')).toEqual([]);
     });
 
+    it('for the user that --as names', async () => {
+      for (const more of [[], ['--dry-run']])
+        expect(await licensing('orders place --as nobody', orderFile('as-1'), ...more)).toMatchObject({
+          code: 2,
+          err: expect.stringContaining('\ncode forbidden, '),
+        });
+      expect(await sandbox.journal('batchOrder')).toEqual([]);
+    });
+
     it('and says what to do with one in doubt', async () => {
       const action = { reset: 'before-headers' };
       await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'after', action });
