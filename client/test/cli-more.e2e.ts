@@ -133,6 +133,10 @@ describe('api', () => {
       ],
       ['getJob', 'getJob needs jobId, a text\n'],
       ['getJob --field jobId', '--field has to be name=text or name:=JSON\n'],
+      [
+        'getJob --field jobId:=[9007199254740993]',
+        '--field jobId: 0 is a number that JSON here would round. Write it as a text, in quotes\n',
+      ],
       ['getJob --field jobId:=x', '--field jobId:= has to be followed by JSON, such as true, 5 or ["*"]\n'],
     ] as const)
       expect([line, await licensing(`api ${line}`)]).toEqual([line, { code: 2, out: '', err }]);

@@ -249,6 +249,16 @@ describe('the command licensing', () => {
       expect(await sandbox.journal('batchOrder')).toEqual([]);
     });
 
+    it('unless a number of it would be rounded, which is named', async () => {
+      const order = JSON.stringify(orderOf('rounded-1', { notes: 1 })).replace('1}', '9007199254740993}');
+      const path = fileWith(order);
+      expect(await licensing('orders place', path)).toEqual({
+        code: 2,
+        out: '',
+        err: `${path}: notes is a number that JSON here would round. Write it as a text, in quotes\n`,
+      });
+    });
+
     it('and says what to do with one in doubt', async () => {
       const action = { reset: 'before-headers' };
       await sandbox.fault({ operation: 'batchOrder', times: 1, phase: 'after', action });

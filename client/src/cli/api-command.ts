@@ -3,8 +3,8 @@ import type { Licensing } from '../licensing.ts';
 import { operations, streams } from '../operations.ts';
 import { licensingOf } from './access.ts';
 import { command, meant, UsageError } from './command.ts';
-import { escaped, print, show } from './output.ts';
-import { objectIn } from './place-order.ts';
+import { escaped, exitCodes, print, show } from './output.ts';
+import { exactJson, objectIn } from './place-order.ts';
 
 const IDS = Object.keys(operations);
 
@@ -55,8 +55,9 @@ function fieldOf(text: string): readonly [name: string, value: unknown] {
   if (name === undefined) throw new UsageError('--field has to be name=text or name:=JSON');
   if (isJson === '') return [name, value];
   try {
-    return [name, JSON.parse(value) as unknown];
-  } catch {
+    return [name, exactJson(value, `--field ${name}`)];
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(`--field ${name}:= has to be followed by JSON, such as true, 5 or ["*"]`);
   }
 }

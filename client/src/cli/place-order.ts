@@ -73,10 +73,22 @@ async function textIn(path: string): Promise<string> {
   }
 }
 
+/** Parses JSON, and refuses a number that `JSON.parse` would round, such as a long id. */
+export function exactJson(text: string, name: string): unknown {
+  return JSON.parse(text, (key, value: unknown) => {
+    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+      throw new UsageError(
+        `${name}: ${key || 'it'} is a number that JSON here would round. Write it as a text, in quotes`,
+      );
+    return value;
+  });
+}
+
 function parsed(text: string, name: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return exactJson(text, name);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     throw new UsageError(
       `${name} is not JSON: ${plain((error as SyntaxError).message.replaceAll(/\s+/g, ' '))}`,
     );
