@@ -112,6 +112,17 @@ describe('api', () => {
     });
   });
 
+  it('has exit code 1 where not all succeeded, or an order is not settled', async () => {
+    const locks = 'api disableLocks --json --field enterpriseGlobalId=ent-harbour --field';
+    const { code, out } = await licensing(locks, 'assetNums:=["8999999999"]');
+    expect([code, JSON.parse(out)]).toMatchObject([1, { failed: 1 }]);
+    const action = { reset: 'before-headers' };
+    await sandbox.fault({ operation: 'batchOrder', times: 1, action });
+    await gateway.post('/v1/license-orders', orderOf('api-doubt'));
+    const order = await licensing('api getOrder --field channelCode=crm --field channelOrderId=api-doubt');
+    expect([order.code, JSON.parse(order.out)]).toMatchObject([1, { state: 'in_doubt' }]);
+  });
+
   it('takes the whole input from a file or the standard input', async () => {
     const input = JSON.stringify(orderOf('by-api'));
     const path = fileWith('order.json', input);

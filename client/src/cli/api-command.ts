@@ -1,11 +1,13 @@
 import { Argument } from '@commander-js/extra-typings';
-import type { Licensing } from '../licensing.ts';
+import { type Licensing, responseOf } from '../licensing.ts';
 import { operations, streams } from '../operations.ts';
 import { licensingOf } from './access.ts';
 import { command, meant, UsageError } from './command.ts';
 import { escaped, exitCodes, print, show } from './output.ts';
 import { exactJson, objectIn } from './place-order.ts';
 
+/** The status of an answer with a result for each part, of which some failed. */
+const SOME_FAILED = 207;
 const IDS = Object.keys(operations);
 
 const operation = new Argument('<operation>').choices(IDS).argParser((id: string) => {
@@ -18,7 +20,10 @@ const operation = new Argument('<operation>').choices(IDS).argParser((id: string
   );
 });
 
-export const api = command('api', 'any operation by its operationId, and its answer as JSON')
+export const api = command(
+  'api',
+  'any operation by its operationId, and its answer as JSON; exit code 1 where not all of it succeeded',
+)
   .addArgument(operation)
   .option(
     '--field <name=text>',
@@ -36,6 +41,9 @@ export const api = command('api', 'any operation by its operationId, and its ans
     if (answer === undefined) return;
     if (options.json) show(answer, options);
     else print(`${escaped(JSON.stringify(answer, null, 2))}\n`);
+    const { state } = answer as { readonly state?: unknown };
+    const isOpen = state === 'in_doubt' || state === 'incomplete';
+    if (isOpen || responseOf(answer)?.status === SOME_FAILED) process.exitCode = exitCodes.someFailed;
   })
   .addHelpText('after', () => {
     const rows = Object.entries(operations).map(
