@@ -249,6 +249,17 @@ describe('the command licensing', () => {
       expect(await sandbox.journal('batchOrder')).toEqual([]);
     });
 
+    it('and says so where it is placed and the answer lacks something', async () => {
+      const action = { patch: { data: [{ sequence: 7, licenseOrderId: '1' }] } };
+      await sandbox.fault({ operation: 'batchOrder', times: 1, action });
+      const { code, err } = await licensing('orders place', orderFile('incomplete-1'));
+      expect(code).toBe(1);
+      expect(err).toContain(
+        'The order is placed, but the answer of the platform lacks something. Look later with licensing orders get crm incomplete-1.',
+      );
+      expect(err).not.toContain('in doubt');
+    });
+
     it('unless a number of it would be rounded, which is named', async () => {
       const order = JSON.stringify(orderOf('rounded-1', { notes: 1 })).replace('1}', '9007199254740993}');
       const path = fileWith(order);

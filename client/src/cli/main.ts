@@ -50,10 +50,12 @@ function told(error: unknown, advice?: string): number {
       for (const { assetNum, memberGlobalId } of conflicts)
         tell(`  ${assetNum} belongs to ${memberGlobalId}`);
       if (advice !== undefined) tell(advice);
+      else if (outcome === 'processed') tell('It has been carried out. Do not repeat it.');
       else if (outcome !== 'not_processed') tell('It may have been carried out. Look before you repeat it.');
       if (oldest !== undefined) tell(`Go on with --after ${oldest}`);
       tell(`code ${code}, request ${requestId}`);
     }
+    if (outcome === 'processed') return exitCodes.someFailed;
     return outcome === 'not_processed' ? exitCodes.refused : exitCodes.unknown;
   }
   if (isGatewayUnreachable(error)) {

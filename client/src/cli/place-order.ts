@@ -34,6 +34,8 @@ export async function placeOrder(licensing: Licensing, order: PlaceOrderInput): 
 
 function adviceOn(error: unknown, { channelCode, channelOrderId }: PlaceOrderInput): string | undefined {
   const name = plain(`${channelCode} ${channelOrderId}`);
+  if (isProblem(error, 'outcome-unknown') && error.outcome === 'processed')
+    return `The order is placed, but the answer of the platform lacks something. Look later with licensing orders get ${name}. Do not place it under another number.`;
   if (isProblem(error, 'outcome-unknown'))
     return `The order is in doubt: it may have been placed. Look later with licensing orders get ${name}. Do not place it under another number.`;
   const isOpen = isProblem(error)

@@ -12,7 +12,10 @@ export interface Sale {
 
 export interface Receipt {
   readonly invoice: string;
-  /** `delivered`, `in_doubt` (someone will find out; never sell it again under another number), or another state of the order. */
+  /**
+   * `delivered`, `in_doubt` (someone will find out; never sell it again under another number), `incomplete` (delivered, but the platform did
+   * not name all licence orders), or another state of the order.
+   */
   readonly state: string;
   readonly licenseOrderIds: readonly string[];
 }
@@ -39,8 +42,13 @@ export class SalesService {
       });
       return receiptOf(record);
     } catch (error) {
-      // Not a failure: the platform may have the order, and the gateway goes on looking for it.
-      if (isProblem(error, 'outcome-unknown')) return { invoice, state: 'in_doubt', licenseOrderIds: [] };
+      // Not a failure: the platform has the order or may have it, and the gateway goes on looking for it.
+      if (isProblem(error, 'outcome-unknown'))
+        return {
+          invoice,
+          state: error.outcome === 'processed' ? 'incomplete' : 'in_doubt',
+          licenseOrderIds: [],
+        };
       throw error;
     }
   }

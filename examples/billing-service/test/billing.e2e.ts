@@ -81,6 +81,18 @@ describe('a sale', () => {
     expect(await gateway.sandbox.orders()).toHaveLength(1);
   });
 
+  it('is delivered, and looked after, where the answer of the platform lacks something', async () => {
+    const action = { patch: { data: [{ sequence: 7, licenseOrderId: '1' }] } };
+    await gateway.sandbox.fault({ operation: 'batchOrder', action });
+    const invoice = newInvoice();
+    for (const _ of [1, 2])
+      expect(await ask('POST', '/sales', { ...SALE, invoice })).toMatchObject({
+        status: 201,
+        body: { state: 'incomplete' },
+      });
+    expect(await gateway.sandbox.orders()).toHaveLength(1);
+  });
+
   it('of another amount under the same invoice is refused', async () => {
     const invoice = newInvoice();
     await ask('POST', '/sales', { ...SALE, invoice });
