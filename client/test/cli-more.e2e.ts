@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newSecret } from '../../test/support/canary.ts';
@@ -336,6 +338,49 @@ it('a job whose rows break off ends with 3, and not as one that was refused', as
     expect([code, err]).toEqual([3, expect.stringMatching(told)]);
     expect(err).toContain('The job is completed, but not all of its rows could be read');
   }
+});
+
+describe('a reader of the output that goes away', () => {
+  const job = { jobId: 'job-1', state: 'completed', total: 1, done: 1, failed: 1 };
+  const row = { row: 1, account: 'a', status: 'failed', code: 'x', message: 'y' };
+  /** The exit code of the command where nobody reads what it prints. */
+  const unread = async (server: ScriptedGateway, ...words: string[]) => {
+    const env = { LICENSING_URL: server.url, LICENSING_API_KEY: 'k' };
+    const child = spawn(process.execPath, [resolve('client/dist/cli/main.js'), ...words], {
+      env,
+      cwd: folder,
+    });
+    child.stdout.destroy();
+    child.stderr.destroy();
+    const [code] = (await once(child, 'close')) as [number];
+    return code;
+  };
+
+  it('changes no exit code', async () => {
+    const server = await ScriptedGateway.start();
+    atEnd(() => server.close());
+    const record = { ...orderOf('unread'), state: 'in_doubt', items: [] };
+    server.play({ status: 200, body: record });
+    expect(await unread(server, 'orders', 'get', 'crm', 'unread')).toBe(1);
+    server.play(problem(403, 'forbidden'));
+    expect(await unread(server, 'whoami')).toBe(2);
+    server.play({ status: 200, body: { items: [{}], page: 1, totalPages: 9 } });
+    expect(await unread(server, 'jobs', 'list', '--json', '--limit', '1')).toBe(0);
+  });
+
+  it('does not end the watch of a job before its failed rows are written', async () => {
+    const server = await ScriptedGateway.start();
+    atEnd(() => server.close());
+    const lines = [{ ...job, state: 'running' }, job].map((each) => `data: ${JSON.stringify(each)}\n\n`);
+    const rows = { status: 200, headers: { 'content-type': 'application/x-ndjson' } };
+    server.play(
+      { status: 200, text: lines.join(''), headers: { 'content-type': 'text/event-stream' } },
+      { ...rows, text: `${JSON.stringify(row)}\n` },
+      { ...rows, text: '' },
+    );
+    expect(await unread(server, 'jobs', 'watch', 'job-1', '--json')).toBe(1);
+    expect(readFileSync(join(folder, 'job-job-1.failed.csv'), 'utf8')).toContain('1,a,failed,x,y');
+  });
 });
 
 it('--limit ends a list after so many items, and reads no page after them', async () => {

@@ -3,7 +3,7 @@ import { CommanderError } from '@commander-js/extra-typings';
 import { isGatewayUnreachable, isProblem } from '../licensing.ts';
 import { placeOf } from '../problem.ts';
 import { COMPLETE, complete } from './completion.ts';
-import { exitCodes, jsonOf, tell } from './output.ts';
+import { exitCodes, jsonOf, readers, tell } from './output.ts';
 import { Advised } from './place-order.ts';
 import { program } from './program.ts';
 
@@ -14,9 +14,12 @@ const FIELDS = [
 ];
 
 // `licensing assets list … | head` closes the pipe, which is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? 0 : exitCodes.unknown),
-);
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') process.exitCode = exitCodes.unknown;
+  // The command may set its exit code right after it has printed.
+  if (readers.areNeeded) setImmediate(() => process.exit());
+});
+process.stderr.on('error', () => undefined);
 
 const argv = process.argv.slice(2);
 const [first, ...further] = argv;

@@ -5,7 +5,7 @@ import { UsageError } from './command.ts';
 import { failedRows, reasonsOnly, withoutReasons } from './failed-rows.ts';
 import { outages } from './outages.ts';
 import { Advised } from './place-order.ts';
-import { escaped, exitCodes, print, show, type Shown, tell, writeAsItIs } from './output.ts';
+import { escaped, exitCodes, print, readers, show, type Shown, tell, writeAsItIs } from './output.ts';
 
 const BAR = 30;
 
@@ -108,6 +108,8 @@ export async function showJob(
   file?: InputFile,
 ): Promise<void> {
   const asJson = options.json === true;
+  // The failed rows are written even if nobody reads the progress any more.
+  readers.areNeeded = false;
   const job = licensing.jobs.follow(jobId, outages(options, 'Connected again', true));
   const bar = process.stderr.isTTY && !asJson;
   let last: Job | undefined;

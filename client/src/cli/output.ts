@@ -7,6 +7,9 @@ export const exitCodes = { done: 0, someFailed: 1, refused: 2, unknown: 3 } as c
  */
 const OBEYED = /(?!\r?\n)[\p{Cc}\p{Cf}]/gu;
 
+/** True if the command ends as soon as nobody reads its output any more. */
+export const readers = { areNeeded: true };
+
 /**
  * Prints on the standard output. This function and {@link tell} are the only ways to a terminal, for texts of the platform, a caller or the
  * file of a user. It removes characters that a terminal would obey.
