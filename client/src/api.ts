@@ -3541,7 +3541,7 @@ interface components {
         };
         /** @description A call of the platform that a write would make */
         readonly WouldSend: {
-            /** @description The body, with its secrets masked; null where it has none, and for an import, whose `plan` has what would be done */
+            /** @description The body, with its secrets masked, and whole numbers beyond 2^53 as text; null where it has none, and for an import, whose `plan` has what would be done */
             readonly body: {
                 readonly [key: string]: Json;
             } | null;

@@ -13,7 +13,8 @@ class WouldSendDto {
     additionalProperties: true,
     nullable: true,
     description:
-      'The body, with its secrets masked; null where it has none, and for an import, whose `plan` has what would be done',
+      'The body, with its secrets masked, and whole numbers beyond 2^53 as text; null where it has none, and for an import, whose `plan` has ' +
+      'what would be done',
   })
   body!: unknown;
 }

@@ -1,5 +1,8 @@
-/** The functions for raw numbers, which keep digits that no double can hold. TypeScript does not know them. */
-const engine = JSON as unknown as { isRawJSON(value: object): boolean };
+/** A number whose digits no double can hold. TypeScript does not know it. */
+interface RawNumber {
+  readonly rawJSON: string;
+}
+const engine = JSON as unknown as { isRawJSON(value: object): value is RawNumber };
 
 /** The text that replaces a secret wherever it would be visible. */
 export const MASK = '[secret]';
@@ -21,7 +24,7 @@ export function secretValues(value: unknown): string[] {
   return found;
 }
 
-/** Returns a copy in which every secret is masked. */
+/** Returns a copy for a reader: every secret is masked, and a number that JSON.parse would round is the text of its digits. */
 export function withoutSecrets(value: unknown): unknown {
   return visit(value, () => MASK);
 }
@@ -29,7 +32,11 @@ export function withoutSecrets(value: unknown): unknown {
 function visit(value: unknown, atSecret: (secret: string) => string, isSecret = false): unknown {
   if (typeof value === 'string') return isSecret ? atSecret(value) : value;
   if (Array.isArray(value)) return value.map((item) => visit(item, atSecret, isSecret));
-  if (typeof value !== 'object' || value === null || engine.isRawJSON(value)) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (engine.isRawJSON(value)) {
+    const number = Number(value.rawJSON);
+    return Number.isSafeInteger(number) ? number : value.rawJSON;
+  }
   const members = Object.entries(value).map(
     ([name, member]) => [name, visit(member, atSecret, isSecret || names.has(name))] as const,
   );

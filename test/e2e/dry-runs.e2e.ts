@@ -128,7 +128,7 @@ describe('a dry run', () => {
       departmentId: '9007199254741001',
     };
     const { text } = await dry(`${HARBOUR}/members`, { body: { members: [member] } });
-    expect(text).toContain('"departmentId":9007199254741001');
+    expect(text).toContain('"departmentId":"9007199254741001"');
   });
 
   it('shows which locks change, what goes with a member, what is lent, and that a budget is used', async () => {
