@@ -676,7 +676,6 @@ describe('the command licensing', () => {
       ['assets list x --tpye softkey', 'assets list has no option --tpye; did you mean --type?\n'],
       ['whoami --nonsense', 'whoami has no option --nonsense\n'],
       ['whoami --url', `--url needs a value; ${dash}\n`],
-      ['whoami --url --json', `--url needs a value; ${dash}\n`],
       ['whoami --json=yes', '--json takes no value\n'],
       ['oders', 'No command "oders"; did you mean orders? `licensing --help` lists them.\n'],
       [
@@ -688,6 +687,12 @@ describe('the command licensing', () => {
       ['asets list', 'No command "asets list"; did you mean assets list? `licensing --help` lists them.\n'],
     ] as const)
       expect([line, await licensing(line)]).toEqual([line, { code: 2, out: '', err }]);
+    // So that a program that reads JSON can read it.
+    for (const [line, detail] of [
+      ['whoami --nonsense --json', 'whoami has no option --nonsense'],
+      ['whoami --url --json', `--url needs a value; ${dash}`],
+    ] as const)
+      expect(JSON.parse((await licensing(line)).err)).toEqual({ detail });
     // Options may stand before the command.
     expect(await licensing(`--url ${gateway.url} --json whoami`)).toMatchObject({ code: 0, err: '' });
     expect(await withEnvironment({}, 'whoami')).toMatchObject({

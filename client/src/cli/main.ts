@@ -10,7 +10,7 @@ import { program } from './program.ts';
 /** The fields of a problem that `--json` prints. */
 const FIELDS = [
   ...(['code', 'title', 'detail', 'outcome', 'retryable', 'requestId'] as const),
-  ...(['errors', 'conflicts', 'fields', 'oldest'] as const),
+  ...(['errors', 'conflicts', 'fields', 'oldest', 'resetsAt', 'location'] as const),
 ];
 
 // `licensing assets list … | head` closes the pipe, which is no error.
@@ -68,7 +68,8 @@ function told(error: unknown, advice?: string): number {
     else tell(advice === undefined ? detail : `${detail}\n${advice}`);
     return exitCodes.unknown;
   }
-  tell(error instanceof Error ? error.message : 'It failed');
-  if (advice !== undefined) tell(advice);
+  const detail = error instanceof Error ? error.message : 'It failed';
+  if (json) tell(jsonOf({ detail, advice }));
+  else tell(advice === undefined ? detail : `${detail}\n${advice}`);
   return exitCodes.refused;
 }
