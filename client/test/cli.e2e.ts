@@ -457,6 +457,10 @@ describe('the command licensing', () => {
     const key = { LICENSING_URL: gateway.url, LICENSING_API_KEY: gateway.key };
     for (const [env, err] of [
       [{ LICENSING_WEBHOOK_SECRET: '' }, 'LICENSING_WEBHOOK_SECRET is empty\n'],
+      [
+        { LICENSING_WEBHOOK_SECRET: 'whsec_?' },
+        'LICENSING_WEBHOOK_SECRET: the secret of a webhook is whsec_ and base64\n',
+      ],
       [{ LICENSING_WEBHOOK_SECRET_FILE: empty }, `LICENSING_WEBHOOK_SECRET_FILE ${empty} is empty\n`],
     ] as const)
       expect(await withEnvironment({ ...key, ...env }, listen)).toEqual({ code: 2, out: '', err });

@@ -184,7 +184,8 @@ it.each([
     atEnd(() => receiver.close());
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
     const given = `whsec_${newSecret('c', 32)}`;
-    const command = [resolve('client/dist/cli/main.js'), 'webhooks', 'listen', '--forward-to', url];
+    const words = ['webhooks', 'listen', '--forward-to', url, ...(isGiven ? ['--json'] : [])];
+    const command = [resolve('client/dist/cli/main.js'), ...words];
     const child = spawn(process.execPath, command, {
       env: {
         LICENSING_URL: gateway.url,
@@ -204,7 +205,15 @@ it.each([
     const [first] = received;
     const event = await verifyWebhook(first?.body ?? '', first?.headers ?? {}, secret);
     expect(subjects).toContain(event.subject);
-    await until('it is told', () => printed.includes(`license-order.succeeded  ${event.subject}  204`));
+    await until('it is told', () =>
+      printed
+        .split('\n')
+        .some((line) =>
+          isGiven
+            ? line.endsWith('"answer":"204"}') && line.includes(event.subject)
+            : line.endsWith(`license-order.succeeded  ${event.subject}  204`),
+        ),
+    );
     child.kill('SIGINT');
     await once(child, 'close');
   },

@@ -1,8 +1,8 @@
-import type { CreateWebhook, Event, ListDeliveriesInput } from '../licensing.ts';
+import type { CreateWebhook, Event, ListDeliveriesInput, TestEvent } from '../licensing.ts';
 import { licensingOf } from './access.ts';
 import { command, group, listCommand, wordOption } from './command.ts';
 import { outages } from './outages.ts';
-import { exitCodes, jsonOf, list, plain, print, show } from './output.ts';
+import { exitCodes, jsonOf, list, plain, print, show, type Shown } from './output.ts';
 import { Receiver } from './receiver.ts';
 import { eventTypes, sampleOf } from './sample-events.ts';
 
@@ -76,10 +76,10 @@ export const webhooks = group('webhooks', 'receivers of events', [
     )
     .option(...TYPES)
     .action(async (options) => {
-      const receiver = Receiver.of(options);
+      const receiver = await Receiver.of(options);
       const input = { types: typesIn(options.type) };
       for await (const event of licensingOf(options).events.each(input, outages(options)))
-        print(`${plain(`${event.time}  ${event.type}  ${event.subject}  ${await receiver.send(event)}`)}\n`);
+        showSent(event, await receiver.send(event), options);
     }),
 ]);
 
@@ -91,11 +91,16 @@ export const trigger = command(
   .requiredOption(...FORWARD_TO)
   .action(async (type, options) => {
     const event = sampleOf(type);
-    const answer = await Receiver.of(options).send(event);
-    if (options.json) show({ event, answer }, options);
-    else print(`${plain(`${event.time}  ${event.type}  ${event.subject}  ${answer}`)}\n`);
+    const receiver = await Receiver.of(options);
+    const answer = await receiver.send(event);
+    showSent(event, answer, options);
     if (!/^2\d\d$/.test(answer)) process.exitCode = exitCodes.someFailed;
   });
+
+function showSent(event: Event | TestEvent, answer: string, options: Shown): void {
+  if (options.json) show({ event, answer }, options);
+  else print(`${plain(`${event.time}  ${event.type}  ${event.subject}  ${answer}`)}\n`);
+}
 
 function typesIn(type?: string): Event['type'][] | undefined {
   return type?.split(',');

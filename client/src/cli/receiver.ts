@@ -24,7 +24,7 @@ export class Receiver {
   }
 
   /** Makes a receiver with the options of a command. If the environment has no secret, it prints a new one. */
-  static of({ forwardTo, secret: refused, json }: ReceiverOptions): Receiver {
+  static async of({ forwardTo, secret: refused, json }: ReceiverOptions): Promise<Receiver> {
     checkUrl('--forward-to', forwardTo);
     if (refused !== undefined)
       throw new UsageError(
@@ -32,6 +32,9 @@ export class Receiver {
       );
     const own = secretOf('LICENSING_WEBHOOK_SECRET');
     const secret = own ?? newSecret();
+    await signWebhook('', '', secret).catch(({ message }: Error) => {
+      throw new UsageError(`LICENSING_WEBHOOK_SECRET: ${message}`);
+    });
     const told = `The receiver verifies with the secret ${secret}`;
     if (own === undefined && json) tell(told);
     else if (own === undefined) print(`${told}\n`);
