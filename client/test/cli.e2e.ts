@@ -466,6 +466,18 @@ describe('the command licensing', () => {
       expect(await withEnvironment({ ...key, ...env }, listen)).toEqual({ code: 2, out: '', err });
   });
 
+  it('ends a watch with 1 where rows failed and their file cannot be written', async () => {
+    const path = join(folder, 'unwritable.csv');
+    writeFileSync(path, rowsOf('anna').join('\n'));
+    await imported(path);
+    const [newest = ''] = (await licensing('jobs list --json')).out.split('\n');
+    const { jobId } = JSON.parse(newest) as { jobId: string };
+    mkdirSync(join(folder, `job-${jobId}.failed.csv`));
+    const { code, out, err } = await licensing(`jobs watch ${jobId}`);
+    expect([code, out]).toEqual([1, expect.stringMatching(/^failed +1$/m)]);
+    expect(err).toMatch(/^job-\S+ cannot be written: \S+\n.* licensing jobs watch \S+ shows the job\n$/);
+  });
+
   it('names the failed rows of a file of failed rows by a number', async () => {
     const again = join(folder, 'again.csv');
     writeFileSync(again, rowsOf('anna').join('\n'));

@@ -144,12 +144,16 @@ export async function showJob(
   const failed = rows.length - unsent;
   if (rows.length > 0) {
     const beside = file ? besideOf(file) : `job-${jobId}.failed.csv`;
-    // The rows contain passwords. A new file gets the mode that is given here, but an existing file would keep its own.
-    rmSync(beside, { force: true });
-    writeFileSync(beside, file ? failedRows(textOf(file), file.format, rows) : reasonsOnly(rows), {
-      mode: 0o600,
-      flag: 'wx',
-    });
+    const content = file ? failedRows(textOf(file), file.format, rows) : reasonsOnly(rows);
+    try {
+      // The rows contain passwords. A new file gets the mode that is given here, but an existing file would keep its own.
+      rmSync(beside, { force: true });
+      writeFileSync(beside, content, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      const why = new Error(`${beside} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+      const advice = `In a folder into which you may write, licensing jobs watch ${jobId} shows the job`;
+      throw new Advised(advice, why, exitCodes.someFailed);
+    }
     tell(
       `${failed} ${failed === 1 ? 'row' : 'rows'} failed${unsent > 0 ? `, ${unsent} not sent` : ''}: ${beside}`,
     );
