@@ -13,7 +13,15 @@ rmSync(OUT, { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: ['client/src/cli/main.ts'],
   outdir: OUT,
-  ...{ bundle: true, minify: true, platform: 'node', format: 'esm', target: 'node20', metafile: true },
+  ...{
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    charset: 'utf8',
+    metafile: true,
+  },
   // Commander is CommonJS.
   banner: {
     js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",

@@ -1,26 +1,21 @@
 import { Argument } from '@commander-js/extra-typings';
-import type { Event, EventType, Job, JobState, OrderRecord, OrderState, TestEvent } from '../licensing.ts';
+import type { EstateRow, Event, Job, JobState, OrderRecord, OrderState, TestEvent } from '../licensing.ts';
 import { meant, UsageError } from './command.ts';
 
 const TEST = 'webhook.test' satisfies TestEvent['type'];
-const ORDER_STATES: Readonly<Record<Extract<EventType, `license-order.${string}`>, OrderState>> = {
-  'license-order.scheduled': 'scheduled',
-  'license-order.accepted': 'accepted',
-  'license-order.succeeded': 'succeeded',
-  'license-order.incomplete': 'incomplete',
-  'license-order.rejected': 'rejected',
-  'license-order.in-doubt': 'in_doubt',
-  'license-order.not-sent': 'not_sent',
-  'license-order.not-placed': 'not_placed',
-  'license-order.cancelled': 'cancelled',
+/** The last words of the types, by what the events are about. Orders have states with `_` in place of the hyphen. */
+const WORDS = {
+  'license-order': [
+    ...['scheduled', 'accepted', 'succeeded', 'incomplete', 'rejected'],
+    ...['in-doubt', 'not-sent', 'not-placed', 'cancelled'],
+  ],
+  job: ['succeeded', 'completed', 'failed', 'cancelled'],
+  estate: ['ending', 'added', 'removed', 'changed'],
 };
-const JOB_STATES: Readonly<Record<Extract<EventType, `job.${string}`>, JobState>> = {
-  'job.succeeded': 'succeeded',
-  'job.completed': 'completed',
-  'job.failed': 'failed',
-  'job.cancelled': 'cancelled',
-};
-const TYPES = [...Object.keys(ORDER_STATES), ...Object.keys(JOB_STATES), TEST];
+const TYPES = [
+  ...Object.entries(WORDS).flatMap(([about, words]) => words.map((word) => `${about}.${word}`)),
+  TEST,
+];
 
 export const eventTypes = new Argument('<event-type>').choices(TYPES).argParser((type: string) => {
   if (!TYPES.includes(type))
@@ -28,22 +23,26 @@ export const eventTypes = new Argument('<event-type>').choices(TYPES).argParser(
   return type;
 });
 
-/** Makes an event of this type as the gateway would send it, about an order or a job that does not exist. */
+/** Makes an event of this type as the gateway would send it, about an order, a job or an asset that does not exist. */
 export function sampleOf(type: string): Event | TestEvent {
   const time = new Date().toISOString();
   const common = { specversion: '1.0', time, datacontenttype: 'application/json' } as const;
   // Each sample has its own id, because a receiver ignores an id that it has seen.
   const id = String(Date.now()).padStart(15, '0');
-  const orderState = Object.entries(ORDER_STATES).find(([each]) => each === type)?.[1];
-  const jobState = Object.entries(JOB_STATES).find(([each]) => each === type)?.[1];
-  if (orderState) {
-    const data = orderIn(orderState, time);
+  const [about, word = ''] = type.split('.');
+  if (about === 'license-order') {
+    const data = orderIn(word.replace('-', '_') as OrderState, time);
     const subject = `${data.channelCode}/${data.channelOrderId}`;
     return { ...common, id, type, source: '/v1/license-orders', subject, data };
   }
-  if (jobState) {
-    const data = jobIn(jobState, time);
+  if (about === 'job') {
+    const data = jobIn(word as JobState, time);
     return { ...common, id, type, source: '/v1/jobs', subject: data.jobId, data };
+  }
+  if (about === 'estate') {
+    const data = rowAt(time);
+    const subject = `${data.enterpriseGlobalId}/${data.assetId}`;
+    return { ...common, id, type, source: '/v1/estate', subject, data };
   }
   return {
     ...common,
@@ -76,6 +75,33 @@ function orderIn(state: OrderState, at: string): OrderRecord {
     submittedAt: at,
     settledAt: isSettled ? at : null,
     reason: null,
+  };
+}
+
+function rowAt(at: string): EstateRow {
+  return {
+    enterpriseGlobalId: 'ent-sample',
+    assetId: 'ast-sample',
+    assetNum: '8000000000',
+    licenseType: 'cloud_account',
+    productId: '9007199254740993',
+    productUri: 'draft.pro',
+    productName: 'Draft Pro',
+    packageNum: null,
+    startsAt: at,
+    endsAt: at,
+    trial: false,
+    limitConcurrent: 5,
+    memberGlobalId: null,
+    lent: false,
+    online: false,
+    lastOnlineAt: null,
+    locked: false,
+    frozen: false,
+    licenseOrderId: '9007199254740993',
+    channelOrderId: 'SAMPLE-1',
+    crmProductId: null,
+    seenAt: at,
   };
 }
 
