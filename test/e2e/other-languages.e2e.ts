@@ -1,6 +1,8 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -174,6 +176,26 @@ describe.each(languages.filter(({ notRun }) => notRun === undefined))(
       expect(await printed('buy', `${title}-2`)).toEqual([
         expect.stringMatching(/^unknown outcome-unknown [\w-]+$/),
       ]);
+    });
+
+    it('take the answer of a proxy for none of the gateway', async () => {
+      const proxy = createServer((_, response) => {
+        response.writeHead(502, { 'content-type': 'application/json' }).end('{ "error": "bad gateway" }');
+      });
+      await once(proxy.listen(0, '127.0.0.1'), 'listening');
+      const [tool = '', ...rest] = command('buy');
+      const env = {
+        ...environment(),
+        LICENSING_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      };
+      try {
+        await expect(run(tool, [...rest, `${title}-5`], { cwd: own, env })).rejects.toMatchObject({
+          stdout: '',
+          stderr: expect.stringContaining('502'),
+        });
+      } finally {
+        proxy.close();
+      }
     });
 
     it('read all pages of a list', async () => {
