@@ -18,7 +18,7 @@ interface AsyncOptions extends Pick<ModuleMetadata, 'imports'> {
   readonly isGlobal?: boolean | undefined;
 }
 
-/** Checks the gateway for a health controller, also one of `@nestjs/terminus`. It returns the form of Terminus' indicators. */
+/** Checks the gateway for a health controller, also one of `@nestjs/terminus`. It returns the form of indicators of Terminus 11 or newer. */
 @Injectable()
 export class LicensingHealthIndicator {
   readonly #licensing: Licensing;
