@@ -451,4 +451,10 @@ describe('what `extendCode` leaves out', () => {
     expect(await ids()).toEqual(expected);
     await know({});
   });
+
+  it('is what the platform lists where it shows no properties and nothing is known', async () => {
+    const [asset] = (await gateway.get(path)).body['items'] as { assetId: string }[];
+    await lists('listAssets', [{ id: asset?.assetId, assetExtends: null }]);
+    expect(await ids()).toEqual([asset?.assetId]);
+  });
 });
