@@ -23,6 +23,7 @@ import { orderOf } from '../support/order-body.ts';
 import { askDatabase, postgresUrl, throughPort } from '../support/postgres.ts';
 import { RawServer, writeEndlessly } from '../support/raw-server.ts';
 import { until } from '../support/redis.ts';
+import { SlowNames } from '../support/slow-names.ts';
 import { useSandbox, useStack } from '../support/stack.ts';
 
 /** Webhooks: how they are made and changed, and what their receivers get. */
@@ -842,6 +843,37 @@ describe('a receiver', () => {
     });
     expect(received).toBe(1);
     expect((await gateway.get(path)).body).toMatchObject({ state: 'ok', enabled: true, offReason: null });
+  });
+});
+
+describe('receivers whose names do not resolve', () => {
+  const sandbox = useSandbox();
+  const { ended } = endings();
+
+  it('S34 delay no order: the look-up of its connection has a thread of its own', async () => {
+    const names = SlowNames.make();
+    const gateway = ended(
+      await TestGateway.start(sandbox, {
+        ...names.environment,
+        WEBHOOK_HOSTS: '.slow.example,localhost',
+        UPSTREAM_BASE_URL: sandbox.url.replace('127.0.0.1', 'localhost'),
+      }),
+    );
+    ended(names);
+    const test = async (url: string) => {
+      const made = await gateway.post(WEBHOOKS, { url, types: ['job.failed'] });
+      expect(made.status).toBe(201);
+      return gateway.post(`${WEBHOOKS}/${String(made.body['webhookId'])}/test`, undefined);
+    };
+    const slow = ['one', 'two', 'three'].map((name) => test(`https://${name}.slow.example/hook`));
+    // An order has a connection of its own.
+    for (let orders = 0; orders < 3; orders++)
+      expect((await gateway.post(ORDERS, orderOf(newNumber()))).status).toBe(201);
+    for (const { body } of await Promise.all(slow)) expect(body).toMatchObject({ error: 'timeout' });
+    names.stop();
+    // Afterwards names are resolved again. This receiver is not there.
+    const { body } = await test('http://localhost:1/hook');
+    expect(body).toMatchObject({ status: null, error: 'connection' });
   });
 });
 

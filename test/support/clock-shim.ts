@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { endianness, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { compileShim } from './compile-shim.ts';
 
 /** A wall clock for servers of a test, which the test can step forward and back while they run; see clock-shim.c. */
 export class SteppedClock {
@@ -17,16 +17,13 @@ export class SteppedClock {
     // A server of another user reads it.
     chmodSync(clock.#folder, 0o755);
     clock.step(0);
-    const source = resolve('test/support/clock-shim.c');
-    const options = ['-shared', '-fPIC', '-O1', '-Wall', '-Werror', '-o', clock.#library, source];
-    const { error, status, stderr } = spawnSync('gcc', options, { encoding: 'utf8' });
-    if (status === 0) return clock;
-    clock.stop();
-    throw new Error(
-      error
-        ? 'gcc is not on the PATH: install a C compiler (Debian and Ubuntu: apt-get install gcc libc6-dev)'
-        : `gcc ended with ${status}: ${stderr}`,
-    );
+    try {
+      compileShim('clock-shim.c', clock.#library);
+    } catch (error) {
+      clock.stop();
+      throw error;
+    }
+    return clock;
   }
 
   /** For the processes that use this clock. */

@@ -1,10 +1,13 @@
-import dns from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { WebhookConfig } from '../../config/app-config.ts';
+import { inBackground } from '../../shared/edge.ts';
 import { addressesWithin } from './addresses-within.ts';
+import { ReceiverNames } from './receiver-names.ts';
 
 export const MAX_URL_LENGTH = 2_048;
+/** The time that a receiver has for its answer, from the look-up of its name on. */
+export const ANSWER_MS = 10_000;
 
 /** Addresses that are refused whatever is listed: the ones where clouds serve credentials, and link-local ones. */
 const NEVER = blockList([
@@ -61,6 +64,8 @@ export class AddressRefused extends Error {
 /** Checks the hosts of deliveries against `WEBHOOK_HOSTS`. */
 @Injectable()
 export class Destinations {
+  readonly #names = new ReceiverNames(ANSWER_MS);
+
   constructor(private readonly config: WebhookConfig) {}
 
   /** True if no host is listed. */
@@ -91,8 +96,9 @@ export class Destinations {
    */
   lookup(port: number): LookupFunction {
     return (host, options, callback) =>
-      dns.lookup(host, { ...options, all: true }, (error, found) => {
-        if (error) return callback(error, []);
+      inBackground('look-up of a receiver', async () => {
+        const found = await this.#names.resolve(host, options).catch((error: Error) => error);
+        if (found instanceof Error) return callback(found, []);
         const refused = found.find(({ address }) => !this.#mayLeadTo(host, address, port));
         if (refused || found[0] === undefined)
           return callback(new AddressRefused('the host has an address that may not be called'), []);

@@ -5,11 +5,10 @@ import { openConnector } from '../../transport/open-connector.ts';
 import { renewingAgent } from '../../transport/renewing-client.ts';
 import { retryAfterSeconds } from '../../transport/retry-after.ts';
 import type { Webhook } from '../store/webhook-record.ts';
-import { AddressRefused, Destinations } from './destinations.ts';
+import { AddressRefused, ANSWER_MS, Destinations } from './destinations.ts';
 import { LimitPerKey } from './limit-per-key.ts';
 import { signedHeaders, signingSecretsOf } from './signature.ts';
 
-const ANSWER_MS = 10_000;
 /** The longest wait that a receiver may ask for. */
 const MAX_WAIT_S = 3_600;
 const READ_BYTES = 1_024;
