@@ -4,7 +4,8 @@ import { type FieldDoc, Identifier } from '../validation/rules.ts';
 /**
  * The meaning of an id in a field of a request (docs/api.md, section 2):
  * - `enterprise`, `channel`: must be granted
- * - `enterpriseFilter`: filters a list that shows only granted enterprises; must be granted if it is present
+ * - `enterpriseFilter`: filters a list that shows only granted enterprises; must be granted if it is present; in a list of them `*` stands for
+ *   all that are granted
  * - `asset`, `assetNum`, `lentLock`, `member`, `customer`, `channelCustomer`, `order`: looked up in the named enterprise
  * - `newAssetNum`: the same as `assetNum`, or a number that this caller reserved
  * - `lock`: an asset number. If the enterprise does not have it, it is left out and gets the result `not_found`

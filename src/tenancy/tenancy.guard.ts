@@ -157,13 +157,18 @@ function assertGranted({ ids }: EnterpriseScope, { grants }: CallContext['caller
     const [what, granted] =
       name === 'channel' ? ['channel', grants.channels] : ['enterprise', grants.enterprises];
     for (const { id, location } of ids.get(name) ?? []) {
-      if (isGranted(granted, id)) continue;
+      if (isGranted(granted, id) || (name === 'enterpriseFilter' && isAll(id, location))) continue;
       throw new ProblemException('forbidden', {
         detail: `This ${what} is not granted to the caller.`,
         errors: location && [{ pointer: pointerOf(location), detail: 'is not granted to the caller' }],
       });
     }
   }
+}
+
+/** True for the `*` of a list of filters, which stands for all that are granted. */
+function isAll(id: string, location: IdLocation | undefined): boolean {
+  return id === '*' && typeof location?.key === 'number';
 }
 
 /**

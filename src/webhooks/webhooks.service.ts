@@ -12,6 +12,7 @@ import { LimitPerKey } from './delivery/limit-per-key.ts';
 import { MAX_TO_ONE, Receivers } from './delivery/receivers.ts';
 import { formerOf, newWebhookSecret } from './delivery/signature.ts';
 import {
+  chosenEnterprises,
   type CreateWebhookDto,
   type DeliveryPageDto,
   type ListDeliveriesQuery,
@@ -62,7 +63,8 @@ export class WebhooksService {
     this.#assertOn();
     this.#assertCallable(terms.url);
     const now = Date.now();
-    const { url, types, enterprises, description = null } = terms;
+    const { url, types, description = null } = terms;
+    const enterprises = chosenEnterprises(terms.enterprises);
     const webhook: Webhook = {
       webhookId: randomBytes(16).toString('base64url').replace(/^-/, '_'),
       ...{ caller: name, byToken: !this.callers.standingOf(onBehalfOf({ caller: name })) },
@@ -103,6 +105,7 @@ export class WebhooksService {
     const after = await this.store.change(webhookId, (webhook, { cursor }) => ({
       ...webhook,
       ...Object.fromEntries(given),
+      ...(terms.enterprises && { enterprises: chosenEnterprises(terms.enterprises) }),
       ...(isForOthers && { before: earlierWishes(webhook, cursor, until) }),
       ...(enabled === false && { offReason: webhook.offReason ?? 'by-request' }),
       ...(isSwitchedOn && { offReason: null, enabledAt: Date.now() }),

@@ -233,6 +233,20 @@ describe('webhooks', () => {
     expect(received.map(isOf)).toEqual([`${wanted} license-order.succeeded`]);
   });
 
+  it('is for all enterprises that are granted with ["*"], also if it was for some before', async () => {
+    const [bound, changed] = [await receiver(), await receiver()];
+    const all = { enterprises: ['*'] };
+    const { webhookId: boundId } = await webhook(bound.url, all, 'harbour');
+    const { webhookId } = await webhook(changed.url, { enterprises: ['ent-meridian'] });
+    const answer = await gateway.request('PATCH', `${WEBHOOKS}/${webhookId}`, { body: all });
+    expect([answer.status, answer.body['enterprises']]).toEqual([200, null]);
+    expect((await shown(boundId, 'harbour'))['enterprises']).toBeNull();
+    const [foreign, own] = [await place('ent-meridian'), await place()];
+    await until('all have come', () => changed.received.length === 2 && bound.received.length === 1);
+    expect(changed.received.map(({ event }) => event.subject).toSorted()).toEqual([foreign, own].toSorted());
+    expect(bound.received.map(({ event }) => event.subject)).toEqual([own]);
+  });
+
   it('is switched off by 410, and gets what it missed when it is switched on again', async () => {
     let isGone = true;
     const { received, url } = await receiver(() => ({ status: isGone ? 410 : 200 }));
@@ -471,6 +485,7 @@ describe('webhooks', () => {
     [{ types: ['*', 'job.failed'] }, '/types'],
     [{ types: ['job.failed', 'job.failed'] }, '/types'],
     [{ enterprises: [] }, '/enterprises'],
+    [{ enterprises: ['*', 'ent-harbour'] }, '/enterprises'],
     [{ secret: 'mine' }, '/secret'],
   ])('refuses %j with its place', async (over, pointer) => {
     const { status, body } = await gateway.post(WEBHOOKS, {

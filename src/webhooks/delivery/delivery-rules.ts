@@ -14,7 +14,8 @@ import { SCHEDULE_MS, waitAfter } from './schedule.ts';
 /** The most waiting deliveries of a webhook. At this number it gets no further ones. */
 const MAX_WAITING = 1_000;
 
-export const ALL_TYPES = '*';
+/** Alone in a list: all types of events, or all enterprises that are granted. */
+export const ALL = '*';
 /** The scope that the owner of a webhook needs for as long as events are sent. */
 export const WEBHOOK_SCOPE = 'webhooks:write';
 
@@ -23,13 +24,13 @@ export function onBehalfOf({ caller, byToken = false }: Pick<Webhook, 'caller' |
 }
 
 export function wants({ types }: WantedEvents, type: string): boolean {
-  return types.includes(ALL_TYPES) || types.includes(type);
+  return types.includes(ALL) || types.includes(type);
 }
 
 /** The types of events that the webhook wants, or wanted before it was changed. Undefined means all of them. */
 export function typesOf({ types, before = [] }: Webhook): readonly EventType[] | undefined {
   const all = [...new Set([types, ...before.map((wish) => wish.types)].flat())];
-  return all.includes(ALL_TYPES) ? undefined : (all as EventType[]);
+  return all.includes(ALL) ? undefined : (all as EventType[]);
 }
 
 /**

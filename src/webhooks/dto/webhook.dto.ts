@@ -17,7 +17,7 @@ import {
   Text,
   Word,
 } from '../../validation/rules.ts';
-import { ALL_TYPES, errorOf, failingSinceOf, stateOf } from '../delivery/delivery-rules.ts';
+import { ALL, errorOf, failingSinceOf, stateOf } from '../delivery/delivery-rules.ts';
 import { MAX_URL_LENGTH } from '../delivery/destinations.ts';
 import type { Sent } from '../delivery/receivers.ts';
 import {
@@ -59,7 +59,7 @@ export class ListDeliveriesQuery extends PageQuery {
 
 const wantedTypes = enumeration(
   'WantedEventType',
-  [...eventTypes.words, ALL_TYPES],
+  [...eventTypes.words, ALL],
   'A type of events, or `*` for all of them',
 );
 
@@ -71,7 +71,7 @@ function TypeList(): PropertyDecorator {
     value.length > 0 &&
     new Set(value).size === value.length &&
     value.every((type: unknown) => (words as readonly unknown[]).includes(type)) &&
-    (value.length === 1 || !value.includes(ALL_TYPES));
+    (value.length === 1 || !value.includes(ALL));
   return applyDecorators(
     rule('types', isList, `must be ["*"], or a list of different types: ${eventTypes.words.join(', ')}`),
     ApiProperty({
@@ -100,16 +100,28 @@ function ReceiverUrl(): PropertyDecorator {
   );
 }
 
+/** A list of enterprises, each once; or `*` alone for all that are granted. */
+function EnterpriseList(doc: FieldDoc): PropertyDecorator {
+  const isList = (value: unknown) => !Array.isArray(value) || value.length === 1 || !value.includes(ALL);
+  return applyDecorators(
+    IdentifierList({ min: 1, max: MAX_ENTERPRISES }, doc),
+    rule('enterprises', isList, 'must be ["*"], or a list without `*`'),
+    Names('enterpriseFilter'),
+  );
+}
+
+/** Returns undefined for all enterprises that are granted. */
+export function chosenEnterprises(given: readonly string[] | undefined): readonly string[] | undefined {
+  return given?.includes(ALL) ? undefined : given;
+}
+
 class WebhookTerms {
   @Optional()
-  @IdentifierList(
-    { min: 1, max: MAX_ENTERPRISES },
-    {
-      example: ['ent-harbour'],
-      description: 'Only events of orders and jobs of these enterprises; left out: of all that are granted',
-    },
-  )
-  @Names('enterpriseFilter')
+  @EnterpriseList({
+    example: ['ent-harbour'],
+    description:
+      'Only events of orders, jobs and the estate of these enterprises; `["*"]`, or left out of `createWebhook`: of all that are granted',
+  })
   enterprises?: string[];
 
   /** A text for people. */
